@@ -236,6 +236,41 @@ const enqueuing = [
   },
 ];
 
+const AT_ONCE = {
+  promise: 'order of calls',
+  test: '../tensor/src/operation/calls-at-once.test.ts',
+};
+
+/** @type {readonly Mutant[]} */
+const overtaking = [
+  {
+    ...AT_ONCE,
+    name: 'a known call overtakes what is under way',
+    file: `${TENSOR}/operation/operation.ts`,
+    find: '!queue.hasRoom() || isBehindOthers(known.tensors)',
+    replace: '!queue.hasRoom()',
+    pattern: 'does not overtake a (fill|copy)',
+    each: true,
+  },
+  {
+    ...AT_ONCE,
+    name: 'a known call that waits is overtaken',
+    file: `${TENSOR}/operation/operation.ts`,
+    find: '    for (const one of storages) one?.beginCall();\n',
+    replace: '    for (const one of storages) void one;\n',
+    pattern: 'another that waits',
+  },
+  {
+    ...AT_ONCE,
+    name: 'a copy or a fill does not tell that it is under way',
+    file: `${TENSOR}/operations.ts`,
+    find: '  for (const one of storages) one.beginCall();\n',
+    replace: '  for (const one of storages) void one;\n',
+    pattern: 'does not overtake a (fill|copy)',
+    each: true,
+  },
+];
+
 const SIGNALS = { promise: 'signals' };
 const ROOM = {
   ...SIGNALS,
@@ -442,8 +477,8 @@ const memory = [
   {
     ...MEMORY,
     name: 'results of a launch that failed are kept',
-    find: '      for (const one of made) one.dispose();\n      throw error;',
-    replace: '      throw error;',
+    find: 'if (outs[place] === undefined) one.dispose();',
+    replace: 'void [place, one];',
     test: '../tensor/src/fake-gpu-faults.test.ts',
     pattern: 'a launch that fails keeps no result',
   },
@@ -463,4 +498,4 @@ function without(
  *
  * @type {readonly Mutant[]}
  */
-export const launchSites = [...order, ...enqueuing, ...signals, ...memory];
+export const launchSites = [...order, ...enqueuing, ...overtaking, ...signals, ...memory];

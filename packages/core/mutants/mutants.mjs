@@ -17,7 +17,7 @@ const LAUNCHES = {
   },
   'an operation': {
     file: '../../tensor/src/operation/known-call.ts',
-    find: 'launch.kernel.launch(stream, { pointers, scalars: all });',
+    find: 'pack(launch, parts, workspace, numbers);\n      launch.kernel.enqueue(stream, launch.args);',
   },
 };
 const QUEUES = {
@@ -33,8 +33,9 @@ const QUEUES = {
   },
   'an operation again': {
     file: '../../tensor/src/operation/operation.ts',
-    find: 'const queue = await roomOn(known.device, { stream, signal }, what);',
-    replace: 'const queue = await roomOn(known.device, { signal }, what);',
+    find: 'const queue = streamFor(known.device, stream, what);\n    signal?.throwIfAborted();',
+    replace:
+      'const queue = streamFor(known.device, undefined, what);\n    signal?.throwIfAborted();',
   },
 };
 

@@ -2,4 +2,10 @@ export { MercerError } from './mercer-error.js';
 export { describeList, describeValue, refusePromise } from './describe-value.js';
 export { nearestName } from './nearest-name.js';
 export { own } from './own.js';
-export { optionReader, type OptionNames, type OptionReader, type Refuse } from './option-reader.js';
+export {
+  optionReader,
+  type OptionNames,
+  type OptionReader,
+  type ReadOptions,
+  type Refuse,
+} from './option-reader.js';

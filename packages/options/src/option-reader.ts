@@ -17,11 +17,14 @@ export type Refuse = (message: string, cause?: unknown) => Error;
  * @throws what the package's `Refuse` makes: for what is no object (null, an array, a number, a function), a name that there is
  * not, Symbols among them, properties that cannot be read, a `signal` that is none and an `onProgress` that is no function.
  */
-export type OptionReader = <O extends object>(
-  what: string,
-  options: O | undefined,
-  names: OptionNames<NoInfer<O>>,
-) => O;
+export interface OptionReader {
+  <O extends object>(what: string, options: O | undefined, names: OptionNames<NoInfer<O>>): O;
+  /** The same for one list of names, made once for calls that come often. */
+  readonly of: <O extends object>(names: OptionNames<O>) => ReadOptions<O>;
+}
+
+/** Reads options of one list of names: see {@link OptionReader}. */
+export type ReadOptions<O extends object> = (what: string, options: O | undefined) => O;
 
 /**
  * How a package reads options: with errors of its own.
@@ -50,13 +53,28 @@ export type OptionReader = <O extends object>(
  * ```
  */
 export function optionReader(refuse: Refuse): OptionReader {
-  return <O extends object>(
+  const readers = new WeakMap<object, ReadAny>();
+  const readerOf = <O extends object>(names: OptionNames<O>): ReadOptions<O> => {
+    let reader = readers.get(names);
+    if (reader === undefined) readers.set(names, (reader = readerFor(refuse, names)));
+    return reader as ReadOptions<O>;
+  };
+  const read = <O extends object>(
     what: string,
     options: O | undefined,
     names: OptionNames<NoInfer<O>>,
-  ): O => {
-    const own: Record<string, unknown> = { ...noneOf(names) };
-    if (options === undefined) return own as O;
+  ): O => readerOf<O>(names)(what, options);
+  return Object.assign(read, { of: readerOf });
+}
+
+type ReadAny = (what: string, options: object | undefined) => object;
+
+function readerFor(refuse: Refuse, names: object): ReadAny {
+  // Options of which none is given, of one shape for engines to optimise.
+  const none = Object.fromEntries(Object.keys(names).map((name) => [name, undefined]));
+  return (what, options) => {
+    const own: Record<string, unknown> = { ...none };
+    if (options === undefined) return own;
     let fault: string | undefined;
     let cause: unknown;
     try {
@@ -76,7 +94,7 @@ export function optionReader(refuse: Refuse): OptionReader {
       fault = 'the options cannot be read: a getter or a Proxy threw. Pass a plain object';
       cause = thrown;
     }
-    if (fault === undefined) return own as O;
+    if (fault === undefined) return own;
     throw refuse(`${what}: ${fault}.`, cause);
   };
 }
@@ -91,18 +109,6 @@ function faultOf(name: string, value: unknown): string | undefined {
   }
   if (name !== 'onProgress' || typeof value === 'function') return undefined;
   return `onProgress is ${describeValue(value)}. Pass a function, which is given { done, total }`;
-}
-
-const templates = new WeakMap<object, Readonly<Record<string, undefined>>>();
-
-/** Options of which none is given, of one shape for engines to optimise. */
-function noneOf(names: object): Readonly<Record<string, undefined>> {
-  let none = templates.get(names);
-  if (none === undefined) {
-    none = Object.fromEntries(Object.keys(names).map((name) => [name, undefined]));
-    templates.set(names, none);
-  }
-  return none;
 }
 
 /** Whether a value may hold options: an object that is neither an array nor one of the language's containers. */

@@ -1,6 +1,6 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import type { OutOption, Pending, Tensor } from '@mercer/tensor';
-import { only, OUT_OPTION, pending } from '@mercer/tensor/operation';
+import { only, OUT_OPTION } from '@mercer/tensor/operation';
 import { CDIST_OPTIONS, PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { refuseOptionsAsRows } from './optional-rows.js';
@@ -82,7 +82,7 @@ export interface Cdist {
  */
 export const cdist: Cdist = Object.assign(
   (a: PairwiseInput, b: PairwiseInput, options?: CdistOptions) =>
-    pending(operation.call([a, b], options).then(only)) as Pending<Tensor<never>>,
+    operation.one([a, b], options) as Pending<Tensor<never>>,
   {
     prepare: async <D extends PairwiseDType>(
       a: Tensor<D>,

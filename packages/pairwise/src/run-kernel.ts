@@ -105,7 +105,7 @@ export const runKernel = Object.assign(
     second?: PairwiseInput | AnyRunKernelOptions,
     third?: AnyRunKernelOptions,
   ): Pending<Tensor> =>
-    pendingOf(async () => {
+    pendingOf(() => {
       const form = `${WHAT}(descriptor, a, b, options)`;
       const [b, options] = rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
         WHAT,
@@ -113,7 +113,7 @@ export const runKernel = Object.assign(
         second,
         third,
       );
-      return only(await operation.call([descriptor, a, b], options));
+      return operation.one([descriptor, a, b], options);
     }),
   { prepare },
 ) as unknown as RunKernel;

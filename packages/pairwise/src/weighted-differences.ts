@@ -16,7 +16,6 @@ import {
   only,
   Operation,
   OUT_OPTION,
-  pending,
   pointerAt,
   sizeOfShape,
   type CallPlan,
@@ -326,7 +325,7 @@ export const weightedDifferences = Object.assign(
     c: PairwiseInput,
     d: PairwiseInput,
     options?: WeightedDifferencesOptions,
-  ): Pending<Tensor> => pending(operation.call([a, b, c, d], options).then(only)),
+  ): Pending<Tensor> => operation.one([a, b, c, d], options),
   {
     prepare: async (
       a: Tensor,

@@ -6,6 +6,8 @@ import type { StorageBlock } from './storage-block.js';
 export class Lifetime {
   readonly storage: StorageBlock;
   released = false;
+  /** Its place among the young, if it is one of them. */
+  young = -1;
 
   constructor(storage: StorageBlock) {
     this.storage = storage;
@@ -15,7 +17,8 @@ export class Lifetime {
   release(): boolean {
     if (this.released) return false;
     this.released = true;
-    watched.delete(this);
+    if (this.young >= 0) leaveYoung(this);
+    else watched.delete(this);
     this.storage.dispose();
     return true;
   }
@@ -38,19 +41,52 @@ function reclaim(lifetime: Lifetime): void {
 const SWEEP_OWNERS = 4096;
 let sweepAt = SWEEP_OWNERS;
 
+/**
+ * What was made last, strongly held and not watched yet: most results are disposed soon and never need it. They are watched all at
+ * once, when there are many or the task has ended.
+ */
+const young: ({ readonly owner: object; readonly lifetime: Lifetime } | undefined)[] = [];
+const YOUNG = 256;
+let awaitsTurn = false;
+
 /** Frees the storage when the owner is collected without having been disposed. */
 export function watch(owner: object, lifetime: Lifetime): void {
-  if (watched.size >= sweepAt) {
-    sweep();
-    sweepAt = Math.max(SWEEP_OWNERS, 2 * watched.size);
+  if (young.length >= YOUNG) {
+    watchYoung();
+    if (watched.size >= sweepAt) {
+      sweep();
+      sweepAt = Math.max(SWEEP_OWNERS, 2 * watched.size);
+    }
   }
-  watched.add(lifetime);
-  owners.add(owner);
-  registry.register(owner, lifetime, lifetime);
+  lifetime.young = young.push({ owner, lifetime }) - 1;
+  if (awaitsTurn) return;
+  awaitsTurn = true;
+  setImmediate(() => {
+    awaitsTurn = false;
+    watchYoung();
+  });
+}
+
+function leaveYoung(lifetime: Lifetime): void {
+  young[lifetime.young] = undefined;
+  while (young.length > 0 && young.at(-1) === undefined) young.pop();
+}
+
+function watchYoung(): void {
+  for (const one of young) {
+    if (one === undefined) continue;
+    const { owner, lifetime } = one;
+    lifetime.young = -1;
+    watched.add(lifetime);
+    owners.add(owner);
+    registry.register(owner, lifetime, lifetime);
+  }
+  young.length = 0;
 }
 
 /** The owner was disposed: nothing to watch any more. */
 export function unwatch(owner: object, lifetime: Lifetime): void {
+  if (lifetime.young >= 0) return;
   owners.delete(owner);
   registry.unregister(lifetime);
 }
@@ -63,7 +99,7 @@ export function answerCensus(lifetime: object): boolean {
 
 /** Handles that are neither disposed nor known to be unreachable. */
 export function watchedCount(): number {
-  return watched.size;
+  return watched.size + young.filter((one) => one !== undefined).length;
 }
 
 /** Lives as long as this module: a census that misses it cannot be trusted. */
@@ -83,6 +119,7 @@ const witnesses: Witness[] = [];
  * of the task. Returns how many were freed.
  */
 export function sweep(): number {
+  watchYoung();
   if (watched.size === 0) return 0;
   collectGarbage();
   const alive = takeCensus();

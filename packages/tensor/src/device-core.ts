@@ -26,7 +26,7 @@ import type { NativeFunction } from './native-function.js';
 import { readOptions } from './read-options.js';
 import { StorageBlock, type NativeMemory, type StorageOwner } from './storage-block.js';
 import { unlessAborted } from './unless-aborted.js';
-import { streamFor, type StreamCore, type StreamUse } from './stream-core.js';
+import { streamFor, type StreamCore } from './stream-core.js';
 
 /** Below this a collection is not worth its time. */
 const DEFAULT_SWEEP_BYTES = 2 ** 28;
@@ -173,10 +173,13 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
       );
     }
     const stream = streamFor(this, given.stream, 'allocate') as S;
-    const use: StreamUse = { stream, seq: stream.enqueued };
-    const purpose = given.purpose ?? 'memory';
-    const memory = this.#reserve({ bytes, stream, purpose, zeroed: given.zeroed === true });
-    const storage = new StorageBlock(this, memory, bytes, purpose, use);
+    return this.take(bytes, given.purpose ?? 'memory', stream, given.zeroed === true);
+  }
+
+  /** The same for a number of bytes and a stream of this device that were checked. */
+  take(bytes: number, purpose: string, stream: S, zeroed = false): StorageBlock {
+    const memory = this.#reserve({ bytes, stream, purpose, zeroed });
+    const storage = new StorageBlock(this, memory, bytes, purpose, stream.newest());
     this.#live.add(storage);
     this.#liveBytes += bytes;
     if (this.#liveBytes > this.#peakBytes) this.#peakBytes = this.#liveBytes;

@@ -15,11 +15,24 @@ import type { NativeFunction } from './native-function.js';
 import { ParamPacker } from './param-packer.js';
 import { activeProfiler } from './profiler.js';
 import { StorageBlock } from './storage-block.js';
-import { streamFor } from './stream-core.js';
+import { streamFor, type StreamCore } from './stream-core.js';
 
 type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
 
 type Geometry = ReturnType<LaunchableKernel['geometry']>;
+
+/** What a kernel is launched with: packed parameters, and the storages that they point into, by pointer parameter. */
+export class KernelArguments {
+  readonly packer: ParamPacker;
+  readonly storages: (StorageBlock | undefined)[];
+  scalars: Scalars | undefined;
+  geometry: Geometry | undefined;
+
+  constructor(kernel: LaunchableKernel, pointers: number) {
+    this.packer = new ParamPacker(kernel);
+    this.storages = new Array<undefined>(pointers).fill(undefined);
+  }
+}
 
 /** The one implementation of LoadedKernel. */
 export class DeviceKernel implements LoadedKernel {
@@ -28,10 +41,10 @@ export class DeviceKernel implements LoadedKernel {
   readonly executor: CpuExecutor | undefined;
   readonly #native: NativeFunction;
   readonly #pointers: readonly PointerParam[];
-  readonly #packer: ParamPacker;
+  /** Of launches that bring all they take. */
+  readonly #arguments: KernelArguments;
   readonly #print: DebugPrinter | undefined;
   readonly #what: string;
-  #last: { readonly scalars: Scalars; readonly geometry: Geometry } | undefined;
 
   /** @internal Use `device.load`. */
   constructor(
@@ -45,7 +58,7 @@ export class DeviceKernel implements LoadedKernel {
     this.executor = native.executor;
     this.#native = native;
     this.#pointers = kernel.params.filter((param) => param.kind === 'pointer');
-    this.#packer = new ParamPacker(kernel);
+    this.#arguments = this.newArguments();
     this.#print = debugPrinter(debug);
     this.#what = `launch of ${kernel.name}`;
   }
@@ -54,67 +67,91 @@ export class DeviceKernel implements LoadedKernel {
     const { scalars, pointers } = args;
     const core = streamFor(this.device, stream, this.#what);
     if (pointers.length !== this.#pointers.length) throw this.#wrongCount(pointers.length);
-    const storages: (StorageBlock | undefined)[] = [];
-    const keepAlive: object[] = [];
-    for (let i = 0; i < pointers.length; i++) {
-      const storage = this.#bind(i, pointers[i]);
-      storages.push(storage);
-      if (storage !== undefined) keepAlive.push(storage.handle);
-    }
-    const geometry = this.#setScalars(scalars);
+    const to = this.#arguments;
+    for (let i = 0; i < pointers.length; i++) this.#bind(to, i, pointers[i]);
+    this.setScalars(to, scalars);
     const maps = Object.hasOwn(args, 'tensorMaps') ? args.tensorMaps : undefined;
-    if (maps !== undefined) this.#packer.setTensorMaps(maps);
-    if (isEmpty(geometry)) return;
-    for (let i = 0; i < storages.length; i++) {
-      if (this.#pointers[i]?.access === 'read') storages[i]?.beforeRead(core);
-      else storages[i]?.beforeWrite(core);
-    }
-    core.admit();
-    const profiler = activeProfiler();
-    const begin = profiler?.begin(core);
-    this.#native.launch(geometry, core, this.#packer.bytes, keepAlive);
-    core.enqueued++;
-    if (profiler !== undefined && begin !== undefined) {
-      profiler.end(core, begin, this.kernel, scalars, this.executor);
-    }
-    for (let i = 0; i < storages.length; i++) {
-      if (this.#pointers[i]?.access === 'read') storages[i]?.noteRead(core);
-      else storages[i]?.noteWrite(core);
-    }
-    if (this.#print === undefined) return;
-    const how = this.executor === undefined ? '' : `, ${this.executor}`;
-    this.#print(`launch ${this.kernel.name} on ${core.label}${how}: ${formatGeometry(geometry)}`);
+    if (maps !== undefined) to.packer.setTensorMaps(maps);
+    this.enqueue(core, to);
   }
 
-  /** Packs the scalars, and gives the geometry that they ask for. Those that were frozen at the last launch are still there. */
-  #setScalars(scalars: Scalars): Geometry {
-    if (this.#last?.scalars === scalars) return this.#last.geometry;
-    this.#last = undefined;
-    this.#packer.setScalars(scalars);
-    const geometry = this.kernel.geometry(scalars);
-    if (Object.isFrozen(scalars)) this.#last = { scalars, geometry };
-    return geometry;
+  /** Arguments for launches that come again, which keep the scalars. */
+  newArguments(): KernelArguments {
+    return new KernelArguments(this.kernel, this.#pointers.length);
   }
 
-  #bind(index: number, argument: PointerArgument | undefined): StorageBlock | undefined {
+  /** Packs the scalars, and finds the geometry that they ask for. Those that were frozen at the last launch are still there. */
+  setScalars(to: KernelArguments, scalars: Scalars): void {
+    if (to.scalars === scalars && Object.isFrozen(scalars)) return;
+    to.scalars = undefined;
+    to.packer.setScalars(scalars);
+    to.geometry = this.kernel.geometry(scalars);
+    to.scalars = scalars;
+  }
+
+  /** Pointer number `index`: memory of a storage from a byte on, which holds elements of a dtype, or anything. */
+  setPointer(
+    to: KernelArguments,
+    index: number,
+    storage: StorageBlock,
+    byteOffset: number,
+    dtype: DType | undefined,
+  ): void {
+    storage.assertAlive();
+    if (storage.device !== this.device) throw this.#wrongDevice(index, storage);
+    const wanted = this.#pointers[index]?.dtype;
+    if (dtype !== undefined && wanted !== 'byte' && wanted !== dtype) {
+      throw this.#wrongType(index, dtype);
+    }
+    to.packer.setPointer(index, storage.address + byteOffset);
+    to.storages[index] = storage;
+  }
+
+  /** Enqueues the kernel with arguments whose pointers and scalars are set; their storages are let go. */
+  enqueue(core: StreamCore, { packer, storages, scalars, geometry }: KernelArguments): void {
+    if (scalars === undefined || geometry === undefined) throw new Error('there are no scalars');
+    try {
+      if (isEmpty(geometry)) return;
+      const keepAlive: object[] = [];
+      for (let i = 0; i < storages.length; i++) {
+        const handle = storages[i]?.handle;
+        if (handle !== undefined) keepAlive.push(handle);
+        if (this.#pointers[i]?.access === 'read') storages[i]?.beforeRead(core);
+        else storages[i]?.beforeWrite(core);
+      }
+      core.admit();
+      const profiler = activeProfiler();
+      const begin = profiler?.begin(core);
+      this.#native.launch(geometry, core, packer.bytes, keepAlive);
+      core.enqueued++;
+      if (profiler !== undefined && begin !== undefined) {
+        profiler.end(core, begin, this.kernel, scalars, this.executor);
+      }
+      for (let i = 0; i < storages.length; i++) {
+        if (this.#pointers[i]?.access === 'read') storages[i]?.noteRead(core);
+        else storages[i]?.noteWrite(core);
+      }
+      if (this.#print === undefined) return;
+      const how = this.executor === undefined ? '' : `, ${this.executor}`;
+      this.#print(`launch ${this.kernel.name} on ${core.label}${how}: ${formatGeometry(geometry)}`);
+    } finally {
+      storages.fill(undefined);
+    }
+  }
+
+  #bind(to: KernelArguments, index: number, argument: PointerArgument | undefined): void {
     if (typeof argument === 'bigint') {
-      this.#packer.setBigPointer(index, argument);
-      return undefined;
+      to.packer.setBigPointer(index, argument);
+      to.storages[index] = undefined;
+      return;
     }
     const storage = storageOf(argument);
     if (storage === undefined || argument === undefined) throw this.#wrongKind(index, argument);
-    storage.assertAlive();
-    if (storage.device !== this.device) throw this.#wrongDevice(index, storage);
-    let address = storage.address;
     if ('dtype' in argument) {
-      const param = this.#pointers[index];
-      if (param?.dtype !== 'byte' && param?.dtype !== argument.dtype) {
-        throw this.#wrongType(index, argument.dtype);
-      }
-      address += argument.byteOffset;
+      this.setPointer(to, index, storage, argument.byteOffset, argument.dtype);
+    } else {
+      this.setPointer(to, index, storage, 0, undefined);
     }
-    this.#packer.setPointer(index, address);
-    return storage;
   }
 
   #parameter(index: number): string {

@@ -55,10 +55,15 @@ export function allocateLayout(
 ): OwnedView {
   const { stream, zeroed = false } = own(options, 'stream', 'zeroed');
   const { shape, strides } = layout;
-  const purpose = `${dtype} ${formatShape(shape)}`;
-  const storage = device.allocate(bytesOf(sizeOfShape(shape), dtype), { stream, purpose, zeroed });
+  const bytes = bytesOf(sizeOfShape(shape), dtype);
+  const queue = streamFor(device, stream, 'allocate');
+  const storage = device.take(bytes, purposeOf(shape, dtype), queue, zeroed);
   return { shape, strides, offset: 0, dtype, storage };
 }
+
+/** What memory of elements is called in messages. */
+export const purposeOf = (shape: readonly number[], dtype: DType): string =>
+  `${dtype} ${formatShape(shape)}`;
 
 /** What an output must be. */
 export interface ExpectedOut {
@@ -114,6 +119,17 @@ export async function filled(
   }
 }
 
+/** Work on memory that is enqueued after a turn: calls that could be launched at once and touch the same memory are not meanwhile. */
+async function inOrder<T>(views: readonly ElementView[], work: () => Promise<T>): Promise<T> {
+  const storages = views.map(({ storage }) => storage);
+  for (const one of storages) one.beginCall();
+  try {
+    return await work();
+  } finally {
+    for (const one of storages) one.endCall();
+  }
+}
+
 /** The stream of a call, once it has room. @throws the signal's reason */
 export async function roomOn(
   device: Device,
@@ -133,10 +149,12 @@ export async function castView(
   what: string,
 ): Promise<OwnedView> {
   const device = coreOf(source.storage.device);
-  const stream = await roomOn(device, options, what);
-  return filled(allocateView(device, source.shape, dtype, { stream }), (to) =>
-    enqueueCopy(device, to, source, stream, options.signal),
-  );
+  return inOrder([source], async () => {
+    const stream = await roomOn(device, options, what);
+    return filled(allocateView(device, source.shape, dtype, { stream }), (to) =>
+      enqueueCopy(device, to, source, stream, options.signal),
+    );
+  });
 }
 
 /** The same into memory of the caller's. */
@@ -149,9 +167,11 @@ export async function castInto(
 ): Promise<void> {
   const device = coreOf(source.storage.device);
   checkOutView(out, { shape: source.shape, dtype, device }, [source], what);
-  if (out.storage.hasLaterReads) await out.storage.launchLaterReads();
-  const stream = await roomOn(device, options, what);
-  await enqueueCopy(device, out, source, stream, options.signal);
+  await inOrder([source, out], async () => {
+    if (out.storage.hasLaterReads) await out.storage.launchLaterReads();
+    const stream = await roomOn(device, options, what);
+    await enqueueCopy(device, out, source, stream, options.signal);
+  });
 }
 
 /** Overwrites a view with another, converted and broadcast. */
@@ -172,10 +192,12 @@ export async function copyInto(
   }
   const { shape, strides, offset } = broadcastLayout(source, target.shape);
   assertNoOverlap(target, [source], 'copyFrom');
-  if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
-  const stream = await roomOn(device, options, 'copyFrom');
   const from = { shape, strides, offset, dtype: source.dtype, storage: source.storage };
-  await enqueueCopy(device, target, from, stream, options.signal);
+  await inOrder([source, target], async () => {
+    if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
+    const stream = await roomOn(device, options, 'copyFrom');
+    await enqueueCopy(device, target, from, stream, options.signal);
+  });
 }
 
 /** Overwrites every element with one value. */
@@ -186,9 +208,11 @@ export async function fillView(
 ): Promise<void> {
   assertWritable(target, 'fill');
   const device = coreOf(target.storage.device);
-  if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
-  const stream = await roomOn(device, options, 'fill');
-  await enqueueFill(device, target, value, stream, options.signal);
+  await inOrder([target], async () => {
+    if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
+    const stream = await roomOn(device, options, 'fill');
+    await enqueueFill(device, target, value, stream, options.signal);
+  });
 }
 
 /** A copy on another device; `options.stream` belongs to that device. */

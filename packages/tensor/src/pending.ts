@@ -191,9 +191,19 @@ export function pending<T>(promise: Promise<T>): Pending<T> {
   return Object.setPrototypeOf(promise, pendingPrototype) as Pending<T>;
 }
 
-/** The promise of what a function does at once. */
-export function pendingOf<T>(make: () => Promise<T>): Pending<T> {
-  return pending(make());
+/** The promise of what a function does at once: of what it gives or promises, or of the error that it throws. */
+export function pendingOf<T>(make: () => T | Promise<T>): Pending<T> {
+  try {
+    const made = make();
+    return pending(made instanceof Promise ? made : Promise.resolve(made));
+  } catch (error) {
+    return pending<T>(failed(error));
+  }
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await -- a rejection with whatever was thrown
+async function failed(error: unknown): Promise<never> {
+  throw error;
 }
 
 /** A function that gives the promises of another one as pending ones. */

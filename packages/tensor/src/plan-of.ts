@@ -1,16 +1,9 @@
 import type { CdistGradPlan, MapReducePlan, PairwisePlan } from '@mercer/kernels';
 import type { Executed } from './program.js';
-import type { Tensor } from './tensor.js';
+import { rememberedPlan, type Tensor } from './tensor.js';
 
 /** A plan that a result tells, with what ran it. */
 export type ResultPlan = (PairwisePlan | CdistGradPlan | MapReducePlan) & Executed;
-
-const plans = new WeakMap<Tensor, object>();
-
-/** Remembers the plan that a result was computed with. */
-export function rememberPlan(result: Tensor, plan: object): void {
-  plans.set(result, plan);
-}
 
 /**
  * The plan that a result was computed with: a plain frozen value whose `summary` is one readable line, and whose `executor`
@@ -30,5 +23,5 @@ export function rememberPlan(result: Tensor, plan: object): void {
  * ```
  */
 export function planOf(result: Tensor): ResultPlan | undefined {
-  return plans.get(result) as ResultPlan | undefined;
+  return rememberedPlan(result) as ResultPlan | undefined;
 }

@@ -42,6 +42,7 @@ export class StorageBlock implements Storage {
   #readers: StreamUse[] = [];
   #writes = 0;
   #laterReads: Set<UnlaunchedRead> | undefined;
+  #calls = 0;
 
   /** @internal Use `device.allocate`. */
   constructor(
@@ -87,6 +88,21 @@ export class StorageBlock implements Storage {
   /** Whether something will read it. @internal */
   get hasLaterReads(): boolean {
     return this.#laterReads !== undefined && this.#laterReads.size > 0;
+  }
+
+  /** A call was made that reads or writes it, and that enqueues only after a turn. @internal */
+  beginCall(): void {
+    this.#calls++;
+  }
+
+  /** It was enqueued, or failed. @internal */
+  endCall(): void {
+    this.#calls--;
+  }
+
+  /** Whether there is such a call, which a later one must not overtake. @internal */
+  get hasCallsUnderWay(): boolean {
+    return this.#calls > 0;
   }
 
   /** Launches what will read it. Errors go to those who await the results. @internal */

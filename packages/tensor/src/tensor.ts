@@ -1,11 +1,11 @@
 import { inspect, type InspectOptions } from 'node:util';
-import { dtypeBytes, type DType } from '@mercer/kernels';
+import type { DType } from '@mercer/kernels';
 import { describeValue, refusePromise, type OptionNames } from '@mercer/options';
 import type { Axes } from './arithmetic/axes.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
 import { checkDType, refuseDataless } from './check-argument.js';
-import { bytesOf, formatShape, sizeOfShape } from './checked-size.js';
+import { bytesOf, formatShape } from './checked-size.js';
 import {
   SIGNAL_OPTION,
   STREAM_OPTION,
@@ -37,6 +37,7 @@ import {
 } from './readback.js';
 import { shownAtHand, shownRanges, shownText } from './shown-elements.js';
 import type { StorageBlock } from './storage-block.js';
+import { TensorForm } from './tensor-form.js';
 import { unlessAborted } from './unless-aborted.js';
 import type { TensorMethods } from './tensor-methods.js';
 import type { ElementOf, NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
@@ -71,6 +72,15 @@ const HANDLE = localHandle(
 
 let count = 0;
 
+/** A number for what checks and plans read of a tensor. @throws MercerError DISPOSED @internal */
+export let layoutNumber: (tensor: Tensor) => number;
+/** Remembers the plan that a result was computed with. @internal */
+export let rememberPlan: (result: Tensor, plan: object) => void;
+/** The plan that was remembered of a result; undefined for all else. @internal */
+export let rememberedPlan: (value: unknown) => object | undefined;
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
 /**
  * A strided view of device memory. Views share storage and each is disposed by itself; the memory is returned with the
  * last one, in stream order, so disposing right after an operation was enqueued is fine. Strides and offset count elements.
@@ -98,16 +108,29 @@ export class Tensor<D extends DType = DType> implements Layout {
   readonly byteOffset: number;
   readonly #id = ++count;
   readonly #lifetime: Lifetime;
+  readonly #form: TensorForm<D>;
+  #plan: object | undefined;
+
+  static {
+    layoutNumber = (tensor) => tensor.#form.numberAt(tensor.storage.address + tensor.byteOffset);
+    rememberPlan = (tensor, plan) => {
+      tensor.#plan = plan;
+    };
+    rememberedPlan = (value) => (isObject(value) && #plan in value ? value.#plan : undefined);
+  }
 
   /** @internal Takes over one reference to the storage. Use tensor(), empty(), zeros() or full(). */
-  constructor(storage: StorageBlock, dtype: D, layout: Layout) {
-    this.device = storage.device;
+  constructor(storage: StorageBlock, dtype: D, layout: Layout | TensorForm<D>) {
+    const form =
+      layout instanceof TensorForm ? layout : new TensorForm(storage.device, dtype, layout);
+    this.device = form.device;
     this.dtype = dtype;
-    this.shape = Object.freeze([...layout.shape]);
-    this.strides = Object.freeze([...layout.strides]);
-    this.offset = layout.offset;
-    this.size = sizeOfShape(layout.shape);
-    this.byteOffset = layout.offset * dtypeBytes(dtype);
+    this.shape = form.shape;
+    this.strides = form.strides;
+    this.offset = form.offset;
+    this.size = form.size;
+    this.byteOffset = form.byteOffset;
+    this.#form = form;
     this.#lifetime = new Lifetime(storage);
     watch(this, this.#lifetime);
   }

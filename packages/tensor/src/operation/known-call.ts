@@ -1,11 +1,16 @@
 import { own } from '@mercer/options';
 import { dtypeBytes, type DType, type Scalars } from '@mercer/kernels';
-import type { Device, LoadedKernel, PointerArgument, Storage, Stream } from '../device.js';
-import { allocateView, coreOf } from '../operations.js';
-import { rememberPlan } from '../plan-of.js';
+import { bytesOf } from '../checked-size.js';
+import type { DeviceCore } from '../device-core.js';
+import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
+import type { Device, Storage, Stream } from '../device.js';
+import { rowMajorStrides } from '../layout.js';
+import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
-import { streamFor } from '../stream-core.js';
-import { wrap, type Tensor } from '../tensor.js';
+import { StorageBlock } from '../storage-block.js';
+import { streamFor, type StreamCore } from '../stream-core.js';
+import { TensorForm } from '../tensor-form.js';
+import { rememberPlan, Tensor } from '../tensor.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
 export interface CallTensors {
@@ -34,12 +39,15 @@ export interface CallLaunch {
   readonly zeroed?: { readonly kind: CallPart; readonly place: number } | undefined;
 }
 
-/** A launch of one kernel of a call. */
+/** A launch of one kernel of a call, packed but for what changes from call to call. */
 interface BoundLaunch {
-  readonly kernel: LoadedKernel;
+  readonly kernel: DeviceKernel;
+  readonly args: KernelArguments;
   /** In the order of the kernel's parameters. */
   readonly pointers: readonly (CallPointer | 'workspace')[];
   readonly scalars: Scalars;
+  /** All scalars of the last call, where some differ from call to call. */
+  last: Scalars | undefined;
 }
 
 /** The kernels of a program, bound. */
@@ -54,6 +62,13 @@ interface BoundProgram {
 export interface ResultSpec {
   readonly shape: readonly number[];
   readonly dtype: DType;
+}
+
+/** How results and scratch memory are made. */
+interface MadeTensor {
+  readonly form: TensorForm;
+  readonly bytes: number;
+  readonly purpose: string;
 }
 
 /** A call that was checked, planned and loaded. */
@@ -76,8 +91,9 @@ export interface CheckedCall {
  */
 export class KnownCall {
   readonly device: Device;
-  readonly #results: readonly ResultSpec[];
-  readonly #scratch: readonly ResultSpec[];
+  readonly #core: DeviceCore;
+  readonly #results: readonly MadeTensor[];
+  readonly #scratch: readonly MadeTensor[];
   readonly #programs: readonly BoundProgram[];
   readonly #held: readonly Tensor[];
   readonly #plans: readonly (object | undefined)[];
@@ -88,8 +104,9 @@ export class KnownCall {
     const names = ['device', 'results', 'scratch', 'launches', 'holds', 'plans'] as const;
     const { device, results, scratch = [], launches, holds, plans = [] } = own(checked, ...names);
     this.device = device;
-    this.#results = results;
-    this.#scratch = scratch;
+    this.#core = coreOf(device);
+    this.#results = results.map((spec) => madeTensor(device, spec));
+    this.#scratch = scratch.map((spec) => madeTensor(device, spec));
     this.#programs = launches.map(boundProgram);
     this.holds = holds;
     this.#plans = plans;
@@ -115,33 +132,33 @@ export class KnownCall {
     // all before the first launch: nothing is written where one was disposed meanwhile
     for (const one of inputs) one.assertAlive();
     for (const one of outs) one?.assertAlive();
-    const made: Tensor[] = [];
+    const queue = streamFor(this.device, stream, 'a call');
     const results: Tensor[] = [];
     const scratch: Tensor[] = [];
     try {
-      for (const [place, out] of outs.entries()) {
-        const spec = this.#results[place];
-        if (out === undefined && spec !== undefined) made.push(this.#make(spec, stream));
-        results.push(out ?? (made.at(-1) as Tensor));
+      for (let place = 0; place < outs.length; place++) {
+        results.push(outs[place] ?? this.#make(this.#results[place], queue));
       }
-      for (const spec of this.#scratch) scratch.push(this.#make(spec, stream));
+      for (const one of this.#scratch) scratch.push(this.#make(one, queue));
       const parts = { input: inputs, result: results, scratch };
-      for (const one of this.#programs) enqueue(one, parts, stream, numbers);
-      for (const [place, plan] of this.#plans.entries()) {
-        const result = results[place];
+      for (const one of this.#programs) enqueue(one, parts, queue, numbers);
+      for (let place = 0; place < this.#plans.length; place++) {
+        const [plan, result] = [this.#plans[place], results[place]];
         if (plan !== undefined && result !== undefined) rememberPlan(result, plan);
       }
       return results;
     } catch (error) {
-      for (const one of made) one.dispose();
+      for (const [place, one] of results.entries()) if (outs[place] === undefined) one.dispose();
       throw error;
     } finally {
       for (const one of scratch) one.dispose();
     }
   }
 
-  #make({ shape, dtype }: ResultSpec, stream: Stream): Tensor {
-    return wrap(allocateView(coreOf(this.device), shape, dtype, { stream }), dtype);
+  #make(made: MadeTensor | undefined, stream: StreamCore): Tensor {
+    if (made === undefined) throw new TypeError('a call has a result more than it makes');
+    const { bytes, purpose, form } = made;
+    return new Tensor(this.#core.take(bytes, purpose, stream), form.dtype, form);
   }
 
   /** An output that is one of the inputs, handle and all, was allowed by the checks: keys of layouts tell such calls apart. */
@@ -159,6 +176,12 @@ export class KnownCall {
   }
 }
 
+function madeTensor(device: Device, { shape, dtype }: ResultSpec): MadeTensor {
+  const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
+  const form = new TensorForm(device, dtype, layout);
+  return { form, bytes: bytesOf(form.size, dtype), purpose: purposeOf(shape, dtype) };
+}
+
 function boundProgram(launch: CallLaunch): BoundProgram {
   const { program, pointers, scalars, zeroed } = own(
     launch,
@@ -168,17 +191,24 @@ function boundProgram(launch: CallLaunch): BoundProgram {
     'zeroed',
   );
   const launches = program.steps.map(
-    ({ kernel, pointers: names, scalars: ofStep }): BoundLaunch => ({
-      kernel,
-      pointers: names.map((name) => {
-        if (name === 'workspace') return name;
-        const pointer = own(pointers, name)[name];
-        if (pointer !== undefined) return pointer;
-        throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
-      }),
-      // Frozen: a kernel that is launched with them again need not read them again.
-      scalars: Object.freeze({ ...scalars, ...ofStep }),
-    }),
+    ({ kernel, pointers: names, scalars: ofStep }): BoundLaunch => {
+      if (!(kernel instanceof DeviceKernel)) {
+        throw new TypeError(`${kernel.kernel.name} was not loaded by a device of this package`);
+      }
+      return {
+        kernel,
+        args: kernel.newArguments(),
+        pointers: names.map((name) => {
+          if (name === 'workspace') return name;
+          const pointer = own(pointers, name)[name];
+          if (pointer !== undefined) return pointer;
+          throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
+        }),
+        // Frozen: they are packed once.
+        scalars: Object.freeze({ ...scalars, ...ofStep }),
+        last: undefined,
+      };
+    },
   );
   return { program: program.program, scalars, launches, zeroed };
 }
@@ -189,7 +219,7 @@ type Parts = Readonly<Record<CallPart, readonly Tensor[]>>;
 function enqueue(
   { program, scalars, launches, zeroed }: BoundProgram,
   parts: Parts,
-  stream: Stream,
+  stream: StreamCore,
   numbers: Scalars | undefined,
 ): void {
   if (zeroed !== undefined) setZero(parts[zeroed.kind][zeroed.place], stream);
@@ -200,32 +230,51 @@ function enqueue(
       : stream.device.allocate(bytes, { stream, purpose: 'workspace of a kernel' });
   try {
     for (const launch of launches) {
-      const pointers: PointerArgument[] = [];
-      for (const pointer of launch.pointers) pointers.push(memoryOf(pointer, parts, workspace));
-      const all = numbers === undefined ? launch.scalars : { ...launch.scalars, ...numbers };
-      launch.kernel.launch(stream, { pointers, scalars: all });
+      pack(launch, parts, workspace, numbers);
+      launch.kernel.enqueue(stream, launch.args);
     }
   } finally {
     workspace?.dispose();
   }
 }
 
-function memoryOf(
-  pointer: CallPointer | 'workspace',
+/** Writes what may have changed since the last call. */
+function pack(
+  launch: BoundLaunch,
   parts: Parts,
   workspace: Storage | undefined,
-): PointerArgument {
-  if (pointer === 'workspace') {
-    if (workspace === undefined)
-      throw new Error('a kernel takes a workspace that its program has not');
-    return workspace;
+  numbers: Scalars | undefined,
+): void {
+  const { kernel, args, pointers } = launch;
+  for (let at = 0; at < pointers.length; at++) {
+    const pointer = pointers[at] as CallPointer | 'workspace';
+    if (pointer === 'workspace') {
+      if (!(workspace instanceof StorageBlock))
+        throw new Error('a kernel takes a workspace that its program has not');
+      kernel.setPointer(args, at, workspace, 0, undefined);
+    } else if (pointer.kind === 'none') {
+      args.packer.setPointer(at, 0);
+    } else {
+      const tensor = pointer.kind === 'held' ? pointer.tensor : parts[pointer.kind][pointer.place];
+      if (tensor === undefined)
+        throw new TypeError('a kernel is given a tensor that the call has not');
+      const { storage, byteOffset, dtype } = tensor;
+      kernel.setPointer(args, at, storage, byteOffset + pointer.offset, dtype);
+    }
   }
-  if (pointer.kind === 'none') return 0n;
-  const tensor = pointer.kind === 'held' ? pointer.tensor : parts[pointer.kind][pointer.place];
-  if (tensor === undefined) throw new TypeError('a kernel is given a tensor that the call has not');
-  if (pointer.offset === 0) return tensor;
-  const { storage, byteOffset, dtype } = tensor;
-  return { storage, byteOffset: byteOffset + pointer.offset, dtype };
+  if (numbers === undefined) {
+    kernel.setScalars(args, launch.scalars);
+  } else if (launch.last === undefined || !hasAll(launch.last, numbers)) {
+    launch.last = undefined;
+    const scalars = { ...launch.scalars, ...numbers };
+    kernel.setScalars(args, scalars);
+    launch.last = scalars;
+  }
+}
+
+function hasAll(all: Scalars, some: Scalars): boolean {
+  for (const name of Object.keys(some)) if (!Object.is(all[name], some[name])) return false;
+  return true;
 }
 
 function setZero(to: Tensor | undefined, stream: Stream): void {

@@ -1,9 +1,9 @@
 import type { Scalars } from '@mercer/kernels';
-import { own, type OptionNames, type OptionReader } from '@mercer/options';
+import { own, type OptionNames, type OptionReader, type ReadOptions } from '@mercer/options';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
-import { pending, type Pending } from '../pending.js';
+import { pendingOf, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
@@ -109,9 +109,18 @@ interface Bound {
 }
 
 /** A call that can be told from others, and the one like it, if there was one. */
-interface Identified extends CallIdentity {
+interface Identified {
+  readonly tensors: CallTensors;
+  readonly key: string;
   readonly device: Device;
   readonly bound: Bound | undefined;
+}
+
+/** A call whose options and arguments were read. */
+interface ReadCall<A, O> {
+  readonly what: string;
+  readonly args: A;
+  readonly options: O;
 }
 
 /**
@@ -125,6 +134,7 @@ export class Operation<
   G extends readonly unknown[] = A,
 > {
   readonly #rules: Required<OperationRules<A, O, X, G>>;
+  readonly #readOptions: ReadOptions<O>;
   readonly #calls = new KnownCalls<Bound>();
 
   constructor(rules: OperationRules<A, O, X, G>) {
@@ -136,6 +146,7 @@ export class Operation<
       snapshot: given.snapshot ?? ((args, options) => [args as readonly unknown[] as A, options]),
       place: given.place ?? ((args) => Promise.resolve(args)),
     };
+    this.#readOptions = this.#rules.readOptions.of(rules.options);
   }
 
   /**
@@ -145,23 +156,55 @@ export class Operation<
    * the signal's reason. Nothing is written then
    */
   async call(called: G, given: O | undefined): Promise<Tensor[]> {
+    return this.start(called, given);
+  }
+
+  /** The same for an operation with one result. */
+  one(called: G, given: O | undefined): Pending<Tensor> {
+    return pendingOf(() => {
+      const started = this.start(called, given);
+      return started instanceof Promise ? started.then(only) : only(started);
+    });
+  }
+
+  /** As {@link call}; the results themselves where the call is like one before and nothing has to be waited for. @throws as it rejects */
+  start(called: G, given: O | undefined): Tensor[] | Promise<Tensor[]> {
     const rules = this.#rules;
     const what = this.#what(called);
-    const [args, options] = rules.snapshot(called, rules.readOptions(what, given, rules.options));
+    const [args, options] = rules.snapshot(called, this.#readOptions(what, given));
     const { stream, debug, signal } = options;
+    const call = { what, args, options };
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
-    if (known?.bound !== undefined) {
-      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
-      const queue = await roomOn(known.device, { stream, signal }, what);
-      const results = known.bound.call.launch(
-        known.tensors,
-        queue,
-        scalarsOf(known.bound, options, args),
-      );
-      if (results !== undefined) return results;
-    }
+    if (known?.bound === undefined) return this.#planned(call, known);
+    const queue = streamFor(known.device, stream, what);
     signal?.throwIfAborted();
+    if (!queue.hasRoom() || isBehindOthers(known.tensors)) return this.#inTurn(call, known);
+    return again(known, call, queue) ?? this.#planned(call, known);
+  }
+
+  /** A call like one before that has to wait: for room, or for calls that were made earlier and are not enqueued yet. */
+  async #inTurn(call: ReadCall<A, O>, known: Identified): Promise<Tensor[]> {
+    const { stream, signal } = call.options;
+    const storages = [...known.tensors.inputs, ...known.tensors.outs].map((one) => one?.storage);
+    for (const one of storages) one?.beginCall();
+    try {
+      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
+      const queue = await roomOn(known.device, { stream, signal }, call.what);
+      const results = again(known, call, queue);
+      if (results !== undefined) return results;
+    } finally {
+      for (const one of storages) one?.endCall();
+    }
+    return this.#planned(call, known);
+  }
+
+  async #planned(
+    { what, args, options }: ReadCall<A, O>,
+    known: Identified | undefined,
+  ): Promise<Tensor[]> {
+    const rules = this.#rules;
+    options.signal?.throwIfAborted();
     const made: Tensor[] = [];
     try {
       const placed = await rules.place(args, options, made);
@@ -220,12 +263,9 @@ export class Operation<
     const otherFree = Object.keys(rules.freeOptions).filter(
       (name) => name !== 'out' && name !== 'stream',
     ) as (keyof O)[];
+    const readFree = rules.readOptions.of(rules.freeOptions as OptionNames<O & FreeOptions>);
     const run = (called: G, callOptions?: object): Tensor[] => {
-      const free = rules.readOptions(
-        what,
-        callOptions as O & FreeOptions,
-        rules.freeOptions as OptionNames<O & FreeOptions>,
-      );
+      const free = readFree(what, callOptions as O & FreeOptions);
       const { out, stream } = free;
       const whole: O = { ...fixed, out, stream };
       for (const name of otherFree) whole[name] = free[name] ?? whole[name];
@@ -233,11 +273,7 @@ export class Operation<
       const known = this.#identified(others, options, calls, example);
       if (known?.bound !== undefined) {
         const queue = streamFor(known.device, stream, what);
-        const results = known.bound.call.launch(
-          known.tensors,
-          queue,
-          scalarsOf(known.bound, options, others),
-        );
+        const results = again(known, { what, args: others, options }, queue);
         if (results !== undefined) return results;
       }
       const plan = rules.plan(others, options, example);
@@ -283,6 +319,23 @@ export class Operation<
     const key = `${identity.key}|${layouts}`;
     return { device, tensors, key, bound: calls.get(device, key) };
   }
+}
+
+/** What `call` gives where a call like one before is launched; undefined where it must be checked again. */
+const again = (
+  { bound, tensors }: Identified,
+  { args, options }: ReadCall<readonly unknown[], object>,
+  queue: Stream,
+): Tensor[] | undefined => bound?.call.launch(tensors, queue, scalarsOf(bound, options, args));
+
+/** Whether calls were made earlier that touch the same memory and are not enqueued yet. */
+function isBehindOthers({ inputs, outs }: CallTensors): boolean {
+  for (const { storage } of inputs) if (storage.hasCallsUnderWay) return true;
+  for (const out of outs) {
+    if (out === undefined) continue;
+    if (out.storage.hasCallsUnderWay || out.storage.hasLaterReads) return true;
+  }
+  return false;
 }
 
 const hasTwice = (outs: CallTensors['outs']): boolean =>
@@ -404,7 +457,7 @@ function labels({ inputs, outs }: CallTensors): string {
 
 /** What {@link operationFunction} makes a function of. */
 interface Callable {
-  call(args: never, given: undefined): Promise<Tensor[]>;
+  one(args: never, given: undefined): Pending<Tensor>;
   prepare(args: never, given: undefined): Promise<PreparedCalls<never>>;
 }
 
@@ -418,7 +471,7 @@ export function only([result]: readonly Tensor[]): Tensor {
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the face, which types the arguments
 export function operationFunction<F>(operation: Callable, arity: number): F {
   const run = (...given: readonly unknown[]): Pending<Tensor> =>
-    pending(operation.call(given.slice(0, arity) as never, given[arity] as never).then(only));
+    operation.one(given.slice(0, arity) as never, given[arity] as never);
   const prepare = async (...given: readonly unknown[]): Promise<unknown> => {
     const prepared = await operation.prepare(given.slice(0, arity) as never, given[arity] as never);
     return (...others: readonly unknown[]) =>
