@@ -9,7 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test-support.js';
 import { mapReduceProblems } from './default-map-reduce.test-support.js';
 import type { MapReduceProblem } from './problem.js';
-import { rootsOf } from './values-of.js';
+import { rootsOf } from './lowering/written-out.js';
 import { isWide } from './wide/is-wide.js';
 
 const problems = mapReduceProblems();

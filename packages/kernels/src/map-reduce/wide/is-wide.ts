@@ -13,8 +13,8 @@ import { dtypeBytes } from '../../dtype.js';
 import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from '../limits.js';
 import { planSums } from '../plan-sums.js';
 import { wholeProblem, type MapReduceProblem } from '../problem.js';
-import { rootsOf } from '../values-of.js';
-import { contractionIndices } from './contraction-index.js';
+import { rootsOf } from '../lowering/written-out.js';
+import { contractionIndices } from '../lowering/contraction-index.js';
 
 /** On a CPU a loop with a tile in registers is quicker from sums and results of this length on. */
 const LONGEST_ON_CPU = 8;
