@@ -3,6 +3,7 @@ import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
+import { chooseSchedule } from './choose-schedule.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
 import type { PlannedReduction } from './launched-plan.js';
 import { rootsOf, writtenOut } from './lowering/written-out.js';
@@ -13,12 +14,11 @@ import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { shareFactors } from './shared-factors.js';
-import { isWide } from './wide/is-wide.js';
 import { planWide } from './wide/wide-plan.js';
 
 /**
- * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
- * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `PlanError` for functions beyond their largest order, and for
+ * The plan of a map-reduce: a row per thread with every component of the formula written out, or a tile of pairs with loops over them
+ * where that is quicker or the only way (`chooseSchedule`). Throws a `PlanError` for functions beyond their largest order, and for
  * several reductions of one pass that are together too long to be written out.
  *
  * ```ts
@@ -42,8 +42,10 @@ export function* planMapReduceSteps(
   limits: DeviceLimits,
 ): Steps<MapReducePlan> {
   const problem = wholeProblem(given);
-  const wide = yield* isWide(problem, limits);
-  return wide ? yield* planWide(problem, limits) : yield* unrolledSteps(problem, limits);
+  const schedule = yield* chooseSchedule(problem, limits);
+  return schedule === 'pair tile'
+    ? yield* planWide(problem, limits)
+    : yield* unrolledSteps(problem, limits);
 }
 
 /**
