@@ -66,4 +66,4 @@ export { axesOf, type ContractionAxes } from './contraction.js';
 export { dependences, type Dependence } from './dependence.js';
 export { innerForm, type InnerForm } from './inner-form.js';
 export type { DefinedOp } from './elementwise/defined-ops.js';
-export { unrollComponents, unrollSteps } from './unroll-components.js';
+export { unrollComponents } from './unroll-components.js';

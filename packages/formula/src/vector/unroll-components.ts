@@ -1,11 +1,10 @@
 import { FormulaError } from '../formula-error.js';
-import { orderSteps } from '../post-order.js';
-import { finish, type Steps } from '../steps.js';
 import { axesOf } from './contraction.js';
 import { elementwise, gather, literal, slice } from './nodes.js';
 import { add, mul } from './operations/arithmetic.js';
 import { floor, maximum, minimum, where } from './operations/functions.js';
-import { unrolledSizeSteps } from './unrolled-size.js';
+import { postOrderVector } from './post-order-vector.js';
+import { unrolledSize } from './unrolled-size.js';
 import type { Combine, Kind, NodeOfKind, VectorExpr } from './vector-expr.js';
 
 type Components = readonly VectorExpr[];
@@ -117,15 +116,7 @@ export function unrollComponents(
   root: VectorExpr,
   limit: number = MAX_UNROLLED,
 ): readonly VectorExpr[] {
-  return finish(unrollSteps(root, limit));
-}
-
-/** {@link unrollComponents} in steps, one for each node of the formula. */
-export function* unrollSteps(
-  root: VectorExpr,
-  limit: number = MAX_UNROLLED,
-): Steps<readonly VectorExpr[]> {
-  const size = yield* unrolledSizeSteps([root]);
+  const size = unrolledSize(root);
   if (size > limit) {
     throw new FormulaError(
       'LIMIT_EXCEEDED',
@@ -134,7 +125,7 @@ export function* unrollSteps(
     );
   }
   const unrolled = new Map<VectorExpr, Components>();
-  for (const node of yield* orderSteps([root])) {
+  for (const node of postOrderVector(root)) {
     // One untyped step for the table: the kind chooses the rule.
     const rule = UNROLL[node.kind] as UnrollRule<Kind>;
     unrolled.set(
@@ -144,7 +135,6 @@ export function* unrollSteps(
         node.args.map((arg) => unrolled.get(arg)!),
       ),
     );
-    yield;
   }
   return unrolled.get(root)!;
 }

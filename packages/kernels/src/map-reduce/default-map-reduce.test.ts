@@ -9,8 +9,8 @@ import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test-support.js';
 import { mapReduceProblems } from './default-map-reduce.test-support.js';
 import type { MapReduceProblem } from './problem.js';
-import { rootsOf } from './values-of.js';
-import { isWide } from './wide/is-wide.js';
+import { rootsOf } from './lowering/written-out.js';
+import { chooseSchedule } from './choose-schedule.js';
 
 const problems = mapReduceProblems();
 const all = ({ reduction, further = [] }: MapReduceProblem): readonly Reduction[] => [
@@ -36,9 +36,8 @@ describe('the default problems', () => {
     ['rows by index', (one: MapReduceProblem) => all(one).some(takesRowsByIndex)],
     ['sums in float64', (one: MapReduceProblem) => one.accumulate === 'float64'],
     ['compensated sums', (one: MapReduceProblem) => one.sumScheme === 'kahan'],
-  ])('have both texts with %s', (_, has) => {
-    expect(new Set(problems.filter(has).map((one) => finish(isWide(one, H200))))).toEqual(
-      new Set([true, false]),
-    );
+  ])('have both schedules with %s', (_, has) => {
+    const schedules = problems.filter(has).map((one) => finish(chooseSchedule(one, H200)));
+    expect(new Set(schedules)).toEqual(new Set(['row per thread', 'pair tile']));
   });
 });

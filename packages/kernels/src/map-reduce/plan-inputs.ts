@@ -7,9 +7,8 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import { PlanError } from '../plan-error.js';
-import type { Gather } from './gathers.js';
 import type { MapReduceInput } from './launched-plan.js';
-import { componentName } from './lower-formula.js';
+import { componentName, type Gather } from './lowering/written-out.js';
 import type { MapReduceProblem } from './problem.js';
 
 /** How a lowered formula reads inputs. */

@@ -2,7 +2,7 @@ import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { CpuTile } from './cpu/tile.js';
 import type { CudaTile } from './cuda/tile.js';
 import type { RealExpr } from '@mercer/formula';
-import type { Gather } from './gathers.js';
+import type { Gather } from './lowering/written-out.js';
 import type { LaunchedPlan } from './launched-plan.js';
 import type { WidePlan } from './wide/wide-plan-types.js';
 

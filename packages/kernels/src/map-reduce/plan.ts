@@ -1,18 +1,12 @@
-import {
-  finish,
-  postOrder,
-  traitsOf,
-  type RealExpr,
-  type Reduction,
-  type Steps,
-} from '@mercer/formula';
+import { finish, postOrder, traitsOf, type Reduction, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
+import { chooseSchedule } from './choose-schedule.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
-import { Gathers } from './gathers.js';
 import type { PlannedReduction } from './launched-plan.js';
+import { rootsOf, writtenOut } from './lowering/written-out.js';
 import { checkInputs, componentsOf, pairsText, planInputs, unrolledReads } from './plan-inputs.js';
 import { planSums, sumsText } from './plan-sums.js';
 import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
@@ -20,13 +14,11 @@ import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { shareFactors } from './shared-factors.js';
-import { rootsOf, valuesOf } from './values-of.js';
-import { isWide } from './wide/is-wide.js';
 import { planWide } from './wide/wide-plan.js';
 
 /**
- * The plan of a map-reduce: every component of the formula written out, or loops over them where it is long (beyond
- * `MAP_REDUCE_LIMITS`, or quicker so). Throws a `PlanError` for functions beyond their largest order, and for
+ * The plan of a map-reduce: a row per thread with every component of the formula written out, or a tile of pairs with loops over them
+ * where that is quicker or the only way (`chooseSchedule`). Throws a `PlanError` for functions beyond their largest order, and for
  * several reductions of one pass that are together too long to be written out.
  *
  * ```ts
@@ -50,8 +42,10 @@ export function* planMapReduceSteps(
   limits: DeviceLimits,
 ): Steps<MapReducePlan> {
   const problem = wholeProblem(given);
-  const wide = yield* isWide(problem, limits);
-  return wide ? yield* planWide(problem, limits) : yield* unrolledSteps(problem, limits);
+  const schedule = yield* chooseSchedule(problem, limits);
+  return schedule === 'pair tile'
+    ? yield* planWide(problem, limits)
+    : yield* unrolledSteps(problem, limits);
 }
 
 /**
@@ -76,17 +70,12 @@ function* unrolledSteps(
   const all = [reduction, ...further];
   checkAxes(all);
   const roots = all.flatMap(rootsOf);
-  const found = new Gathers();
-  const lowered: RealExpr[] = [];
-  for (const one of all) lowered.push(...(yield* valuesOf(one, found)));
-  const values = shareFactors(lowered);
+  const lowered = yield* writtenOut(all);
+  const values = shareFactors(lowered.values);
   yield;
-  const inputs = planInputs(roots, problem, yield* unrolledReads(values, found.found));
+  const inputs = planInputs(roots, problem, yield* unrolledReads(values, lowered.gathers));
   checkInputs(inputs);
-  const gathers =
-    found.found.length > 0
-      ? Object.freeze(found.found.map((one) => Object.freeze(one)))
-      : undefined;
+  const gathers = lowered.gathers.length > 0 ? Object.freeze(lowered.gathers) : undefined;
   yield;
   const sums = planSums(problem);
   const common = {

@@ -1,14 +1,13 @@
 import { finish } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
-import { aloneOf, planSums } from './plan-sums.js';
+import { scheduleCosts } from './choose-schedule.js';
+import { planSums } from './plan-sums.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
-import { isBeyondLimits, isWide } from './wide/is-wide.js';
 
 /**
- * Whether the reductions of a problem are best computed by one kernel: all of them can be written out in it
- * (`MAP_REDUCE_LIMITS`), and none, with as many columns as the widest of them has, would alone be computed by loops over
- * components. Those are so much quicker for long vectors that a pass for each reduction takes less time than one pass without
- * loops. The interpreter computes one reduction at a time.
+ * Whether the reductions of a problem are best computed by one kernel: a row per thread is their schedule (`chooseSchedule`). Tiles
+ * are so much quicker for long vectors that a pass for each reduction takes less time than one pass without them. The
+ * interpreter computes one reduction at a time.
  *
  * Throws a `PlanError` for unusual sums of what is no sum, as `planMapReduce` does.
  *
@@ -26,11 +25,9 @@ import { isBeyondLimits, isWide } from './wide/is-wide.js';
  */
 export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boolean {
   const problem = wholeProblem(given);
-  const { reduction, further = [], ...rest } = problem;
-  if (further.length === 0) return true;
+  if (problem.further === undefined || problem.further.length === 0) return true;
   planSums(problem);
   if (isInterpreted(limits)) return false;
-  const all = [reduction, ...further];
-  if (finish(isBeyondLimits(all))) return false;
-  return !all.some((one) => finish(isWide({ ...aloneOf(rest, one), reduction: one }, limits, all)));
+  const costs = finish(scheduleCosts(problem, limits));
+  return costs['row per thread'] <= costs['pair tile'];
 }

@@ -1,7 +1,7 @@
 import { finish, variablesSteps, type Category, type RealExpr, type Steps } from '@mercer/formula';
-import { gatherName } from './gathers.js';
 import type { HalfDType } from './half-dtype.js';
-import { componentName, ROW_NAMES } from './lower-formula.js';
+import { ROW_NAMES } from './lowering/lower.js';
+import { componentName, gatherName } from './lowering/written-out.js';
 import { rowInputs } from './plan-inputs.js';
 import type { UnrolledPlan } from './plan-types.js';
 

@@ -2,8 +2,8 @@ import { emitCpuStatements, type CpuStatements } from '../../emit/cpu-expression
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { indent, lines } from '../../emit/indent.js';
-import type { Gather } from '../gathers.js';
 import { loaded } from '../half-storage.js';
+import type { Gather } from '../lowering/written-out.js';
 import { inputName, strideName, tableRowsName } from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
 import { gatheredComponents, usedComponents, type UsedComponents } from '../used-components.js';

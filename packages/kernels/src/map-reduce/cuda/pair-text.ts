@@ -2,8 +2,8 @@ import { emitCudaExpressions, type CudaExpressions } from '../../emit/cuda-expre
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/indent.js';
-import type { Gather } from '../gathers.js';
 import { loaded } from '../half-storage.js';
+import type { Gather } from '../lowering/written-out.js';
 import { batchStrideName, inputName, strideName, tableRowsName } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
 import { gatheredComponents, usedComponents, type UsedComponents } from '../used-components.js';

@@ -1,10 +1,10 @@
 import { finish, reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
+import { scheduleCosts } from '../choose-schedule.js';
 import type { UnrolledPlan } from '../plan-types.js';
 import { planUnrolled } from '../plan.js';
 import type { MapReduceProblem } from '../problem.js';
-import { isBeyondLimits } from '../wide/is-wide.js';
 
 /** Pairs of rows that are wanted, listed row by row. */
 export interface SelectionProblem extends Pick<
@@ -57,7 +57,7 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
   }
   const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
   const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
-  if (finish(isBeyondLimits([counted.reduction, ...further]))) {
+  if (finish(scheduleCosts(counted, limits))['row per thread'] === Infinity) {
     throw new PlanError(
       'UNSUPPORTED',
       `cannot plan a selection: its formulas are too long to be written out (MAP_REDUCE_LIMITS). ` +

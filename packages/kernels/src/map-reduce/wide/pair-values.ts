@@ -8,7 +8,7 @@ import {
   type RealExpr,
   type Steps,
 } from '@mercer/formula';
-import type { LoweredLoop } from './lower-wide.js';
+import type { LoweredLoop } from '../lowering/lower.js';
 import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
 
 /** The scalar variable that stands for pair value `n` in a column. */

@@ -1,15 +1,34 @@
-import { constant, traitsOf, type RealExpr, type Reduction, type Steps } from '@mercer/formula';
-import { fixedIndex } from './index-expr.js';
-import { columnIndex, lowering } from './lower-wide.js';
+import {
+  constant,
+  simplifyAllSteps,
+  traitsOf,
+  type RealExpr,
+  type Reduction,
+  type Steps,
+} from '@mercer/formula';
+import { WIDE_LIMITS } from '../limits.js';
+import { fixedIndex } from '../lowering/index-expr.js';
+import { columnIndex, lowering, type LoweringOptions } from '../lowering/lower.js';
 import { splitPairValues } from './pair-values.js';
 import type { WideFormula } from './wide-formula.js';
 
+/** Long sums are loops. */
+const LOOPS: LoweringOptions = {
+  longest: 8,
+  values: WIDE_LIMITS.values,
+  rowName: 'G',
+  loadName: (_, __, ___, n) => `L${n}`,
+};
+
 /** A reduction's formula and weight as loops and scalar expressions. */
 export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<WideFormula> {
-  const lowered = lowering();
+  const lowered = lowering(LOOPS);
   const columns = Math.max(formula.dim, weight?.dim ?? 1);
-  const at = (one: typeof formula): Steps<RealExpr> =>
-    lowered.at(one, one.dim > 1 ? columnIndex(columns) : fixedIndex(0));
+  const at = function* (one: typeof formula): Steps<RealExpr> {
+    const value = yield* lowered.at(one, one.dim > 1 ? columnIndex(columns) : fixedIndex(0));
+    const [simplified = value] = yield* simplifyAllSteps([value]);
+    return simplified;
+  };
   const one = constant(1);
   const { isExponential } = traitsOf(kind);
   const before = isExponential ? [yield* at(formula)] : [];

@@ -1,6 +1,6 @@
 import { variables, type Expr } from '@mercer/formula';
 import { indent, lines } from '../../emit/indent.js';
-import { ROW_NAMES } from '../lower-formula.js';
+import { ROW_NAMES } from '../lowering/lower.js';
 import { declareText, PARTIAL, updateText } from './combine-text.js';
 import {
   isLoop,

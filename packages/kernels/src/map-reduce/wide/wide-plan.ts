@@ -5,7 +5,7 @@ import { PlanError } from '../../plan-error.js';
 import { checkInputs, componentsOf, pairsText, planInputs } from '../plan-inputs.js';
 import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
-import { rootsOf } from '../values-of.js';
+import { rootsOf } from '../lowering/written-out.js';
 import { chooseWideCpu } from './cpu/choose-tile.js';
 import { chooseWideCuda } from './cuda/choose-tile.js';
 import { resultWidth } from './column-blocks.js';

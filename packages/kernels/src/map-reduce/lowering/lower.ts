@@ -3,9 +3,10 @@ import {
   eq,
   lt,
   mul,
+  scalarOf,
   select,
   simplify,
-  simplifyAllSteps,
+  substitute,
   variable,
   type Combine,
   type NodeOfKind,
@@ -13,10 +14,18 @@ import {
   type Steps,
   type VectorExpr,
 } from '@mercer/formula';
+import { expandFunctions } from '../../math/expand-functions.js';
 import { PlanError } from '../../plan-error.js';
-import { WIDE_LIMITS } from '../limits.js';
-import { lowerElementwise, ROW_NAMES } from '../lower-formula.js';
-import { contractionIndices } from './contraction-index.js';
+import {
+  COLUMN,
+  type TakenRow,
+  type WideGather,
+  type WideLoad,
+  type WideLoop,
+  type WideNumber,
+} from '../wide/wide-formula.js';
+import { contractionIndices, type ContractionIndices } from './contraction-index.js';
+import { followedSides } from './followed-sides.js';
 import {
   affineIndex,
   clampIndex,
@@ -28,19 +37,27 @@ import {
   indexText,
   type IndexExpr,
 } from './index-expr.js';
-import { oneHotOf, UNROLLED_COMBINE } from './lower-combine.js';
-import { followedSides } from './followed-sides.js';
-import {
-  COLUMN,
-  type TakenRow,
-  type WideGather,
-  type WideLoad,
-  type WideLoop,
-  type WideNumber,
-} from './wide-formula.js';
+import { oneHotOf, WRITTEN_COMBINE } from './lower-combine.js';
 
-/** Loops of at most so many steps are written out. */
-const LONGEST_UNROLLED = 8;
+/** The scalar variables that stand for the row numbers. */
+export const ROW_NAMES = { i: 'rowNumberI', j: 'rowNumberJ' } as const;
+
+/** How a schedule writes formulas. */
+export interface LoweringOptions {
+  /** Combinations of at most so many values are written out; longer ones are loops. */
+  readonly longest: number;
+  /** Different values of parts of formulas at most. */
+  readonly values: number;
+  /** What the names of rows by index begin with. */
+  readonly rowName: string;
+  /** The scalar variable for component `index` of an input, of the row by index `row` where there is one; `n` counts them. */
+  readonly loadName: (
+    input: NodeOfKind<'variable'>,
+    index: IndexExpr,
+    row: string | undefined,
+    n: number,
+  ) => string;
+}
 
 /** A loop whose body is still an expression. */
 export type LoweredLoop = Omit<WideLoop, 'root'> & { readonly body: RealExpr };
@@ -55,31 +72,35 @@ export interface Lowered {
   readonly numbers: readonly WideNumber[];
   readonly loops: readonly LoweredLoop[];
   readonly gathers: readonly LoweredGather[];
-  /** The formula's component `index`. */
+  /** The formula's component `index`, not simplified. */
   readonly at: (formula: VectorExpr, index: IndexExpr) => Steps<RealExpr>;
 }
 
 interface State {
+  readonly options: LoweringOptions;
   readonly loads: Map<string, WideLoad>;
   readonly numbers: Map<string, WideNumber>;
   readonly loops: LoweredLoop[];
   readonly gathers: LoweredGather[];
   /** Counters of loops by the loop that they stand in and their size. */
   readonly counters: Map<string, { readonly name: string; readonly depth: number }>;
-  readonly known: Map<string, RealExpr>;
+  readonly known: Map<VectorExpr, Map<string | number, RealExpr>>;
+  readonly contractions: Map<VectorExpr, ContractionIndices>;
   /** Components that were lowered, or are being lowered. */
   opened: number;
 }
 
 /** Lowers components of formulas on demand; what was lowered for one serves the others. */
-export function lowering(): Lowered {
+export function lowering(options: LoweringOptions): Lowered {
   const state: State = {
+    options,
     loads: new Map(),
     numbers: new Map(),
     loops: [],
     gathers: [],
     counters: new Map(),
     known: new Map(),
+    contractions: new Map(),
     opened: 0,
   };
   return {
@@ -91,11 +112,7 @@ export function lowering(): Lowered {
     },
     loops: state.loops,
     gathers: state.gathers,
-    *at(formula, index) {
-      const value = yield* valueAt(state, formula, index);
-      const [simplified = value] = yield* simplifyAllSteps([value]);
-      return simplified;
-    },
+    at: (formula, index) => valueAt(state, formula, index),
   };
 }
 
@@ -109,7 +126,7 @@ interface Wanted {
 type Lowering<T> = Generator<Wanted, T, RealExpr>;
 
 interface Open {
-  readonly key: string;
+  readonly keep: (value: RealExpr) => void;
   readonly rule: Lowering<RealExpr>;
 }
 
@@ -132,7 +149,7 @@ function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealE
     if (top === undefined) return given!;
     const next = given === undefined ? top.rule.next(null as never) : top.rule.next(given);
     if (next.done === true) {
-      state.known.set(top.key, next.value);
+      top.keep(next.value);
       stack.pop();
       given = next.value;
       wanted = undefined;
@@ -142,15 +159,18 @@ function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealE
 
 function open(state: State, { node, index: wanted }: Wanted): RealExpr | Open {
   const index = node.dim === 1 ? fixedIndex(0) : wanted;
-  const key = `${node.id}@${indexText(index)}`;
-  const known = state.known.get(key);
+  const ofNode = state.known.get(node) ?? new Map<string | number, RealExpr>();
+  state.known.set(node, ofNode);
+  const key = isFixed(index) ? index.constant : indexText(index);
+  const known = ofNode.get(key);
   if (known !== undefined) return known;
-  if (++state.opened > WIDE_LIMITS.values) throw tooLong();
-  return { key, rule: lowerAt(state, node, index) };
+  if (++state.opened > state.options.values) throw tooLong(state.options.values);
+  return { keep: (value) => ofNode.set(key, value), rule: lowerAt(state, node, index) };
 }
 
-function tooLong(): PlanError {
-  const limit = WIDE_LIMITS.values;
+const isFixed = ({ terms }: IndexExpr): boolean => terms.length === 0;
+
+function tooLong(limit: number): PlanError {
   return new PlanError(
     'LIMIT',
     `cannot plan a map-reduce: the formula computes more than ${limit} different values for a pair of rows, and ${limit} is the limit of a ` +
@@ -177,7 +197,7 @@ function* lowerAt(state: State, node: VectorExpr, index: IndexExpr): Lowering<Re
     case 'variable':
       return load(state, node, index);
     case 'elementwise':
-      return lowerElementwise(node, yield* all(node.args, index));
+      return elementwiseOf(node, yield* all(node.args, index));
     case 'repeat':
       return yield* at(argument(first), fixedIndex(0));
     case 'slice':
@@ -195,7 +215,7 @@ function* lowerAt(state: State, node: VectorExpr, index: IndexExpr): Lowering<Re
       return yield* loop(state, node.combine, long.dim, [], (k) => at(long, k));
     }
     case 'contract': {
-      const { terms, factors } = contractionIndices(node.contraction);
+      const { terms, factors } = contractionOf(state, node);
       const [f, g] = node.args;
       return yield* loop(state, 'sum', terms, indexCounters(index), function* (k) {
         const [ofF, ofG] = factors(index, k);
@@ -205,6 +225,17 @@ function* lowerAt(state: State, node: VectorExpr, index: IndexExpr): Lowering<Re
     case 'gather':
       return load(state, node.table, index, yield* takenRow(state, node));
   }
+}
+
+/** One component of an elementwise node, from the component of each argument. */
+function elementwiseOf(node: NodeOfKind<'elementwise'>, args: readonly RealExpr[]): RealExpr {
+  return substitute(scalarOf(node), Object.fromEntries(args.map((arg, k) => [`x${k}`, arg])));
+}
+
+function contractionOf(state: State, node: NodeOfKind<'contract'>): ContractionIndices {
+  const indices = state.contractions.get(node) ?? contractionIndices(node.contraction);
+  state.contractions.set(node, indices);
+  return indices;
 }
 
 /** Asks for a component of each. */
@@ -223,10 +254,10 @@ const argument = (node: VectorExpr | undefined): VectorExpr => {
 function* takenRow(state: State, node: NodeOfKind<'gather'>): Lowering<TakenRow> {
   const { position } = node.table;
   const wanted = argument(node.args[0]);
-  const index = simplify(yield* at(wanted, fixedIndex(0)));
+  const index = simplify(expandFunctions(yield* at(wanted, fixedIndex(0))));
   const known = state.gathers.find((one) => one.position === position && one.index === index);
   if (known !== undefined) return known;
-  const name = `G${state.gathers.length}`;
+  const name = `${state.options.rowName}${state.gathers.length}`;
   const gather = { name, position, index, follows: followedSides(wanted) };
   state.gathers.push(gather);
   return gather;
@@ -248,14 +279,14 @@ function load(
     isLine && term !== undefined
       ? { counter: term.atom.text, step: term.factor, offset: index.constant }
       : undefined;
-  const name = `L${state.loads.size}`;
+  const name = state.options.loadName(node, index, row?.name, state.loads.size);
   state.loads.set(key, {
     name,
     position: node.position,
     category: node.category,
     index: text,
     ...(line === undefined || row !== undefined ? {} : { line }),
-    constant: index.terms.length === 0,
+    constant: isFixed(index),
     ...(row !== undefined && { row: { name: row.name, follows: row.follows } }),
   });
   return variable(name);
@@ -263,7 +294,7 @@ function load(
 
 /** A component's number as a value. */
 function numberOf(state: State, index: IndexExpr): RealExpr {
-  if (index.terms.length === 0) return constant(index.constant);
+  if (isFixed(index)) return constant(index.constant);
   const text = indexText(index);
   const known = state.numbers.get(text) ?? {
     name: `N${state.numbers.size}`,
@@ -283,6 +314,7 @@ function* placeAt(state: State, node: NodeOfKind<'place'>, index: IndexExpr): Lo
   );
   const { quotient } = divideIndex(from, node.step);
   const back = affineIndex(quotient, node.step, node.start);
+  if (isFixed(index) && back.constant !== index.constant) return constant(0);
   const value = yield* at(inner, quotient);
   if (indexText(back) === indexText(index)) return value;
   return select(eq(numberOf(state, back), numberOf(state, index)), value, 0);
@@ -312,7 +344,7 @@ function* interleaveAt(
   index: IndexExpr,
 ): Lowering<RealExpr> {
   const { quotient, remainder } = divideIndex(index, node.args.length);
-  if (remainder.terms.length === 0) {
+  if (isFixed(remainder)) {
     return yield* at(argument(node.args[remainder.constant]), quotient);
   }
   const which = numberOf(state, remainder);
@@ -328,10 +360,10 @@ function* loop(
   outside: readonly string[],
   body: (k: IndexExpr) => Lowering<RealExpr>,
 ): Lowering<RealExpr> {
-  if (size <= LONGEST_UNROLLED) {
+  if (size <= state.options.longest) {
     const values: RealExpr[] = [];
     for (let k = 0; k < size; k++) values.push(yield* body(fixedIndex(k)));
-    return UNROLLED_COMBINE[combine](values);
+    return WRITTEN_COMBINE[combine](values);
   }
   const depthOf = (name: string): number =>
     [...state.counters.values()].find((counter) => counter.name === name)?.depth ?? 0;

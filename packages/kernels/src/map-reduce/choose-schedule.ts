@@ -1,0 +1,132 @@
+import {
+  inputsOf,
+  orderSteps,
+  traitsOf,
+  unrolledSizeSteps,
+  type Reduction,
+  type Steps,
+  type VectorExpr,
+} from '@mercer/formula';
+import { isInterpreted, type DeviceLimits } from '../device-limits.js';
+import { dtypeBytes } from '../dtype.js';
+import { PlanError } from '../plan-error.js';
+import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from './limits.js';
+import { contractionIndices } from './lowering/contraction-index.js';
+import { rootsOf } from './lowering/written-out.js';
+import { planSums } from './plan-sums.js';
+import type { MapReduceProblem } from './problem.js';
+
+/**
+ * How the loops of a map-reduce are arranged. `row per thread`: a thread, or a lane of a vector, keeps a row in registers, and every
+ * operation on every component is written out. `pair tile`: several rows of both sides at a time, and loops over components.
+ */
+export type Schedule = 'row per thread' | 'pair tile';
+
+/** What a pair of rows takes, in components that are written out; infinite where there is no text. */
+export type ScheduleCosts = { readonly [S in Schedule]: number };
+
+/**
+ * A component in a loop over a tile: both sides' are read for several pairs, but those of rows by index for each. What unusual sums take
+ * in a tile of a GPU was not measured.
+ */
+const STEP = { shared: 0.5, own: 1 } as const;
+/**
+ * What a tile takes beside its loops: they are as quick at 8 components on a CPU, at 16 with unusual sums; on a GPU at 28 words, at 40
+ * beside as many columns.
+ */
+const TILE = { cpu: 4, cpuSums: 8, cuda: 14, columns: 20 } as const;
+/** Columns that a thread of a GPU keeps in registers, and how many it takes for a tile to wait for them. */
+const [MANY_COLUMNS, MOST_COLUMN_WORDS] = [16, 40];
+/** Words of a result up to which a thread of a GPU keeps it in registers without loss (docs/lab/reductions-on-a-gpu.md). */
+const MOST_RESULT_WORDS = 48;
+
+/**
+ * In steps, the schedule of a problem: the quicker one of those that have a text. The interpreter runs what is written out.
+ * Throws a `PlanError` for what it does not hold.
+ */
+export function* chooseSchedule(problem: MapReduceProblem, limits: DeviceLimits): Steps<Schedule> {
+  const costs = yield* scheduleCosts(problem, limits);
+  const { further = [] } = problem;
+  // several reductions have no tiles
+  if (further.length > 0 && costs['row per thread'] < Infinity) return 'row per thread';
+  return costs['row per thread'] <= costs['pair tile'] ? 'row per thread' : 'pair tile';
+}
+
+/** In steps, what each schedule of a problem is predicted to take. */
+export function* scheduleCosts(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+): Steps<ScheduleCosts> {
+  const { reduction, further = [], dtype } = problem;
+  const all = [reduction, ...further];
+  const size = yield* sizeOf(all);
+  if (isInterpreted(limits)) {
+    if (isBeyond(size, INTERPRETER_LIMITS)) throw beyondInterpreter(size);
+    return { 'row per thread': 0, 'pair tile': Infinity };
+  }
+  const roots = all.flatMap(rootsOf);
+  const nodes = yield* orderSteps<VectorExpr>(roots);
+  const terms = nodes.reduce((most, node) => Math.max(most, termsOf(node)), 0);
+  const columns = Math.max(...roots.map(({ dim }) => dim));
+  const words = dtypeBytes(dtype) / 4;
+  const isUnusual = planSums(problem) !== undefined;
+  const isCpu = limits.kind === 'cpu';
+  const [length, start] = isCpu
+    ? [Math.max(terms, columns), isUnusual ? TILE.cpuSums : TILE.cpu]
+    : [terms * words, keepsColumns(all, columns, words) ? TILE.columns : TILE.cuda];
+  const isOwn = nodes.some(({ kind }) => kind === 'gather') || (isUnusual && !isCpu);
+  const step = isOwn ? STEP.own : STEP.shared;
+  const isLong = !isCpu && !isOwn && columns * words > MOST_RESULT_WORDS;
+  return {
+    'row per thread': isBeyond(size, MAP_REDUCE_LIMITS)
+      ? Infinity
+      : length + (isLong ? columns * words : 0),
+    'pair tile': start + step * length,
+  };
+}
+
+/** Whether a thread of a GPU adds up all of many columns at once, which the threads of a tile wait for. */
+const keepsColumns = (all: readonly Reduction[], columns: number, words: number): boolean =>
+  columns >= MANY_COLUMNS &&
+  columns * words <= MOST_COLUMN_WORDS &&
+  all.every(({ kind, weight }) => weight === undefined && !traitsOf(kind).takesK);
+
+type Size = { readonly [K in keyof typeof MAP_REDUCE_LIMITS]: number };
+
+const isBeyond = (size: Size, limits: Size): boolean =>
+  size.operations > limits.operations ||
+  size.components > limits.components ||
+  size.results > limits.results;
+
+/** Operations of a pair, components of the widest side, and numbers that a row's results take. */
+function* sizeOf(all: readonly Reduction[]): Steps<Size> {
+  const roots = all.flatMap(rootsOf);
+  const dims = { i: 0, j: 0, pair: 0, parameter: 0 };
+  for (const { category, dim } of inputsOf(...roots)) dims[category] += dim;
+  // beside the results of a weight there are the largest value and a sum of ones
+  const numbers = all.map(({ formula, weight, k = 1 }) =>
+    Math.max(formula.dim * k, (weight?.dim ?? 0) + 2),
+  );
+  return {
+    operations: yield* unrolledSizeSteps(roots),
+    components: Math.max(...Object.values(dims)),
+    results: numbers.reduce((sum, one) => sum + one),
+  };
+}
+
+function beyondInterpreter(size: Size): PlanError {
+  const { operations, components, results } = INTERPRETER_LIMITS;
+  return new PlanError(
+    'LIMIT',
+    `cannot plan a map-reduce: the interpreter of CPU kernels takes ${operations} operations of a pair, ` +
+      `${components} components of all inputs of i, of j and of parameters, and ${results} numbers of a result. ` +
+      `The formula takes ${size.operations} operations, ${size.components} components and ${size.results} numbers. ` +
+      'Compute parts of it first and pass them as inputs, or shorten the vectors.',
+  );
+}
+
+/** Values that a node combines into one. */
+function termsOf(node: VectorExpr): number {
+  if (node.kind === 'components') return node.args[0]?.dim ?? 0;
+  return node.kind === 'contract' ? contractionIndices(node.contraction).terms : 0;
+}
