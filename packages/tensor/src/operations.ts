@@ -56,8 +56,7 @@ export function allocateLayout(
   const { stream, zeroed = false } = own(options, 'stream', 'zeroed');
   const { shape, strides } = layout;
   const bytes = bytesOf(sizeOfShape(shape), dtype);
-  const queue = streamFor(device, stream, 'allocate');
-  const storage = device.take(bytes, purposeOf(shape, dtype), queue, zeroed);
+  const storage = device.allocate(bytes, { stream, purpose: purposeOf(shape, dtype), zeroed });
   return { shape, strides, offset: 0, dtype, storage };
 }
 
