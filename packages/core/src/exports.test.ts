@@ -277,6 +277,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "pending",
       "pendingOf",
       "pointerAt",
+      "promiseOf",
       "rangeTables",
       "readOptions",
       "readableInput",

@@ -28,7 +28,7 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
   readonly field = 'complex';
 
   protected override derive(what: string, of: Symbolic): this {
-    return new ComplexLazyTensor<D>(what, of) as this;
+    return new ComplexLazyTensor<D>(what, of, this) as this;
   }
 
   /** How many complex numbers a vector has. */

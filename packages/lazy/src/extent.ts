@@ -12,23 +12,12 @@ export interface Extent {
   readonly device: Device | undefined;
 }
 
-/** Of frozen lists: what is made of a formula mostly has its list. */
-const known = new WeakMap<readonly Input[], Extent>();
-
 /**
  * Checks the inputs of a formula against each other.
  *
  * @throws MercerError SHAPE_MISMATCH (rows, batch axes, placeholders), DTYPE_MISMATCH, DEVICE_MISMATCH, naming both inputs
  */
 export function commonExtent(what: string, inputs: readonly Input[]): Extent {
-  const old = known.get(inputs);
-  if (old !== undefined) return old;
-  const extent = checkedExtent(what, inputs);
-  if (Object.isFrozen(inputs)) known.set(inputs, extent);
-  return extent;
-}
-
-function checkedExtent(what: string, inputs: readonly Input[]): Extent {
   return {
     rowsI: commonRows(what, inputs, 'i'),
     rowsJ: commonRows(what, inputs, 'j'),
@@ -40,13 +29,14 @@ function checkedExtent(what: string, inputs: readonly Input[]): Extent {
 
 function commonRows(what: string, inputs: readonly Input[], side: 'i' | 'j'): number | undefined {
   let first: Input | undefined;
+  let known: number | undefined;
   for (const one of inputs) {
-    const [rows, known] = [rowsOn(side, one), first && rowsOn(side, first)];
+    const rows = rowsOn(side, one);
     if (rows === undefined) continue;
-    if (first !== undefined && known !== rows) throw otherRows(what, side, first, one);
-    first ??= one;
+    if (first === undefined) [first, known] = [one, rows];
+    else if (known !== rows) throw otherRows(what, side, first, one);
   }
-  return first && rowsOn(side, first);
+  return known;
 }
 
 /** How many rows of a side an input has; undefined where it follows the other, or has no data yet. */
@@ -72,13 +62,15 @@ const NO_BATCH: readonly number[] = Object.freeze([]);
 
 function commonBatch(what: string, inputs: readonly Input[]): readonly number[] {
   let shape = NO_BATCH;
-  for (const [place, one] of inputs.entries()) {
+  for (const one of inputs) {
     const own = one.extent?.batchShape ?? NO_BATCH;
     if (own.length === 0) continue;
     try {
       shape = broadcastShapes(shape, own);
     } catch (cause) {
-      const before = inputs.slice(0, place).filter(({ extent }) => extent?.batchShape.length);
+      const before = inputs
+        .slice(0, inputs.indexOf(one))
+        .filter(({ extent }) => extent?.batchShape.length);
       throw new MercerError(
         'SHAPE_MISMATCH',
         `${what}: ${describeInput(one)} has batch axes ${formatShape(own)}, which do not broadcast with ${formatShape(shape)} of ${before.map(describeInput).join(', ')}. ` +
@@ -91,8 +83,8 @@ function commonBatch(what: string, inputs: readonly Input[]): readonly number[] 
 }
 
 function commonDType(what: string, inputs: readonly Input[]): LazyDType | undefined {
-  const [first, ...rest] = inputs.filter(({ dtype }) => dtype !== undefined);
-  const other = rest.find(({ dtype }) => dtype !== first?.dtype);
+  const first = inputs.find(({ dtype }) => dtype !== undefined);
+  const other = inputs.find(({ dtype }) => dtype !== undefined && dtype !== first?.dtype);
   if (first === undefined || other === undefined) return first?.dtype;
   throw new MercerError(
     'DTYPE_MISMATCH',
@@ -108,8 +100,8 @@ function dtypeOf({ source, dtype }: Input): string {
 }
 
 function commonDevice(what: string, inputs: readonly Input[]): Device | undefined {
-  const [first, ...rest] = inputs.filter(({ device }) => device !== undefined);
-  const other = rest.find(({ device }) => device !== first?.device);
+  const first = inputs.find(({ device }) => device !== undefined);
+  const other = inputs.find(({ device }) => device !== undefined && device !== first?.device);
   if (first === undefined || other === undefined) return first?.device;
   throw new MercerError(
     'DEVICE_MISMATCH',

@@ -31,10 +31,11 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   readonly #extent: Extent;
 
   /** @internal Use `lazyI`, `lazyJ`, `param` or `lazy`. */
-  constructor(what: string, { formula, inputs }: Symbolic) {
+  constructor(what: string, { formula, inputs }: Symbolic, from?: LazyFormula) {
     this.formula = formula;
     this.inputs = Object.isFrozen(inputs) ? inputs : Object.freeze([...inputs]);
-    this.#extent = commonExtent(what, this.inputs);
+    // What is made of a formula mostly has its list, which was checked.
+    this.#extent = from?.inputs === inputs ? from.#extent : commonExtent(what, this.inputs);
   }
 
   /** Whether a component is a number, or two are a complex number. */
@@ -112,14 +113,19 @@ export function combined(
   build: (...formulas: readonly VectorExpr[]) => VectorExpr,
 ): Symbolic {
   const parts = operands.map((operand, at) =>
-    checkOperand(`${what}: operand ${at + 1}`, operand, x.field),
+    isOperand(operand, x.field)
+      ? operand
+      : checkOperand(`${what}: operand ${at + 1}`, operand, x.field),
   );
   return combine(what, [x, ...parts], build);
 }
 
+const isOperand = (operand: unknown, field: string): operand is Part =>
+  typeof operand === 'number' || (operand instanceof LazyFormula && operand.field === field);
+
 /** A number, or a symbolic matrix over the same field. @throws LazyError INVALID_ARGUMENT */
 export function checkOperand(place: string, operand: unknown, field: string): Part {
-  if (typeof operand === 'number') return operand;
+  if (isOperand(operand, field)) return operand;
   if (!(operand instanceof LazyFormula)) {
     throw new LazyError(
       'INVALID_ARGUMENT',
@@ -127,7 +133,6 @@ export function checkOperand(place: string, operand: unknown, field: string): Pa
         'Pass a number or a symbolic matrix: lazyI(x) for rows of i, lazyJ(x) for rows of j, param(x) for one vector.',
     );
   }
-  if (operand.field === field) return operand;
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${place} is ${operand.field} and the other is ${field}. ` +

@@ -18,7 +18,7 @@ import type {
 } from './reduction-types.js';
 import { computed, prepared } from './reductions.js';
 import { asResult, promised } from './result-of-kind.js';
-import { NO_RESULTS } from './results.js';
+import { NO_RESULTS, type Results } from './results.js';
 import { inputNames } from './symbolic.js';
 import type { JointTask, Task } from './task.js';
 
@@ -166,24 +166,16 @@ export class LazyReduction<
   }
 }
 
-/** The result of a task that is one reduction. */
-async function resultOf<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+/** The result of a task that is one reduction; itself where nothing had to be waited for. @throws as it rejects */
+export function resultOf<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
   task: JointTask,
   args: readonly LazyData[],
   options: CallReduceOptions<K, D, I> | undefined,
-): Promise<ResultOf<K, D, I>> {
-  const [results = NO_RESULTS] = await computed(task, args, options);
-  return asResult<K, D, I>(results);
+): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> {
+  const found = computed(task, args, options);
+  return found instanceof Promise ? found.then(onlyResult<K, D, I>) : onlyResult<K, D, I>(found);
 }
 
-/** What a call of the reduction without arguments promises, without the methods of a tensor. */
-export function resultWithoutMethods<
-  K extends ReductionKind,
-  D extends LazyDType,
-  I extends IndexDType,
->(
-  { task: { what, reduction, inputs } }: LazyReduction<K, D>,
-  options: CallReduceOptions<K, D, I> | undefined,
-): Promise<ResultOf<K, D, I>> {
-  return resultOf({ what, reductions: [reduction], inputs, names: undefined }, [], options);
-}
+const onlyResult = <K extends ReductionKind, D extends LazyDType, I extends IndexDType>([
+  results = NO_RESULTS,
+]: readonly Results[]): ResultOf<K, D, I> => asResult<K, D, I>(results);

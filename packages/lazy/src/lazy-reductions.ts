@@ -1,4 +1,10 @@
-import { ops, reduction, type ReductionKind, type VectorExpr } from '@mercer/formula';
+import {
+  ops,
+  reduction,
+  type Reduction,
+  type ReductionKind,
+  type VectorExpr,
+} from '@mercer/formula';
 import { describeList, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { pendingOf } from '@mercer/tensor/operation';
@@ -6,7 +12,8 @@ import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
 import { checkOperand, type LazyOperand, type Rules } from './lazy-formula.js';
-import { LazyReduction, resultWithoutMethods } from './lazy-reduction.js';
+import type { Input } from './input.js';
+import { LazyReduction, resultOf } from './lazy-reduction.js';
 import type {
   CallReduceOptions,
   IndexDType,
@@ -185,20 +192,27 @@ export function describeReduction<K extends ReductionKind, D extends LazyDType>(
   x: Symbolic,
   kind: K,
   axis: LazyAxis,
-  { weight, k }: DescribeOptions,
+  options: DescribeOptions,
 ): LazyReduction<K, D> {
+  const { reduction: of, inputs } = describe(what, x, kind, axis, options);
+  return new LazyReduction(what, of, inputs);
+}
+
+function describe(
+  what: string,
+  x: Symbolic,
+  kind: ReductionKind,
+  axis: LazyAxis,
+  { weight, k }: DescribeOptions,
+): { readonly reduction: Reduction; readonly inputs: readonly Input[] } {
   checkAxis(what, axis);
   const second = weight === undefined ? [] : [checkOperand(`${what}: the weight`, weight, 'real')];
   const { formulas, inputs } = merge([x, ...second]);
   const [formula, weights] = formulas as readonly [VectorExpr, VectorExpr?];
   const of = translated(what, () =>
-    reduction(kind, formula, {
-      axis: axis === 'j' ? 1 : 0,
-      ...(weights !== undefined && { weight: weights }),
-      ...(k !== undefined && { k }),
-    }),
+    reduction(kind, formula, { axis: axis === 'j' ? 1 : 0, weight: weights, k }),
   );
-  return new LazyReduction(what, of, inputs);
+  return { reduction: of, inputs };
 }
 
 /** What kinds need that take neither a weight nor k. */
@@ -216,16 +230,17 @@ export function reduce<K extends ReductionKind, D extends LazyDType, I extends I
   return promised(kind, () => reduced(what, x, kind, axis, options, more));
 }
 
-/** The same, as a plain promise. */
-export async function reduced<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+/** The same; the result itself where nothing had to be waited for. @throws as it rejects */
+export function reduced<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
   what: string,
   x: Symbolic,
   kind: K,
   axis: LazyAxis,
   options: CallReduceOptions<K, D, I> | undefined,
   more: DescribeOptions = NO_MORE,
-): Promise<ResultOf<K, D, I>> {
-  return resultWithoutMethods(describeReduction<K, D>(what, x, kind, axis, more), options);
+): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> {
+  const { reduction: of, inputs } = describe(what, x, kind, axis, more);
+  return resultOf({ what, reductions: [of], inputs, names: undefined }, [], options);
 }
 
 type Options<K extends ReductionKind> = CallReduceOptions<K, LazyDType, IndexDType> | undefined;
@@ -266,7 +281,7 @@ export const REDUCTIONS: Rules<LazyReductions> = {
   count: overSide('Count'),
   var: overSide('Var'),
   logSumExp: (what, x, axis, given) =>
-    pendingOf(async () => {
+    pendingOf(() => {
       const { weight, ...options } = readOptions(what, given, LOG_SUM_EXP_OPTIONS);
       return reduce(what, x, 'LogSumExp', axis, options, { ...NO_MORE, weight });
     }),

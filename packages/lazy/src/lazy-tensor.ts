@@ -98,7 +98,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
   }
 
   protected override derive(what: string, of: Symbolic): this {
-    return new LazyTensor<D>(what, of) as this;
+    return new LazyTensor<D>(what, of, this) as this;
   }
 
   /**
@@ -152,31 +152,33 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * @throws LazyError DIM_MISMATCH; MercerError as `sum`
    */
   matmul(v: LazyData | LazyFormula, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingOf((): Tensor<D> | Promise<Tensor<D>> => {
       if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
-      if (!isVector(v)) return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
-      const wide = parameterInput('matmul', v, 'v');
-      const rows = wide.dim;
-      const column: Input = {
-        ...wide,
-        category: 'j',
-        dim: 1,
-        steps: [{ op: 'insert', axis: -1 }],
-        extent: { rows, columns: undefined, batchShape: [] },
-      };
-      const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
-      if (out !== undefined) {
-        using front = out.broadcastTo([1, ...out.shape]);
-        using view = front.permute([...out.shape.map((_, axis) => axis + 1), 0]);
-        await this.#timesRows(column, { ...rest, out: view });
-        return out;
-      }
-      using result = await this.#timesRows(column, rest);
-      return result.slice(...result.shape.map((_, axis) => (axis === result.rank - 1 ? 0 : null)));
+      if (isVector(v)) return this.#timesVector(parameterInput('matmul', v, 'v'), options);
+      return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
     });
   }
 
-  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
+  async #timesVector(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
+    const column: Input = {
+      ...v,
+      category: 'j',
+      dim: 1,
+      steps: [{ op: 'insert', axis: -1 }],
+      extent: { rows: v.dim, columns: undefined, batchShape: [] },
+    };
+    const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
+    if (out !== undefined) {
+      using front = out.broadcastTo([1, ...out.shape]);
+      using view = front.permute([...out.shape.map((_, axis) => axis + 1), 0]);
+      await this.#timesRows(column, { ...rest, out: view });
+      return out;
+    }
+    using result = await this.#timesRows(column, rest);
+    return result.slice(...result.shape.map((_, axis) => (axis === result.rank - 1 ? 0 : null)));
+  }
+
+  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Tensor<D> | Promise<Tensor<D>> {
     const vector = { formula: nodeAt(v, 0), inputs: [v] };
     const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
     return reduced('matmul', product, 'Sum', 'j', options);
@@ -286,7 +288,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * ```
    */
   histogram(axis: LazyAxis, options: HistogramOptions<D>): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingOf((): Promise<Tensor<D>> => {
       const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
       const { bins, range, weight, ...rest } = given;
       return reduce('histogram', binCounts(this, { bins, range, weight }), 'Sum', axis, rest);

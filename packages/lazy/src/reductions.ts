@@ -160,13 +160,21 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   },
 });
 
-/** Computes a task, with data for its placeholders. @throws LazyError, MercerError, the compiler's or the loader's error */
-export async function computed(
+/**
+ * Computes a task, with data for its placeholders; gives the results themselves where nothing had to be waited for.
+ *
+ * @throws LazyError, MercerError, the compiler's or the loader's error, as it rejects
+ */
+export function computed(
   task: JointTask,
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
-): Promise<readonly Results[]> {
-  return asResults(task.reductions, await operation.call([task, args], options));
+): readonly Results[] | Promise<readonly Results[]> {
+  const { reductions } = task;
+  const found = operation.start([task, args], options);
+  return found instanceof Promise
+    ? found.then((tensors) => asResults(reductions, tensors))
+    : asResults(reductions, found);
 }
 
 /** A task whose kernels are loaded. */

@@ -1,6 +1,6 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
-import { pending } from '@mercer/tensor/operation';
+import { pendingOf, promiseOf } from '@mercer/tensor/operation';
 import { describeValue, own, refusePromise } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 import { asTensors, NO_RESULTS, type Results } from './results.js';
@@ -35,10 +35,10 @@ const BOTH: Readonly<Record<BothKind, true>> = {
 /** The promise of a result of a kind; of one tensor, with the tensor's methods. */
 export function promised<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
   kind: K,
-  compute: () => Promise<ResultOf<K, D, I>>,
+  compute: () => ResultOf<K, D, I> | Promise<ResultOf<K, D, I>>,
 ): PendingResult<ResultOf<K, D, I>> {
-  const result = compute();
-  return (Object.hasOwn(BOTH, kind) ? result : pending(result)) as PendingResult<ResultOf<K, D, I>>;
+  const result = Object.hasOwn(BOTH, kind) ? promiseOf(compute) : pendingOf(compute);
+  return result as PendingResult<ResultOf<K, D, I>>;
 }
 
 /** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */

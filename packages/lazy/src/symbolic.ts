@@ -31,9 +31,10 @@ export function merge(parts: readonly Part[]): Merged {
   // The list itself as long as nothing comes in addition: what is known of it need not be found again.
   let inputs = typeof first === 'object' ? first.inputs : NO_INPUTS;
   const placeFor = (one: Input): number => {
-    const place = inputs.findIndex((known) => isSameInput(known, one));
-    if (place >= 0) return place;
-    inputs = [...inputs, one];
+    for (let place = 0; place < inputs.length; place++) {
+      if (isSameInput(inputs[place] as Input, one)) return place;
+    }
+    inputs = Object.freeze([...inputs, one]);
     return inputs.length - 1;
   };
   const formulas = parts.map((part, at) => {
@@ -42,6 +43,9 @@ export function merge(parts: readonly Part[]): Merged {
     if (at === 0) return formula;
     const places = own.map(placeFor);
     if (places.every((place, before) => place === before)) return formula;
+    const [only] = own;
+    // a variable, the usual case
+    if (only !== undefined && formula === nodeAt(only, 0)) return nodeAt(only, places[0] ?? 0);
     const nodes = own.map(
       (one, before) => [nodeAt(one, before), nodeAt(one, places[before] ?? 0)] as const,
     );

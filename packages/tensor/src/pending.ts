@@ -192,13 +192,18 @@ export function pending<T>(promise: Promise<T>): Pending<T> {
 }
 
 /** The promise of what a function does at once: of what it gives or promises, or of the error that it throws. */
-export function pendingOf<T>(make: () => T | Promise<T>): Pending<T> {
+export function promiseOf<T>(make: () => T | Promise<T>): Promise<T> {
   try {
     const made = make();
-    return pending(made instanceof Promise ? made : Promise.resolve(made));
+    return made instanceof Promise ? made : Promise.resolve(made);
   } catch (error) {
-    return pending<T>(failed(error));
+    return failed(error);
   }
+}
+
+/** The same as a pending tensor. */
+export function pendingOf<T>(make: () => T | Promise<T>): Pending<T> {
+  return pending(promiseOf(make));
 }
 
 // eslint-disable-next-line @typescript-eslint/require-await -- a rejection with whatever was thrown

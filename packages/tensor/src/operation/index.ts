@@ -55,7 +55,7 @@ export { isDense, isRowMajor } from '../layout.js';
 export { localHandle } from '../local-handle.js';
 export { coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
-export { arrived, givesPending, pending, pendingOf } from '../pending.js';
+export { arrived, givesPending, pending, pendingOf, promiseOf } from '../pending.js';
 export {
   launchProgram,
   loadPlan,

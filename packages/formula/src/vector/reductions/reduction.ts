@@ -100,9 +100,9 @@ export interface Reduction {
 /** What a kind needs beside the formula. */
 export interface ReductionOptions {
   /** Default 1: over j. */
-  readonly axis?: ReductionAxis;
-  readonly weight?: VectorOperand;
-  readonly k?: number;
+  readonly axis?: ReductionAxis | undefined;
+  readonly weight?: VectorOperand | undefined;
+  readonly k?: number | undefined;
 }
 
 const REDUCTION_OPTIONS: OptionNames<ReductionOptions> = { axis: true, weight: true, k: true };
