@@ -1,4 +1,11 @@
-import { finish, postOrder, traitsOf, type Reduction, type Steps } from '@mercer/formula';
+import {
+  finish,
+  orderSteps,
+  traitsOf,
+  type Expr,
+  type Reduction,
+  type Steps,
+} from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
@@ -90,10 +97,11 @@ function* unrolledSteps(
   };
   const accumulators = reducersOf(common).flatMap((reducer) => reducer.accumulators);
   const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const nodes = yield* orderSteps<Expr>(values);
   const shape = {
     dtype,
     accumulators: wordsOf(accumulators, dtype),
-    operations: postOrder(...values).length,
+    operations: nodes.length,
     stateBytes:
       accumulators.length * (accumulators.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
     ranked: all.some(({ kind }) => traitsOf(kind).takesK),
