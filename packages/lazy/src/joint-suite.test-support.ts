@@ -97,18 +97,21 @@ export function describeJoint(device: () => Device): void {
       expect(await found.nearest.toNested()).toEqual([[0], [1]]);
     });
 
-    it('gives one pass where the formulas can be written out, and else one for each', async () => {
-      const long = [numbers(1, 5, 70), numbers(2, 12, 70)] as const;
-      const short = [numbers(1, 5, 3), numbers(2, 12, 3)] as const;
-      for (const [data, passes] of [
-        [short, 1],
-        [long, 2],
+    it('gives one pass where the formulas share their work, or are short, and else one for each', async () => {
+      for (const [dim, isShared, passes] of [
+        [3, true, 1],
+        [3, false, 1],
+        [70, true, 1],
+        [70, false, 2],
       ] as const) {
-        const [x, y] = await Promise.all(data.map((one) => upload(one, 'float32', device())));
-        const difference = lazyI(x!).sub(lazyJ(y!));
+        const data = [numbers(1, 5, dim), numbers(2, 12, dim)] as const;
+        const [x, y, ...others] = await Promise.all(
+          [...data, ...data].map((one) => upload(one, 'float32', device())),
+        );
+        const [u, v] = isShared ? [x, y] : others;
         const joint = jointReduction({
-          sum: difference.reduction('Sum', 'j'),
-          nearest: difference.sqnorm2().reduction('KMinArgKMin', 'j', { k: 3 }),
+          sum: lazyI(x!).sub(lazyJ(y!)).reduction('Sum', 'j'),
+          nearest: lazyI(u!).sub(lazyJ(v!)).sqnorm2().reduction('KMinArgKMin', 'j', { k: 3 }),
         });
         const prepared = await joint.prepare();
         expect(prepared.plans).toHaveLength(passes);

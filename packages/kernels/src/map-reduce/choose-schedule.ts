@@ -46,9 +46,6 @@ const MOST_RESULT_WORDS = 48;
  */
 export function* chooseSchedule(problem: MapReduceProblem, limits: DeviceLimits): Steps<Schedule> {
   const costs = yield* scheduleCosts(problem, limits);
-  const { further = [] } = problem;
-  // several reductions have no tiles
-  if (further.length > 0 && costs['row per thread'] < Infinity) return 'row per thread';
   return costs['row per thread'] <= costs['pair tile'] ? 'row per thread' : 'pair tile';
 }
 

@@ -33,6 +33,7 @@ describe('the default problems', () => {
     ['reductions over i', (one: MapReduceProblem) => one.reduction.axis === 0],
     ['ranges of rows', (one: MapReduceProblem) => one.ranges === true],
     ['rows in 16 bits', (one: MapReduceProblem) => one.storage !== undefined],
+    ['several reductions', (one: MapReduceProblem) => (one.further ?? []).length > 0],
     ['rows by index', (one: MapReduceProblem) => all(one).some(takesRowsByIndex)],
     ['sums in float64', (one: MapReduceProblem) => one.accumulate === 'float64'],
     ['compensated sums', (one: MapReduceProblem) => one.sumScheme === 'kahan'],

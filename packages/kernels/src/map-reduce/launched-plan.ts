@@ -1,4 +1,4 @@
-import type { Category, ReductionKind } from '@mercer/formula';
+import type { Category, Reduction, ReductionKind } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import type { HalfDType } from './half-dtype.js';
 import type { SumOptions } from './reducers/sum-options.js';
@@ -23,6 +23,10 @@ export interface PlannedReduction {
   readonly weightDim: number;
   readonly k: number;
 }
+
+/** What a plan says of a reduction. */
+export const plannedReduction = ({ kind, formula, weight, k = 1 }: Reduction): PlannedReduction =>
+  Object.freeze({ reduction: kind, dim: formula.dim, weightDim: weight?.dim ?? 1, k });
 
 /** What every plan says, whether the formula is written out or loops over its components. */
 export interface LaunchedPlan extends PlannedReduction {

@@ -1,12 +1,12 @@
-import { postOrder } from '@mercer/formula';
+import { postOrder, traitsOf } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
-import type { LaunchedPlan } from './launched-plan.js';
+import type { LaunchedPlan, PlannedReduction } from './launched-plan.js';
 import { rowInputs } from './plan-inputs.js';
 import type { UnrolledPlan } from './plan-types.js';
 import type { Reducer } from './reducers/reducer.js';
-import { plannedReducer } from './reducers/reducers-of.js';
+import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { outputNames, type RunningResult } from './reducers/running-result.js';
 
@@ -37,13 +37,16 @@ type ParamsPlan = Pick<LaunchedPlan, 'dtype' | 'inputs' | 'further' | 'ranges'>;
  * input with values of pairs, from one j to the next, whose `ld<position>` is from one i to the next. The components of a row
  * or of a pair lie side by side; a parameter has one row.
  */
-export function mapReduceParams(plan: ParamsPlan, reducer: Reducer): KernelParam[] {
+export function mapReduceParams(plan: ParamsPlan & PlannedReduction): KernelParam[] {
   const results: KernelParam[] = [];
-  allReducers(plan, reducer).forEach(({ value, index }, n) => {
+  [plan, ...(plan.further ?? [])].forEach(({ reduction }, n) => {
+    const { outputs } = traitsOf(reduction);
     const names = outputNames(n);
     const result = { kind: 'pointer', access: 'write' } as const;
-    if (value.length > 0) results.push({ name: names.value, ...result, dtype: plan.dtype });
-    if (index.length > 0) results.push({ name: names.index, ...result, dtype: 'int32' });
+    if (outputs.includes('value')) {
+      results.push({ name: names.value, ...result, dtype: plan.dtype });
+    }
+    if (outputs.includes('index')) results.push({ name: names.index, ...result, dtype: 'int32' });
   });
   return paramsAround(plan, results);
 }
@@ -94,11 +97,6 @@ export function pairStrides(
   return axis === 1 ? { kept: i, reduced: j } : { kept: j, reduced: i };
 }
 
-const allReducers = ({ further = [] }: ParamsPlan, first: Reducer): Reducer[] => [
-  first,
-  ...further.map((one) => plannedReducer(one)),
-];
-
 /** Kept rows and reduced rows of a launch. */
 export function rowsOf(
   { axis }: LaunchedPlan,
@@ -139,11 +137,11 @@ export function inputBytes({ inputs, dtype }: LaunchedPlan, scalars: Scalars): n
 }
 
 /** What a launch must do at least: each input read once, an operation for every node at every pair. */
-export function mapReduceCost(plan: UnrolledPlan, reducer: Reducer, scalars: Scalars): KernelCost {
+export function mapReduceCost(plan: UnrolledPlan, scalars: Scalars): KernelCost {
   const { batch = 0 } = scalars;
   const { kept, reduced } = rowsOf(plan, scalars);
   const read = inputBytes(plan, scalars);
-  const reducers = allReducers(plan, reducer);
+  const reducers = reducersOf(plan);
   const total = (of: (one: Reducer) => number): number =>
     reducers.reduce((sum, one) => sum + of(one), 0);
   const values = read + kept * total(({ value }) => value.length) * dtypeBytes(plan.dtype);

@@ -12,7 +12,7 @@ import { PlanError } from '../plan-error.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
 import { chooseSchedule } from './choose-schedule.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
-import type { PlannedReduction } from './launched-plan.js';
+import { plannedReduction } from './launched-plan.js';
 import { rootsOf, writtenOut } from './lowering/written-out.js';
 import { checkInputs, componentsOf, pairsText, planInputs, unrolledReads } from './plan-inputs.js';
 import { planSums, sumsText } from './plan-sums.js';
@@ -89,8 +89,8 @@ function* unrolledSteps(
     ...({ family: 'map-reduce', dtype, axis } as const),
     ranges: problem.ranges === true ? (true as const) : undefined,
     sums,
-    ...planned(reduction),
-    further: further.length > 0 ? Object.freeze(further.map(planned)) : undefined,
+    ...plannedReduction(reduction),
+    further: further.length > 0 ? Object.freeze(further.map(plannedReduction)) : undefined,
     gathers,
     values: Object.freeze([...values]),
     inputs,
@@ -132,9 +132,6 @@ function* unrolledSteps(
   const { text, ...tile } = chooseCudaTile(shape, limits);
   return Object.freeze({ kind: 'cuda', summary: [...head, text].join(', '), ...common, ...tile });
 }
-
-const planned = ({ kind, formula, weight, k = 1 }: Reduction): PlannedReduction =>
-  Object.freeze({ reduction: kind, dim: formula.dim, weightDim: weight?.dim ?? 1, k });
 
 function checkAxes([first, ...further]: readonly Reduction[]): void {
   for (const { kind, axis } of further) {

@@ -37,34 +37,40 @@ describe('takesOnePass', () => {
     expect(takesOnePass(problem([square(300)]), cpu)).toBe(true);
   });
 
-  it('is not so where one of them is computed by loops', () => {
-    const short = square(3);
-    for (const dim of [20, 100]) {
-      const alone = planMapReduce(problem([least(dim)]), cpu);
-      expect('form' in alone).toBe(true);
-      expect(takesOnePass(problem([short, least(dim)]), cpu)).toBe(false);
-      expect(takesOnePass(problem([least(dim), short]), cpu)).toBe(false);
+  it('is so in tiles where the formulas share their work, and else not', () => {
+    const other = reduction('Sum', ops.sqDist(vi(2, 100), vj(3, 100)));
+    for (const limits of [cpu, H200]) {
+      expect('form' in planMapReduce(problem([square(100), least(100)]), limits)).toBe(true);
+      expect(takesOnePass(problem([square(100), least(100)]), limits)).toBe(true);
+      expect(takesOnePass(problem([square(100), other]), limits)).toBe(false);
+      expect(takesOnePass(problem([square(100), other, least(100)]), limits)).toBe(true);
     }
-    // Tiles of unusual sums are quicker from a longer vector on.
     const kahan = { sumScheme: 'kahan' } as const;
-    expect(takesOnePass(problem([square(16), square(16)], kahan), cpu)).toBe(true);
-    expect(takesOnePass(problem([square(17), square(17)], kahan), cpu)).toBe(false);
+    expect(takesOnePass(problem([square(100), least(100)], kahan), cpu)).toBe(true);
   });
 
-  it('has longer rows on a GPU where there are several columns', () => {
+  it('is not so where short formulas would have to be in tiles', () => {
+    const half = MAP_REDUCE_LIMITS.results / 2;
+    expect(takesOnePass(problem([least(3, half), least(3, half)]), H200)).toBe(true);
+    expect(takesOnePass(problem([least(3, half), least(3, half), square(3)]), H200)).toBe(false);
+  });
+
+  it('is not so where a thread of a GPU would keep long lists', () => {
+    expect(takesOnePass(problem([square(100), least(100, 32)]), H200)).toBe(true);
+    expect(takesOnePass(problem([square(100), least(100, 33)]), H200)).toBe(false);
+    expect(takesOnePass(problem([square(100), least(100, 33)]), cpu)).toBe(true);
+  });
+
+  it('keeps a row per thread for longer rows on a GPU where there are several columns', () => {
     const columns = (dim: number): Reduction =>
       reduction('Sum', ops.mul(ops.sqDist(vi(0, dim), vj(1, dim)), vj(1, dim)));
-    expect(takesOnePass(problem([square(40), columns(40)]), H200)).toBe(true);
-    expect(takesOnePass(problem([square(41), columns(41)]), H200)).toBe(false);
-    expect(takesOnePass(problem([square(40), square(40)]), H200)).toBe(false);
-    expect('form' in planMapReduce(problem([columns(40)]), H200)).toBe(false);
-    expect('form' in planMapReduce(problem([columns(41)]), H200)).toBe(true);
-  });
-
-  it('is not so where one kernel cannot hold all results, each of which it can', () => {
-    const half = MAP_REDUCE_LIMITS.results / 2;
-    expect(takesOnePass(problem([least(3, half), least(3, half)]), cpu)).toBe(true);
-    expect(takesOnePass(problem([least(3, half), least(3, half), square(3)]), cpu)).toBe(false);
+    const isTiled = (...all: readonly [Reduction, ...Reduction[]]): boolean =>
+      'form' in planMapReduce(problem(all), H200);
+    expect(isTiled(square(40), columns(40))).toBe(false);
+    expect(isTiled(square(41), columns(41))).toBe(true);
+    expect(isTiled(square(40), square(40))).toBe(true);
+    expect(isTiled(columns(40))).toBe(false);
+    expect(isTiled(columns(41))).toBe(true);
   });
 
   it('is not so on the interpreter', () => {

@@ -1,13 +1,19 @@
-import { finish } from '@mercer/formula';
+import { finish, traitsOf, unrolledSize, type Reduction } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
-import { scheduleCosts } from './choose-schedule.js';
-import { planSums } from './plan-sums.js';
+import { scheduleCosts, type ScheduleCosts } from './choose-schedule.js';
+import { rootsOf } from './lowering/written-out.js';
+import { aloneOf, planSums } from './plan-sums.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
 
+/** What tiles of several reductions compute at most, of what tiles of each compute together: those have more pairs a thread. */
+const MOST_SHARED = 3 / 4;
+/** Entries of lists of the K best that a thread of a GPU keeps in registers beside a tile; one list alone is spread over threads. */
+const MOST_LISTED = 32;
+
 /**
- * Whether the reductions of a problem are best computed by one kernel: a row per thread is their schedule (`chooseSchedule`). Tiles
- * are so much quicker for long vectors that a pass for each reduction takes less time than one pass without them. The
- * interpreter computes one reduction at a time.
+ * Whether the reductions of a problem are best computed by one kernel: with a row per thread (`chooseSchedule`), or in tiles that are
+ * predicted to take no longer than a pass for each, where the formulas share a part of their work. The interpreter computes one
+ * reduction at a time.
  *
  * Throws a `PlanError` for unusual sums of what is no sum, as `planMapReduce` does.
  *
@@ -15,19 +21,37 @@ import { wholeProblem, type MapReduceProblem } from './problem.js';
  * import { ops, reduction, vi, vj } from '@mercer/formula';
  * import { takesOnePass } from '@mercer/kernels';
  * const limits = { kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1048576 } as const;
- * const both = (dim: number) => {
- *   const distance = ops.sqDist(vi(0, dim), vj(1, dim));
- *   const [sum, least] = [reduction('Sum', distance), reduction('Min', distance)];
+ * const both = (other: number) => {
+ *   const sum = reduction('Sum', ops.sqDist(vi(0, 100), vj(1, 100)));
+ *   const least = reduction('Min', ops.sqDist(vi(other, 100), vj(other + 1, 100)));
  *   return { reduction: sum, further: [least], dtype: 'float32', rowsI: 9, rowsJ: 9, batch: 1 } as const;
  * };
- * console.log(takesOnePass(both(3), limits), takesOnePass(both(100), limits)); // true false
+ * console.log(takesOnePass(both(0), limits), takesOnePass(both(2), limits)); // true false
  * ```
  */
 export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boolean {
   const problem = wholeProblem(given);
-  if (problem.further === undefined || problem.further.length === 0) return true;
+  const { reduction, further = [], ...rest } = problem;
+  if (further.length === 0) return true;
   planSums(problem);
   if (isInterpreted(limits)) return false;
   const costs = finish(scheduleCosts(problem, limits));
-  return costs['row per thread'] <= costs['pair tile'];
+  if (costs['row per thread'] <= costs['pair tile']) return true;
+  const all = [reduction, ...further];
+  if (limits.kind === 'cuda' && listedOf(all) > MOST_LISTED) return false;
+  const apart = all.map((one) =>
+    leastOf(finish(scheduleCosts({ ...aloneOf(rest, one), reduction: one }, limits))),
+  );
+  const sizes = all.map((one) => unrolledSize(...rootsOf(one)));
+  return (
+    leastOf(costs) <= sumOf(apart) &&
+    unrolledSize(...all.flatMap(rootsOf)) <= MOST_SHARED * sumOf(sizes)
+  );
 }
+
+const leastOf = (costs: ScheduleCosts): number => Math.min(...Object.values(costs));
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
+
+const listedOf = (all: readonly Reduction[]): number =>
+  sumOf(all.map(({ kind, k = 1 }) => (traitsOf(kind).takesK ? k : 0)));

@@ -194,8 +194,9 @@ async function onePass(
   try {
     return await loadPass(device, problem, options);
   } catch (error) {
-    // The interpreter, of which the limits of a device say nothing.
-    const isRefused = error instanceof MercerError && error.code === 'UNSUPPORTED';
+    // The interpreter, of which the limits of a device say nothing, and texts that are too long together.
+    const isRefused =
+      error instanceof MercerError && (error.code === 'UNSUPPORTED' || error.code === 'LIMIT');
     if (!isAlone && isRefused) return undefined;
     throw error;
   }

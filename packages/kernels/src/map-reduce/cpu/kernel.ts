@@ -25,14 +25,11 @@ export function* emitCpuMapReduce(plan: CpuMapReducePlan): Steps<KernelProgram> 
   const isSingle = (plan.further ?? []).length === 0;
   const dialect = isSingle ? cpuRowsDialect : cpuReducerDialect;
   const reducers = reducersOf(plan, dialect(plan, helpers));
-  const [first] = reducers;
-  if (first === undefined)
-    throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = runningResult(reducers);
-  const params = mapReduceParams(plan, first);
+  const params = mapReduceParams(plan);
   const compute = computingKernel(plan, running, helpers, {
     params,
-    cost: (scalars) => mapReduceCost(plan, first, scalars),
+    cost: (scalars) => mapReduceCost(plan, scalars),
   });
   yield;
   if (plan.splits === 1) {

@@ -32,18 +32,15 @@ export function emitCudaMapReduce(plan: CudaMapReducePlan): KernelProgram {
   const called = new Set<CudaHelper>();
   const dialect = isSingle ? cudaScalarDialect : cudaReducerDialect;
   const reducers = reducersOf(plan, dialect(plan, called));
-  const [reducer] = reducers;
-  if (reducer === undefined)
-    throw new RangeError('cannot emit a map-reduce: no reduction. Plan one.');
   const running = cudaRunningResult(reducers, called);
   const first = computingKernel(plan, running, {
-    params: mapReduceParams(plan, reducer),
-    cost: (scalars) => mapReduceCost(plan, reducer, scalars),
+    params: mapReduceParams(plan),
+    cost: (scalars) => mapReduceCost(plan, scalars),
   });
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const bytes = plan.splits * wordsOf(running.accumulators, plan.dtype) * dtypeBytes(plan.dtype);
   return {
-    steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, reducer, running) }],
+    steps: [{ kernel: first }, { kernel: cudaMergeKernel(plan, running) }],
     workspaceBytes: (scalars) => resultRows(plan, scalars) * bytes,
   };
 }

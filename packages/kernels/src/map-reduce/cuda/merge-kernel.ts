@@ -11,7 +11,6 @@ import {
 import type { LaunchedPlan } from '../launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import type { Reducer } from '../reducers/reducer.js';
 import { wordsOf } from '../reducers/state-words.js';
 
 const THREADS = 128;
@@ -21,14 +20,13 @@ const LOADED_WORDS = 16;
 /** Merges the parts of every kept row in order. */
 export function cudaMergeKernel(
   plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
-  reducer: Reducer,
   running: CudaRunningResult,
 ): CudaKernel {
   const together = Math.max(
     1,
     Math.floor(LOADED_WORDS / wordsOf(running.accumulators, plan.dtype)),
   );
-  return mergeFrame(plan, reducer, running, {
+  return mergeFrame(plan, running, {
     states: 1,
     body: lines(
       `const long long kept = ${rowNames(plan.axis).kept};`,
@@ -60,12 +58,11 @@ interface MergeBody {
 /** A kernel that merges parts of kept rows: one thread for each running result. */
 export function mergeFrame(
   plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
-  reducer: Reducer,
   running: CudaRunningResult,
   { states, body }: MergeBody,
 ): CudaKernel {
   const entry = 'map_reduce_merge';
-  const params = withWorkspace(mapReduceParams(plan, reducer), 'read');
+  const params = withWorkspace(mapReduceParams(plan), 'read');
   return {
     dialect: 'cuda',
     name: `${plan.summary}, merge`,

@@ -16,14 +16,7 @@ import {
 } from '@mercer/formula';
 import { expandFunctions } from '../../math/expand-functions.js';
 import { PlanError } from '../../plan-error.js';
-import {
-  COLUMN,
-  type TakenRow,
-  type WideGather,
-  type WideLoad,
-  type WideLoop,
-  type WideNumber,
-} from '../wide/wide-formula.js';
+import type { TakenRow, WideGather, WideLoad, WideLoop, WideNumber } from '../wide/wide-formula.js';
 import { contractionIndices, type ContractionIndices } from './contraction-index.js';
 import { followedSides } from './followed-sides.js';
 import {
@@ -382,6 +375,3 @@ function* loop(
   state.loops.push({ name, counter: counter.name, size, combine, parent, body: value });
   return variable(name);
 }
-
-/** The component that the loop over columns is at. */
-export const columnIndex = (columns: number): IndexExpr => counterIndex(COLUMN, columns);

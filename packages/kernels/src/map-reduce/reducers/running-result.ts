@@ -30,6 +30,9 @@ export interface RunningResult {
     | undefined;
   /** The statement that adds a row with these values and this number last. */
   readonly add: (total: string, block: string, args: readonly string[]) => string;
+  /** The same for reduction number `n` alone, with its own values. */
+  readonly addTo?:
+    ((n: number, total: string, block: string, args: readonly string[]) => string) | undefined;
   /** Statements that add several rows at less cost, each with its values and its number last; `slow` adds them one by one. */
   readonly several?:
     | ((
@@ -102,6 +105,10 @@ function several(reducers: readonly Reducer[]): RunningResult {
       '}',
     );
   const hasBlock = rounding.length > 0;
+  const addTo = (n: number, total: string, block: string, args: readonly string[]): string => {
+    const target = `${reducers[n]?.rounds === true ? block : total}.${member(n)}`;
+    return `${space(n)}::add(${[target, ...args].join(', ')});`;
+  };
   return {
     text: lines(
       ...reducers.map((reducer, n) =>
@@ -124,15 +131,15 @@ function several(reducers: readonly Reducer[]): RunningResult {
       })),
     ),
     ...(hasBlock && { block: { type: 'Block', empty: () => 'emptyBlock()' } }),
+    addTo,
     add: (total, block, args) => {
       const row = args.at(-1) ?? '';
       let from = 0;
       return lines(
-        ...reducers.map(({ arity, rounds }, n) => {
+        ...reducers.map(({ arity }, n) => {
           const own = upTo(arity).map((c) => args[from + c] ?? '');
           from += arity;
-          const target = `${rounds ? block : total}.${member(n)}`;
-          return `${space(n)}::add(${[target, ...own, row].join(', ')});`;
+          return addTo(n, total, block, [...own, row]);
         }),
       );
     },

@@ -3,9 +3,10 @@ import { reducerOf } from '../reducers/reducer-of.js';
 import type { SumOptions } from '../reducers/sum-options.js';
 import { rankedReducer } from './ranked-reducer.js';
 import type { Reducer, ReducerDialect } from '../reducers/reducer.js';
+import type { WideReduction } from './wide-formula.js';
 
-/** What a block of columns is reduced by. */
-export interface ColumnBlock {
+/** How the columns of a reduction are reduced. */
+export interface ColumnBlock extends WideReduction {
   readonly reduction: ReductionKind;
   readonly k: number;
   /** Columns of a block. */
@@ -35,10 +36,9 @@ export interface ResultPlace {
   readonly column?: number;
 }
 
-/** The place of entry `entry` of the results of a block, and how long a row of results is. */
+/** The place of entry `entry` of the results of a block. */
 export function resultPlace(
-  { reduction, block }: ColumnBlock,
-  columns: number,
+  { reduction, block, columns }: ColumnBlock,
   entry: number,
 ): ResultPlace {
   if (reduction === 'MaxSumShiftExp') {
@@ -49,6 +49,13 @@ export function resultPlace(
 }
 
 /** Numbers of a row of results. */
-export function resultWidth({ reduction, k }: ColumnBlock, columns: number): number {
+export function resultWidth({ reduction, k, columns }: ColumnBlock): number {
   return reduction === 'MaxSumShiftExp' ? columns + 1 : columns * k;
 }
+
+/** Blocks of the columns of the reduction that has most. */
+export const columnBlocks = ({ columns }: { readonly columns: readonly ColumnBlock[] }): number =>
+  Math.max(...columns.map(blocksOf));
+
+/** Blocks of a reduction's columns. */
+export const blocksOf = ({ columns, block }: ColumnBlock): number => Math.ceil(columns / block);

@@ -41,6 +41,24 @@ const SUMS: readonly (readonly [Reduction, Adding])[] = [
   [reduction('SumSoftMaxWeight', dot, { weight: vj(2, 64) }), { accumulate: 'float64' }],
 ];
 
+/** Several reductions in one pass: of one column each, beside columns, and of columns of different numbers. */
+const MANY: readonly (readonly [Reduction, ...Reduction[]])[] = [
+  [
+    reduction('Sum', gaussian(100)),
+    reduction('KMinArgKMin', distance(100), { k: 5 }),
+    reduction('Var', distance(100)),
+  ],
+  [
+    reduction('Sum', ops.mul(gaussian(100), vj(2, 1))),
+    reduction('Sum', ops.mul(gaussian(100), ops.sub(vi(0, 100), vj(1, 100)))),
+  ],
+  [
+    reduction('SumSoftMaxWeight', dot, { weight: vj(2, 64) }),
+    reduction('Sum', ops.mul(ops.exp(dot), vj(3, 300))),
+    reduction('ArgMax', dot),
+  ],
+];
+
 const problem = (one: Reduction, dtype: MapReduceProblem['dtype'], few = false) => {
   const [kept, reduced] = [few ? 500 : 100_000, 20_000];
   const [rowsI, rowsJ] = one.axis === 1 ? [kept, reduced] : [reduced, kept];
@@ -55,6 +73,10 @@ export function wideProblems(): MapReduceProblem[] {
     ...LONG.slice(0, 4).map((one) => problem(one, 'float64')),
     ...BY_INDEX.map((one) => problem(one, 'float32')),
     ...BY_INDEX.slice(0, 2).map((one) => problem(one, 'float64')),
+    ...MANY.flatMap(([one, ...further]) => [
+      { ...problem(one, 'float32'), further },
+      { ...problem(one, 'float64', true), further },
+    ]),
     ...SUMS.map(([one, adding], n) => ({ ...problem(one, 'float32', n % 2 === 0), ...adding })),
   ];
 }

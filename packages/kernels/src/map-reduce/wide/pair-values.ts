@@ -9,14 +9,14 @@ import {
   type Steps,
 } from '@mercer/formula';
 import type { LoweredLoop } from '../lowering/lower.js';
-import { COLUMN, type WideLoad, type WideNumber } from './wide-formula.js';
+import { columnName, type WideLoad, type WideNumber } from './wide-formula.js';
 
 /** The scalar variable that stands for pair value `n` in a column. */
 export const pairValueName = (n: number): string => `W${n}`;
 
-/** What is computed for a column, over pair values that are computed once for a pair of rows. */
+/** What is computed for columns, over pair values that are computed once for a pair of rows. */
 export interface PairSplit {
-  readonly column: RealExpr;
+  readonly columns: readonly RealExpr[];
   readonly loops: readonly LoweredLoop[];
   readonly pair: readonly RealExpr[];
   /** The loads, where those of a column take rows by index whose numbers are pair values. */
@@ -24,12 +24,12 @@ export interface PairSplit {
 }
 
 /**
- * Takes out of a column's value, and of the loops in it, every largest part that is the same for all
+ * Takes out of the values of columns, one of each reduction, and of the loops in them, every largest part that is the same for all
  * columns and is more than a load; of a product it takes the factors that are. The values `first` come first among the
  * pair values.
  */
 export function* splitPairValues(
-  column: RealExpr,
+  columns: readonly RealExpr[],
   first: readonly RealExpr[],
   lowered: {
     readonly loads: readonly WideLoad[];
@@ -39,7 +39,8 @@ export function* splitPairValues(
 ): Steps<PairSplit> {
   const { loads, numbers, loops } = lowered;
   const parents = new Map(loops.map(({ counter, parent }) => [counter, parent]));
-  const isCounter = (word: string): boolean => word === COLUMN || parents.has(word);
+  const counters = new Set(columns.map((_, n) => columnName(n)));
+  const isCounter = (word: string): boolean => counters.has(word) || parents.has(word);
   const readsCounter = (text: string): boolean => (text.match(/\w+/g) ?? []).some(isCounter);
   const moving = new Set([
     ...[...loads, ...numbers].filter(({ index }) => readsCounter(index)).map(({ name }) => name),
@@ -117,8 +118,9 @@ export function* splitPairValues(
     return withArgs(node, args);
   }
   const stands = (counter: string): boolean =>
-    counter === COLUMN || (parents.has(counter) && stands(parents.get(counter) ?? ''));
-  const rebuilt = (yield* rebuild(column)) as RealExpr;
+    counters.has(counter) || (parents.has(counter) && stands(parents.get(counter) ?? ''));
+  const rebuilt: RealExpr[] = [];
+  for (const column of columns) rebuilt.push((yield* rebuild(column)) as RealExpr);
   const within: LoweredLoop[] = [];
   for (const loop of loops) {
     within.push(
@@ -126,9 +128,9 @@ export function* splitPairValues(
     );
   }
   const bodies = within.filter(({ counter }) => stands(counter)).map(({ body }) => body);
-  const read = new Set(variablesOfAll([rebuilt, ...bodies]));
+  const read = new Set(variablesOfAll([...rebuilt, ...bodies]));
   return {
-    column: rebuilt,
+    columns: rebuilt,
     loops: within,
     loads: loads.map((load) =>
       load.row !== undefined && read.has(load.name)

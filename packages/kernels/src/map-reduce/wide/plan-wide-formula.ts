@@ -7,10 +7,10 @@ import {
   type Steps,
 } from '@mercer/formula';
 import { WIDE_LIMITS } from '../limits.js';
-import { fixedIndex } from '../lowering/index-expr.js';
-import { columnIndex, lowering, type LoweringOptions } from '../lowering/lower.js';
+import { counterIndex, fixedIndex } from '../lowering/index-expr.js';
+import { lowering, type LoweringOptions } from '../lowering/lower.js';
 import { splitPairValues } from './pair-values.js';
-import type { WideFormula } from './wide-formula.js';
+import { columnName, type WideFormula, type WideReduction } from './wide-formula.js';
 
 /** Long sums are loops. */
 const LOOPS: LoweringOptions = {
@@ -20,35 +20,60 @@ const LOOPS: LoweringOptions = {
   loadName: (_, __, ___, n) => `L${n}`,
 };
 
-/** A reduction's formula and weight as loops and scalar expressions. */
-export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<WideFormula> {
+/** Formulas and weights of reductions as loops and scalar expressions. */
+export function* planWideFormula(reductions: readonly Reduction[]): Steps<WideFormula> {
   const lowered = lowering(LOOPS);
-  const columns = Math.max(formula.dim, weight?.dim ?? 1);
-  const at = function* (one: typeof formula): Steps<RealExpr> {
-    const value = yield* lowered.at(one, one.dim > 1 ? columnIndex(columns) : fixedIndex(0));
-    const [simplified = value] = yield* simplifyAllSteps([value]);
-    return simplified;
-  };
   const one = constant(1);
-  const { isExponential } = traitsOf(kind);
-  const before = isExponential ? [yield* at(formula)] : [];
-  const main = isExponential
-    ? weight === undefined
-      ? one
-      : yield* at(weight)
-    : yield* at(formula);
-  // a sum of weights needs the sum of ones beside it
-  const after = kind === 'SumSoftMaxWeight' ? [one] : [];
+  const parts: {
+    readonly columns: number;
+    readonly before: RealExpr[];
+    readonly main: RealExpr;
+  }[] = [];
+  for (const [n, { kind, formula, weight }] of reductions.entries()) {
+    const columns = Math.max(formula.dim, weight?.dim ?? 1);
+    const at = function* (part: typeof formula): Steps<RealExpr> {
+      const index = part.dim > 1 ? counterIndex(columnName(n), columns) : fixedIndex(0);
+      const value = yield* lowered.at(part, index);
+      const [simplified = value] = yield* simplifyAllSteps([value]);
+      return simplified;
+    };
+    const { isExponential } = traitsOf(kind);
+    const before = isExponential ? [yield* at(formula)] : [];
+    const added = isExponential ? weight : formula;
+    parts.push({ columns, before, main: added === undefined ? one : yield* at(added) });
+  }
+  const columns = Math.max(...parts.map((part) => part.columns));
+  const first = parts.flatMap(({ before }) => before);
+  const mains = parts.map(({ main }) => main);
   const { numbers, gathers } = lowered;
-  const { pair, column, loops, loads } =
-    columns > 1
-      ? yield* splitPairValues(main, before, lowered)
-      : { pair: before, column: main, loops: lowered.loops, loads: lowered.loads };
-  const exprs = [...pair, column, ...after];
+  const {
+    pair,
+    columns: values,
+    loops,
+    loads,
+  } = columns > 1
+    ? yield* splitPairValues(mains, first, lowered)
+    : { pair: first, columns: mains, loops: lowered.loops, loads: lowered.loads };
+  const exprs = [...pair];
+  let taken = 0;
+  const wide = reductions.map(({ kind }, n): WideReduction => {
+    const { before = [], columns = 1 } = parts[n] ?? {};
+    const column = exprs.push(values[n] ?? one) - 1;
+    // a sum of weights needs the sum of ones beside it
+    const after = kind === 'SumSoftMaxWeight' ? [exprs.push(one) - 1] : [];
+    return Object.freeze({
+      columns,
+      counter: columnName(n),
+      before: before.map(() => taken++),
+      column,
+      after,
+    });
+  });
   return Object.freeze({
     loads: Object.freeze(loads),
     numbers: Object.freeze(numbers),
     columns,
+    reductions: Object.freeze(wide),
     loops: Object.freeze(
       loops.map(({ name, counter, size, combine, parent }, k) =>
         Object.freeze({ name, counter, size, combine, parent, root: exprs.length + k }),
@@ -66,8 +91,6 @@ export function* planWideFormula({ kind, formula, weight }: Reduction): Steps<Wi
       ...loops.map(({ body }) => body),
       ...gathers.map(({ index }) => index),
     ]),
-    before: before.length,
     pair: pair.length,
-    after: after.length,
   });
 }

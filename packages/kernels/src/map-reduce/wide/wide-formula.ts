@@ -1,7 +1,7 @@
 import type { Category, Combine, RealExpr } from '@mercer/formula';
 
-/** The counter of the loop over the components of the result. */
-export const COLUMN = 'column';
+/** The counter of the loop over the components of the result of reduction number `n`. */
+export const columnName = (n: number): string => (n === 0 ? 'column' : `column${n}`);
 
 /** Whether a load is of a row of one side, whatever the row of the other is. */
 export const isOfOneSide = ({ category }: Pick<WideLoad, 'category'>): boolean =>
@@ -60,8 +60,20 @@ export interface WideLoop {
   readonly root: number;
 }
 
+/** What a reduction takes of a formula: numbers of roots of `values`. */
+export interface WideReduction {
+  /** Components of the result; above 1 a loop computes them one by one. */
+  readonly columns: number;
+  /** The counter of that loop. */
+  readonly counter: string;
+  /** Pair values that it takes first, the value of a column, and more that it takes last. */
+  readonly before: readonly number[];
+  readonly column: number;
+  readonly after: readonly number[];
+}
+
 /**
- * A formula (and a weight) over long vectors as scalar expressions and loops: plain data. Variables are
+ * Formulas (and weights) over long vectors as scalar expressions and loops: plain data. Variables are
  * loads, numbers, loops, rows by index, row numbers, and `W0`, `W1` and so on, which stand for the pair values.
  */
 export interface WideFormula {
@@ -71,14 +83,16 @@ export interface WideFormula {
   /** Rows by index, where there are any. */
   readonly gathers?: readonly WideGather[];
   readonly values: readonly RealExpr[];
-  /** Components of the result; above 1 a loop computes them one by one. */
+  /** The most columns of a reduction. */
   readonly columns: number;
+  readonly reductions: readonly WideReduction[];
   /**
-   * Roots of `values`, in this order: `pair` values that are the same for all columns, of which the
-   * reduction takes the first `before`; the value of a column; `after` more that the reduction takes;
-   * the bodies of the loops; the numbers of rows by index.
+   * Roots of `values`, in this order: `pair` values that are the same for all columns; what else reductions take; the bodies of the
+   * loops; the numbers of rows by index.
    */
   readonly pair: number;
-  readonly before: number;
-  readonly after: number;
 }
+
+/** Roots that reductions of one column each take for a pair of rows, in order. */
+export const takenRoots = ({ reductions }: WideFormula): number[] =>
+  reductions.flatMap(({ before, column, after }) => [...before, column, ...after]);

@@ -1,5 +1,6 @@
 import type { CpuLevel } from '../../emit/cpu-vector.js';
 import type { LaunchedPlan } from '../launched-plan.js';
+import type { ColumnBlock } from './column-blocks.js';
 import type { WideFormula } from './wide-formula.js';
 
 /** What the plans of both devices say. */
@@ -11,8 +12,8 @@ export interface CommonWidePlan extends LaunchedPlan {
   /** Scalar operations at a pair of rows. */
   readonly operations: number;
   readonly formula: WideFormula;
-  /** Columns that are reduced together. */
-  readonly block: number;
+  /** How each reduction is reduced. */
+  readonly columns: readonly ColumnBlock[];
   /** Parts of the reduced rows, each of other tasks or blocks; above 1 a second step merges them. */
   readonly splits: number;
 }

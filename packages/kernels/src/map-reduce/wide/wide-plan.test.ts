@@ -143,11 +143,6 @@ describe('plans of long vectors', () => {
   });
 
   test('what has no text is named', () => {
-    const one = reduction('Sum', gaussian);
-    const further = [reduction('Max', distance)];
-    expect(() => plan(one, CPU, { further })).toThrow(
-      /2 reductions of one pass are too long .* Plan them one by one/,
-    );
     expect(() => plan(reduction('Max', distance), CPU, { sumScheme: 'kahan' })).toThrow(
       /Max takes neither/,
     );

@@ -5,22 +5,21 @@ import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer, type ColumnBlock } from './column-blocks.js';
 import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
 import { scheduledLoops } from './tile-text.js';
-import { COLUMN, isOfOneSide, type WideFormula } from './wide-formula.js';
+import { isOfOneSide, type WideFormula, type WideReduction } from './wide-formula.js';
 import { CUDA_SIDE } from './wide-plan-types.js';
 
 /** What decides how the rows and columns are cut. */
 export interface WideShape {
   readonly dtype: PairwiseDType;
   readonly formula: WideFormula;
-  /** Columns that are reduced together. */
-  readonly block: number;
+  readonly columns: readonly ColumnBlock[];
   readonly keptRows: number;
   readonly reducedRows: number;
   /** Whether the reduced rows may be seen in parts. */
   readonly mergeable: boolean;
   /** Components of the inputs of the kept side. */
   readonly own: number;
-  /** Words of the running result of a block of columns. */
+  /** Words of the running results of a block of columns of each reduction. */
   readonly accumulators: number;
   /** Inner sums that run in one loop on a CPU, and all of a pair on a GPU. */
   readonly sums: number;
@@ -34,19 +33,19 @@ export interface WideShape {
   readonly ranked: boolean;
 }
 
-/** Columns that are reduced together: few of those that cost much. */
+/** Columns of a reduction that are reduced together: few of those that cost much. */
 export function columnsTogether(
   kind: ReductionKind,
   formula: WideFormula,
+  { columns, before, column, counter }: WideReduction,
   device: DeviceLimits['kind'],
   dtype: PairwiseDType,
 ): number {
-  const { columns, before, pair } = formula;
   if (columns === 1 || traitsOf(kind).takesK) return 1;
   // one exponential serves a block
-  if (before > 0) return device === 'cpu' ? Math.min(columns, 8) : fittingBlock(columns, 4);
+  if (before.length > 0) return device === 'cpu' ? Math.min(columns, 8) : fittingBlock(columns, 4);
   const { roots, scheduled } = scheduledLoops(formula);
-  if (loopGroups(scheduled, COLUMN, roots.slice(pair, pair + 1)).length > 0) return 1;
+  if (loopGroups(scheduled, counter, roots.slice(column, column + 1)).length > 0) return 1;
   if (device === 'cpu') return Math.min(columns, 4);
   // a GPU's block of threads computes the inner sums of pairs again for the next columns
   // and needs registers for the addresses of rows by index
@@ -58,8 +57,8 @@ export function columnsTogether(
 const fittingBlock = (columns: number, most: number): number =>
   [1, 2, 4].find((block) => block < most && block * CUDA_SIDE >= columns) ?? most;
 
-/** Words of the data type that the running result of a block of columns takes. */
-export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
+/** Words of the data type that the running results of a block of columns take. */
+export function wordsOfBlocks(columns: readonly ColumnBlock[], dtype: PairwiseDType): number {
   const nothing = (): string => '';
   const dialect = {
     lit: nothing,
@@ -70,7 +69,10 @@ export function wordsOfBlock(one: ColumnBlock, dtype: PairwiseDType): number {
     scalar: undefined,
     vector: undefined,
   };
-  return wordsOf(blockReducer(one, dialect).accumulators, dtype);
+  return wordsOf(
+    columns.flatMap((one) => blockReducer(one, dialect).accumulators),
+    dtype,
+  );
 }
 
 /** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */
@@ -100,7 +102,8 @@ export function stagedLoads(formula: WideFormula): number[] {
 
 function pairGroups(formula: WideFormula): ScheduledLoop[][] {
   const { roots, scheduled } = scheduledLoops(formula);
-  return loopGroups(scheduled, '', roots.slice(0, formula.pair + 1))
+  const columns = formula.reductions.flatMap(({ column }) => roots.slice(column, column + 1));
+  return loopGroups(scheduled, '', [...roots.slice(0, formula.pair), ...columns])
     .map((group) => group.filter(isLoop))
     .filter((group) => group.length > 0);
 }

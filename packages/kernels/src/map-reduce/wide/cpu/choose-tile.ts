@@ -1,5 +1,6 @@
 import type { CpuLimits } from '../../../device-limits.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
+import { columnBlocks } from '../column-blocks.js';
 import { BLOCK_ROWS, type CpuWidePlan } from '../wide-plan-types.js';
 import type { WideShape } from '../wide-shape.js';
 
@@ -17,7 +18,7 @@ export function chooseWideCpu(
   shape: WideShape,
   { level, cores, l2Bytes }: CpuLimits,
 ): Pick<CpuWidePlan, 'groups' | 'rows' | 'tile' | 'blocks' | 'packed' | 'splits'> {
-  const { dtype, formula, own, accumulators, sums, sizes, keptRows, block } = shape;
+  const { dtype, formula, own, accumulators, sums, sizes, keptRows } = shape;
   const { bytes, registers } = vectorUnit(level);
   const vectors = Math.max(1, Math.ceil(keptRows / lanesOf(level, dtype)));
   const fits = (groups: number): boolean => own * groups * bytes <= MOST_PACKED;
@@ -27,7 +28,7 @@ export function chooseWideCpu(
   const staged = MOST_STAGED / (Math.max(1, formula.pair) * groups * bytes);
   // the accumulators of a task, in parts and in all, fill half of the second cache, unless that many tasks would take longer for the
   // inner sums of pairs, which each computes again, than for the columns
-  const all = Math.ceil(formula.columns / block);
+  const all = columnBlocks(shape);
   const fitting = Math.ceil((all * 2 * accumulators * groups * bytes) / (l2Bytes / 2));
   const terms = sizes.reduce((sum, size) => sum + size, 0);
   const affordable = Math.ceil(formula.columns / Math.max(1, terms));

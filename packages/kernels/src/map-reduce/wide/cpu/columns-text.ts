@@ -2,8 +2,9 @@ import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines } from '../../../emit/indent.js';
 import { inputName, strideName } from '../../params.js';
-import { upTo, type Reducer } from '../../reducers/reducer.js';
+import { upTo } from '../../reducers/reducer.js';
 import type { RunningResult } from '../../reducers/running-result.js';
+import { blocksOf, columnBlocks, type ColumnBlock } from '../column-blocks.js';
 import { cpuTileDialect, packedInputs } from './dialect.js';
 import { cpuPairText } from './pair-text.js';
 import { cpuSpans } from './spans-text.js';
@@ -11,25 +12,25 @@ import { cpuStoreText } from './store-text.js';
 import { keptSide } from '../kept-side.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
-import { COLUMN, isOfOneSide } from '../wide-formula.js';
+import { isOfOneSide } from '../wide-formula.js';
 import type { CpuWidePlan } from '../wide-plan-types.js';
-
-/** Blocks of columns of all tasks of a vector of rows. */
-export const columnBlocks = ({ formula, block }: CpuWidePlan): number =>
-  Math.ceil(formula.columns / block);
 
 /** A task with many columns: pair values of a tile of rows first, then block after block of columns. */
 export function* cpuColumnsText(
   plan: CpuWidePlan,
-  reducer: Reducer,
-  { block }: RunningResult,
+  running: RunningResult,
   helpers: Set<CpuHelper>,
 ): Steps<string> {
   const { formula, groups, rows } = plan;
   const { pair } = formula;
   const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
   const all = String(columnBlocks(plan));
-  const [target, type] = block === undefined ? ['totals', 'State'] : ['parts', block.type];
+  const { block } = running;
+  // the running results that rows are added to, and the names that they have while a tile passes
+  const isSingle = plan.columns.length === 1;
+  const totals = { array: 'totals', type: 'State', name: isSingle ? 's' : 't' };
+  const parts = block && { array: 'parts', type: block.type, name: 's' };
+  const states = parts === undefined ? [totals] : isSingle ? [parts] : [totals, parts];
   const vectors = upTo(groups).map(String);
   const at = '(block - firstBlock) * GROUPS';
   const hold = (results: readonly string[]): string =>
@@ -42,8 +43,8 @@ export function* cpuColumnsText(
     lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
   const merge =
     block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty('totals[n]')};`));
-  const pairs = pair > 0 && (yield* cpuPairText(plan, [0, pair], hold, helpers));
-  const columns = yield* blockText(plan, helpers);
+  const pairs = pair > 0 && (yield* cpuPairText(plan, upTo(pair), hold, helpers));
+  const columns = yield* blockText(plan, running, helpers);
   return lines(
     `const int64_t firstBlock = part * ${blocks};`,
     `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
@@ -52,9 +53,9 @@ export function* cpuColumnsText(
     each('totals[n] = empty();'),
     block &&
       lines(
-        type === 'State'
+        block.type === 'State'
           ? 'State* const parts = totals + states;'
-          : `${type}* const parts = (${type}*)(totals + states);`,
+          : `${block.type}* const parts = (${block.type}*)(totals + states);`,
         each(`parts[n] = ${block.empty('totals[n]')};`),
       ),
     pair > 0 && `V staged[${tile} * ${pair} * GROUPS];`,
@@ -65,28 +66,55 @@ export function* cpuColumnsText(
         pairs !== false &&
           lines(`for (int64_t q = start; q < stop; q += ${rows}) {`, indent(pairs), '}'),
         'for (int64_t block = firstBlock; block < lastBlock; block++) {',
-        ...vectors.map((v) => `  ${type} s${v} = ${target}[${at} + ${v}];`),
+        ...states.flatMap(({ array, type, name }) =>
+          vectors.map((v) => `  ${type} ${name}${v} = ${array}[${at} + ${v}];`),
+        ),
         '  for (int64_t q = start; q < stop; q++) {',
         indent(columns, 4),
         '  }',
-        ...vectors.map((v) => `  ${target}[${at} + ${v}] = s${v};`),
+        ...states.flatMap(({ array, name }) =>
+          vectors.map((v) => `  ${array}[${at} + ${v}] = ${name}${v};`),
+        ),
         '}',
       ),
       merge,
     ),
     'for (int64_t block = firstBlock; block < lastBlock; block++) {',
     '  for (int64_t v = 0; v < GROUPS; v++) {',
-    `    UNUSED const State& s = totals[${at} + v];`,
-    indent(cpuStoreText(plan, reducer), 4),
+    indent(cpuStoreText(plan, running, `totals[${at} + v]`), 4),
     '  }',
     '}',
   );
 }
 
-/** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns. */
-function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
-  const { formula, groups, block } = plan;
-  const { pair, before, after, columns } = formula;
+/** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns of every reduction. */
+function* blockText(
+  plan: CpuWidePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+): Steps<string> {
+  const texts: string[] = [prefetchText(plan)];
+  const { addTo } = running;
+  for (const [n, one] of plan.columns.entries()) {
+    yield;
+    const add = (v: number, args: readonly string[]): string =>
+      addTo === undefined ? running.add(`s${v}`, `s${v}`, args) : addTo(n, `t${v}`, `s${v}`, args);
+    const text = reductionText(plan, one, add, helpers);
+    const isLast = blocksOf(one) === columnBlocks(plan);
+    if (addTo === undefined) texts.push(text);
+    else texts.push(isLast ? '{' : `if (block < ${blocksOf(one)}) {`, indent(text), '}');
+  }
+  return lines(...texts);
+}
+
+function reductionText(
+  plan: CpuWidePlan,
+  { before, column: root, after, columns, counter, block }: ColumnBlock,
+  add: (v: number, args: readonly string[]) => string,
+  helpers: Set<CpuHelper>,
+): string {
+  const { formula, groups } = plan;
+  const { pair } = formula;
   const staged = (n: number, v: string): string =>
     `staged[((q - start) * ${pair} + ${n}) * GROUPS + ${v}]`;
   const plain = cpuTileDialect(plan, 1, () => 'q', helpers);
@@ -96,8 +124,8 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
       name.startsWith('W') ? staged(Number(name.slice(1)), v) : plain.valueAt(name, r, v),
   };
   const tile = tileText(formula, dialect);
-  const column = tile.roots.slice(pair, pair + 1);
-  const rest = tile.roots.slice(pair + 1, pair + 1 + after);
+  const column = tile.roots.slice(root, root + 1);
+  const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
   const value = (b: number, v: number): string => `f${b}_${v}`;
   const last = String(columns - 1);
   const columnText = (b: number): string => {
@@ -105,8 +133,8 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
     const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
     return lines(
       '{',
-      `  UNUSED const Step ${COLUMN} = ${clamped};`,
-      indent(tile.loops(COLUMN, column)),
+      `  UNUSED const Step ${counter} = ${clamped};`,
+      indent(tile.loops(counter, column)),
       ...upTo(groups).map((v) => {
         const { text, results } = tile.values(column, '0', String(v));
         return indent(lines('{', indent(text), `  ${value(b, v)} = ${results.join('')};`, '}'));
@@ -117,40 +145,36 @@ function* blockText(plan: CpuWidePlan, helpers: Set<CpuHelper>): Steps<string> {
   const addText = (v: number): string => {
     const { text, results } = tile.values(rest, '0', String(v));
     const args = [
-      ...upTo(before).map((n) => staged(n, String(v))),
+      ...before.map((n) => staged(n, String(v))),
       ...upTo(block).map((b) => value(b, v)),
       ...[...results, 'number((L)q)'],
     ];
-    return lines('{', indent(text), `  add(s${v}, ${args.join(', ')});`, '}');
+    return lines('{', indent(text), indent(add(v, args)), '}');
   };
-  const texts: string[] = [];
-  for (const b of upTo(block)) {
-    yield;
-    texts.push(columnText(b));
-  }
   return lines(
-    prefetchText(plan),
     `V ${upTo(block)
       .flatMap((b) => upTo(groups).map((v) => value(b, v)))
       .join(', ')};`,
-    ...texts,
+    ...upTo(block).map(columnText),
     ...upTo(groups).map(addText),
   );
 }
 
 /** Asks for what the next tile reads of row `q`'s place: its rows lie too far apart for the hardware to guess. */
 function prefetchText(plan: CpuWidePlan): string {
-  const { formula, block, tile } = plan;
-  const reads = formula.loads.filter(
-    (load) =>
-      load.line?.counter === COLUMN && isOfOneSide(load) && load.category !== keptSide(plan),
-  );
-  const inputs = new Map(reads.map((load) => [load.position, load]));
+  const { formula, columns, tile } = plan;
   return lines(
-    ...[...inputs.values()].map(({ position: p, line }) => {
-      const first = `block * ${(line?.step ?? 1) * block} + ${line?.offset ?? 0}`;
-      const row = `(q + ${tile} < until ? q + ${tile} : q)`;
-      return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
+    ...columns.flatMap(({ counter, block }) => {
+      const reads = formula.loads.filter(
+        (load) =>
+          load.line?.counter === counter && isOfOneSide(load) && load.category !== keptSide(plan),
+      );
+      const inputs = new Map(reads.map((load) => [load.position, load]));
+      return [...inputs.values()].map(({ position: p, line }) => {
+        const first = `block * ${(line?.step ?? 1) * block} + ${line?.offset ?? 0}`;
+        const row = `(q + ${tile} < until ? q + ${tile} : q)`;
+        return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
+      });
     }),
   );
 }

@@ -19,8 +19,8 @@ import { rowInputs } from '../../plan-inputs.js';
 import type { Reducer } from '../../reducers/reducer.js';
 import { runningResult } from '../../reducers/running-result.js';
 import { wordsOf } from '../../reducers/state-words.js';
-import { blockReducer } from '../column-blocks.js';
-import { columnBlocks, cpuColumnsText } from './columns-text.js';
+import { blockReducer, columnBlocks } from '../column-blocks.js';
+import { cpuColumnsText } from './columns-text.js';
 import { packedInputs, takenName, takenOnceName } from './dialect.js';
 import { cpuNarrowText } from './narrow-text.js';
 import { keptSide } from '../kept-side.js';
@@ -33,14 +33,15 @@ const ENTRY = 'mercer_map_reduce';
 export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
   const helpers = new Set<CpuHelper>();
   const isNarrow = plan.formula.columns === 1;
-  const dialect = isNarrow ? cpuRowsDialect : cpuReducerDialect;
-  const reducer = blockReducer(plan, dialect(plan, helpers));
-  const running = runningResult([reducer]);
+  const isSingle = plan.columns.length === 1;
+  const dialect = (isNarrow && isSingle ? cpuRowsDialect : cpuReducerDialect)(plan, helpers);
+  const reducers = plan.columns.map((one) => blockReducer(one, dialect));
+  const running = runningResult(reducers);
   const body = isNarrow
     ? yield* cpuNarrowText(plan, running, helpers)
-    : yield* cpuColumnsText(plan, reducer, running, helpers);
+    : yield* cpuColumnsText(plan, running, helpers);
   yield;
-  const params = mapReduceParams(plan, reducer);
+  const params = mapReduceParams(plan);
   const lanes = lanesOf(plan.level, plan.dtype);
   const split = plan.splits > 1;
   const all = split ? withWorkspace(params, 'write') : params;
@@ -66,7 +67,7 @@ export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
     geometry: (scalars) => ({
       tasks: launchTasks(plan, scalars, plan.groups * lanes) * parts * (scalars['batch'] ?? 0),
       chunk: 1,
-      scratchBytes: scratchOf(plan, reducer),
+      scratchBytes: scratchOf(plan, reducers),
     }),
     cost: (scalars) => wideCost(plan, scalars),
   };
@@ -75,9 +76,15 @@ export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
 }
 
 /** The copied rows, and the running results of a task: in parts and in all where there are columns. */
-function scratchOf(plan: CpuWidePlan, { accumulators, block }: Reducer): number {
-  const words = wordsOf(accumulators, plan.dtype);
-  const parts = block === undefined ? words : wordsOf(block.accumulators, plan.dtype);
+function scratchOf(plan: CpuWidePlan, reducers: readonly Reducer[]): number {
+  const words = wordsOf(
+    reducers.flatMap(({ accumulators }) => accumulators),
+    plan.dtype,
+  );
+  const parts = wordsOf(
+    reducers.flatMap((one) => (one.rounds ? (one.block ?? one).accumulators : [])),
+    plan.dtype,
+  );
   const states = plan.formula.columns === 1 ? words : plan.blocks * (words + parts);
   return (packedInputs(plan).count + states) * plan.groups * vectorUnit(plan.level).bytes;
 }

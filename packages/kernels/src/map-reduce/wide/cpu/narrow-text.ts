@@ -7,9 +7,10 @@ import type { RunningResult } from '../../reducers/running-result.js';
 import { packedInputs } from './dialect.js';
 import { cpuPairText } from './pair-text.js';
 import { cpuSpans } from './spans-text.js';
+import { takenRoots } from '../wide-formula.js';
 import { BLOCK_ROWS, type CpuWidePlan } from '../wide-plan-types.js';
 
-/** A task whose result is one column: values go into the running results at once. */
+/** A task whose results are one column each: values go into the running results at once. */
 export function* cpuNarrowText(
   plan: CpuWidePlan,
   running: RunningResult,
@@ -34,8 +35,7 @@ export function* cpuNarrowText(
       : undefined;
   const merge =
     block && each(lines('merge(total[v], s[v]);', `s[v] = ${block.empty('total[v]')};`));
-  const values = [0, formula.pair + 1 + formula.after] as const;
-  const pairs = yield* cpuPairText(plan, values, add, helpers, together);
+  const pairs = yield* cpuPairText(plan, takenRoots(formula), add, helpers, together);
   return lines(
     `State* const total = (State*)(own + ${packedInputs(plan).count} * GROUPS);`,
     each('total[v] = empty();'),

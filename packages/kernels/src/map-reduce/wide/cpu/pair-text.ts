@@ -8,13 +8,13 @@ import { tileText } from '../tile-text.js';
 import type { CpuWidePlan } from '../wide-plan-types.js';
 
 /**
- * In steps: computes roots of the formula for the reduced rows `q` to `q + rows - 1` that are before `stop`, and does
+ * In steps: computes the `wanted` roots of the formula for the reduced rows `q` to `q + rows - 1` that are before `stop`, and does
  * `use` with the values of row `q + r` and the kept rows of vector `v`. With `together` that is done where there are fewer than
  * `rows`; all of them are kept, as `keepValues` does, and it is done for a vector.
  */
 export function* cpuPairText(
   plan: CpuWidePlan,
-  [from, to]: readonly [from: number, to: number],
+  wanted: readonly number[],
   use: (results: readonly string[]) => string,
   helpers: Set<CpuHelper>,
   together?: (results: readonly string[]) => string,
@@ -22,7 +22,7 @@ export function* cpuPairText(
   const { formula, rows, groups } = plan;
   const dialect = cpuTileDialect(plan, rows, (r) => `places_q[${r}]`, helpers);
   const tile = tileText(formula, dialect);
-  const roots: readonly Expr[] = tile.roots.slice(from, to);
+  const roots: readonly Expr[] = wanted.flatMap((n) => tile.roots.slice(n, n + 1));
   yield;
   const { text, results } = tile.values(roots, 'r', 'v');
   yield;

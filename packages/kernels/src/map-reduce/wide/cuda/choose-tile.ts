@@ -135,12 +135,12 @@ function columnsCut(
 
 /** So many parts that equal blocks fill whole waves. */
 function columnsSplits(
-  { formula, block, keptRows, reducedRows, mergeable, ranked }: WideShape,
+  { columns, keptRows, reducedRows, mergeable, ranked }: WideShape,
   { multiprocessors }: CudaLimits,
   groups: number,
 ): number {
   if (!mergeable || ranked) return 1;
-  const strips = columnThreads({ formula, block }) / CUDA_SIDE;
+  const strips = columnThreads({ columns }) / CUDA_SIDE;
   const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * groups)) * strips);
   const costs = CUDA_SPLITS.filter(
     (splits) => splits <= MOST_COLUMN_PARTS && reducedRows >= splits * SHORTEST_COLUMN_PART,

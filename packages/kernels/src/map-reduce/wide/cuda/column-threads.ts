@@ -1,15 +1,27 @@
+import { columnBlocks, type ColumnBlock } from '../column-blocks.js';
 import { CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js';
 
-type Columns = Pick<CudaWidePlan, 'formula' | 'block'>;
-
 /** Threads beside each other that have the columns of a row: some of the last have none. */
-export const columnThreads = ({ formula, block }: Columns): number =>
-  Math.ceil(formula.columns / (block * CUDA_SIDE)) * CUDA_SIDE;
+export const columnThreads = ({ columns }: Pick<CudaWidePlan, 'columns'>): number =>
+  Math.ceil(columnBlocks({ columns }) / CUDA_SIDE) * CUDA_SIDE;
 
-/** The declaration of the first column of thread `columnThread`; its columns lie 16 apart, so that neighbours read side by side. */
-export const columnsOfThread = ({ block }: Columns): string =>
-  `const int firstColumn = columnThread / ${CUDA_SIDE} * ${CUDA_SIDE * block} + columnThread % ${CUDA_SIDE};`;
+/** Threads that have columns of one reduction. */
+export const threadsOf = (one: ColumnBlock): number => columnThreads({ columns: [one] });
+
+const firstName = ({ counter }: ColumnBlock): string => counter.replace('column', 'firstColumn');
+
+/** The declarations of the first columns of thread `columnThread`; its columns lie 16 apart, so that neighbours read side by side. */
+export const columnsOfThread = ({ columns }: Pick<CudaWidePlan, 'columns'>): string =>
+  columns
+    .map(
+      (one) =>
+        `const int ${firstName(one)} = columnThread / ${CUDA_SIDE} * ${CUDA_SIDE * one.block} + columnThread % ${CUDA_SIDE};`,
+    )
+    .join('\n');
+
+/** Whether a thread has the first column of a reduction. */
+export const hasFirstColumn = (one: ColumnBlock): string => `${firstName(one)} == 0`;
 
 /** Column `n` of a thread. */
-export const columnOfThread = (n: number | string): string =>
-  `firstColumn + ${typeof n === 'number' ? String(n * CUDA_SIDE) : `${n} * ${CUDA_SIDE}`}`;
+export const columnOfThread = (one: ColumnBlock, n: number | string): string =>
+  `${firstName(one)} + ${typeof n === 'number' ? String(n * CUDA_SIDE) : `${n} * ${CUDA_SIDE}`}`;

@@ -3,19 +3,15 @@ import type { CudaKernel } from '../../../emitted-kernel.js';
 import { MERGE_PLACE, mergeFrame } from '../../cuda/merge-kernel.js';
 import { stateWords, type CudaRunningResult } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
-import type { Reducer } from '../../reducers/reducer.js';
 import { columnThreads, columnsOfThread } from './column-threads.js';
 import { storeColumns } from './columns-text.js';
 import type { CudaWidePlan } from '../wide-plan-types.js';
 
 /** Merges the parts of every kept row and thread of columns in order. */
-export function cudaColumnsMerge(
-  plan: CudaWidePlan,
-  reducer: Reducer,
-  running: CudaRunningResult,
-): CudaKernel {
+export function cudaColumnsMerge(plan: CudaWidePlan, running: CudaRunningResult): CudaKernel {
   const threads = columnThreads(plan);
-  return mergeFrame(plan, reducer, running, {
+  const state = plan.columns.length === 1 ? 's' : 'total';
+  return mergeFrame(plan, running, {
     states: threads,
     body: lines(
       `const long long kept = ${rowNames(plan.axis).kept}, states = kept * ${threads};`,
@@ -25,7 +21,7 @@ export function cudaColumnsMerge(
       `const long long row = state / ${threads};`,
       `const int columnThread = (int)(state - row * ${threads});`,
       columnsOfThread(plan),
-      'State s = empty();',
+      `State ${state} = empty();`,
       '#pragma unroll 4',
       `for (int part = 0; part < ${plan.splits}; ++part) {`,
       '  State t;',
@@ -33,9 +29,9 @@ export function cudaColumnsMerge(
       '    const long long kept = states, row = state;',
       indent(stateWords(plan, running).load('t'), 4),
       '  }',
-      '  merge(s, t);',
+      `  merge(${state}, t);`,
       '}',
-      storeColumns(plan, reducer),
+      storeColumns(plan, running, state),
     ),
   });
 }

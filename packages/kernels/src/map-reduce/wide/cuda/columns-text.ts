@@ -3,16 +3,15 @@ import { lines, indent } from '../../../emit/indent.js';
 import { stateWords } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
 import { upTo, type Reducer } from '../../reducers/reducer.js';
-import type { RunningResult } from '../../reducers/running-result.js';
-import { resultPlace } from '../column-blocks.js';
+import type { RunningOutput, RunningResult } from '../../reducers/running-result.js';
+import { resultPlace, resultWidth, type ColumnBlock } from '../column-blocks.js';
 import { cudaTileDialect, unrolledPairs, unrollPragma, type TileNeeds } from './dialect.js';
-import { columnOfThread, columnThreads } from './column-threads.js';
+import { columnOfThread, columnThreads, hasFirstColumn, threadsOf } from './column-threads.js';
 import { everyGroup } from '../every-group.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
-import { COLUMN } from '../wide-formula.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js';
 
 /**
@@ -21,20 +20,19 @@ import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js'
  */
 export function* cudaColumnsText(
   plan: CudaWidePlan,
-  reducer: Reducer,
+  reducers: readonly Reducer[],
   running: RunningResult,
   needs: TileNeeds,
 ): Steps<string> {
   const { formula, groups, tile, splits } = plan;
   const { block } = running;
   const { pair } = formula;
-  const target = block === undefined ? 'total[g]' : 's[g]';
   const mergeRuns =
     block && everyGroup(groups, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   yield;
   const pairs = pair > 0 && pairText(plan, needs);
   yield;
-  const columns = columnText(plan, target, needs);
+  const columns = columnsText(plan, running, needs);
   return lines(
     pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * groups}];`,
     `State total[${groups}];`,
@@ -48,7 +46,7 @@ export function* cudaColumnsText(
         `for (long long start = spanFrom; start < spanEnd; start += ${tile}) {`,
         `  const int count = spanEnd - start < ${tile} ? (int)(spanEnd - start) : ${tile};`,
         pairs !== false && indent(lines('__syncthreads();', pairs, '__syncthreads();')),
-        indent(unrollPragma(rowsTogether(plan, reducer), Infinity, columns.instructions)),
+        indent(unrollPragma(rowsTogether(plan, reducers), Infinity, columns.instructions)),
         '  for (int q = 0; q < count; ++q) {',
         indent(columns.text, 4),
         '  }',
@@ -69,7 +67,7 @@ export function* cudaColumnsText(
       lines(
         `const long long row = blockFirst + ty * ${groups} + g;`,
         'if (row < limit) {',
-        indent(splits > 1 ? keepText(plan, running) : storeColumns(plan, reducer, 'total[g]')),
+        indent(splits > 1 ? keepText(plan, running) : storeColumns(plan, running, 'total[g]')),
         '}',
       ),
     ),
@@ -77,8 +75,8 @@ export function* cudaColumnsText(
 }
 
 /** Reduced rows whose columns are read together: where results are plain. */
-const rowsTogether = ({ block }: CudaWidePlan, { accumulators }: Reducer): number =>
-  accumulators.length <= block ? 4 : 1;
+const rowsTogether = ({ columns }: CudaWidePlan, reducers: readonly Reducer[]): number =>
+  columns.every(({ block }, n) => (reducers[n]?.accumulators.length ?? 0) <= block) ? 4 : 1;
 
 /** Puts the state of a thread of columns into the workspace, as that of a row of its own. */
 function keepText(plan: CudaWidePlan, running: RunningResult): string {
@@ -138,14 +136,45 @@ function pairText(plan: CudaWidePlan, needs: TileNeeds): string {
   );
 }
 
-/** Adds reduced row `start + q` to the running results of a thread's columns; `instructions` is how many that takes, about. */
+/**
+ * Adds reduced row `start + q` to the running results of a thread's columns of every reduction; `instructions` is how many that
+ * takes, about.
+ */
+function columnsText(plan: CudaWidePlan, running: RunningResult, needs: TileNeeds): ColumnText {
+  const { addTo } = running;
+  const parts = plan.columns.map((one, n) =>
+    columnText(plan, one, needs, (args) =>
+      addTo === undefined
+        ? running.add('total[g]', 's[g]', args)
+        : addTo(n, 'total[g]', 's[g]', args),
+    ),
+  );
+  const most = columnThreads(plan);
+  const scoped = plan.columns.map((one, n) => {
+    const own = threadsOf(one);
+    const text = parts[n]?.text ?? '';
+    if (addTo === undefined) return text;
+    return lines(own === most ? '{' : `if (columnThread < ${own}) {`, indent(text), '}');
+  });
+  return {
+    text: lines(...scoped),
+    instructions: parts.reduce((sum, { instructions }) => sum + instructions, 0),
+  };
+}
+
+interface ColumnText {
+  readonly text: string;
+  readonly instructions: number;
+}
+
 function columnText(
   plan: CudaWidePlan,
-  target: string,
+  one: ColumnBlock,
   needs: TileNeeds,
-): { readonly text: string; readonly instructions: number } {
-  const { formula, groups, block } = plan;
-  const { pair, before, after, columns } = formula;
+  add: (args: readonly string[]) => string,
+): ColumnText {
+  const { formula, groups } = plan;
+  const { before, column: root, after, columns, counter, block } = one;
   const staged = (n: number, g: string): string => `staged[${n}][q][ty * ${groups} + ${g}]`;
   const plain = cudaTileDialect(plan, 1, () => '(start + q)', needs);
   const dialect: TileDialect = {
@@ -156,14 +185,14 @@ function columnText(
         : plain.valueAt(name, r === 'r' ? 'r' : '0', g),
   };
   const tile = tileText(formula, dialect);
-  const column = tile.roots.slice(pair, pair + 1);
-  const rest = tile.roots.slice(pair + 1, pair + 1 + after);
+  const column = tile.roots.slice(root, root + 1);
+  const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
   const last = String(columns - 1);
   const { text, results, slots } = tile.values(column, '0', 'g');
-  const loops = tile.loops(COLUMN, column);
+  const loops = tile.loops(counter, column);
   const restValues = tile.values(rest, '0', 'g');
   const args = [
-    ...upTo(before).map((n) => staged(n, 'g')),
+    ...before.map((n) => staged(n, 'g')),
     ...upTo(block).map((b) => `f[${b}][g]`),
     ...restValues.results,
     '(I)(start + q)',
@@ -172,36 +201,53 @@ function columnText(
     `V f[${block}][${groups}];`,
     loops === '' ? '#pragma unroll' : '#pragma unroll 1',
     `for (int b = 0; b < ${block}; ++b) {`,
-    `  const int wanted = ${columnOfThread('b')};`,
-    `  const Step ${COLUMN} = wanted < ${last} ? wanted : ${last};`,
+    `  const int wanted = ${columnOfThread(one, 'b')};`,
+    `  const Step ${counter} = wanted < ${last} ? wanted : ${last};`,
     indent(loops),
     indent(everyGroup(groups, lines(text, `f[b][g] = ${results.join('')};`))),
     '}',
-    everyGroup(groups, lines(restValues.text, `add(${target}, ${args.join(', ')});`)),
+    everyGroup(groups, lines(restValues.text, add(args))),
   );
   return { text: added, instructions: (slots * block + restValues.slots) * groups };
 }
 
-/** Writes the results of a thread's block of columns from the state `s`, or another that `s` is to name. */
-export function storeColumns(plan: CudaWidePlan, reducer: Reducer, state?: string): string {
-  const { formula, width, axis, ranges } = plan;
+/** Writes the results of a thread's blocks of columns from `state`. */
+export function storeColumns(plan: CudaWidePlan, running: RunningResult, state: string): string {
+  const isSingle = plan.columns.length === 1;
+  return lines(
+    ...running.outputs.flatMap((output, n) =>
+      plan.columns.slice(n, n + 1).map((one) => {
+        const text = storeText(plan, one, output);
+        if (!isSingle) return lines('{', output.bind(state), text, '}');
+        return lines(state !== 's' && `const State& s = ${state};`, text);
+      }),
+    ),
+  );
+}
+
+function storeText(
+  { axis, ranges }: CudaWidePlan,
+  one: ColumnBlock,
+  { value, index, names, readsCount }: RunningOutput,
+): string {
   const statement =
     (to: string, type: string) =>
-    (value: string, entry: number): string => {
-      const { offset, column } = resultPlace(plan, formula.columns, entry);
+    (text: string, entry: number): string => {
+      const { offset, column } = resultPlace(one, entry);
       const place =
-        column === undefined ? String(offset) : `${columnOfThread(column)} + ${offset - column}`;
-      const at = `${to}[(layer * kept + row) * ${width} + ${place}]`;
+        column === undefined
+          ? String(offset)
+          : `${columnOfThread(one, column)} + ${offset - column}`;
+      const at = `${to}[(layer * kept + row) * ${resultWidth(one)} + ${place}]`;
       const guard =
         column === undefined
-          ? 'firstColumn == 0'
-          : `${columnOfThread(column)} < ${formula.columns}`;
-      return `if (${guard}) ${at} = (${type})(${value});`;
+          ? hasFirstColumn(one)
+          : `${columnOfThread(one, column)} < ${one.columns}`;
+      return `if (${guard}) ${at} = (${type})(${text});`;
     };
   return lines(
-    state !== undefined && `const State& s = ${state};`,
-    reducer.readsCount && `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
-    ...reducer.value.map(statement('out', 'V')),
-    ...reducer.index.map(statement('index', 'int')),
+    readsCount && `const V count = (V)${ranges ? 'seen' : rowNames(axis).reduced};`,
+    ...value.map(statement(names.value, 'V')),
+    ...index.map(statement(names.index, 'int')),
   );
 }

@@ -52,15 +52,14 @@ const ROW_OF_TABLE = `INLINE V row_of_table(V index, long long rows) {
  */
 export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
   const called = new Set<CudaHelper>();
-  const reducer = blockReducer(plan, cudaReducerDialect(plan, called), '#pragma unroll');
-  const running = cudaRunningResult([reducer], called);
-  const first = yield* firstKernel(plan, reducer, running);
+  const dialect = cudaReducerDialect(plan, called);
+  const reducers = plan.columns.map((one) => blockReducer(one, dialect, '#pragma unroll'));
+  const running = cudaRunningResult(reducers, called);
+  const first = yield* firstKernel(plan, reducers, running);
   if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const isNarrow = plan.formula.columns === 1;
-  const merge = isNarrow
-    ? cudaMergeKernel(plan, reducer, running)
-    : cudaColumnsMerge(plan, reducer, running);
-  const bytes = plan.splits * wordsOf(reducer.accumulators, plan.dtype) * dtypeBytes(plan.dtype);
+  const merge = (isNarrow ? cudaMergeKernel : cudaColumnsMerge)(plan, running);
+  const bytes = plan.splits * wordsOf(running.accumulators, plan.dtype) * dtypeBytes(plan.dtype);
   const results = isNarrow ? 1 : columnThreads(plan);
   return {
     steps: [{ kernel: first }, { kernel: merge }],
@@ -70,7 +69,7 @@ export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
 
 function* firstKernel(
   plan: CudaWidePlan,
-  reducer: Reducer,
+  reducers: readonly Reducer[],
   running: CudaRunningResult,
 ): Steps<CudaKernel> {
   const { formula, groups, splits, dtype } = plan;
@@ -79,9 +78,9 @@ function* firstKernel(
   const isNarrow = formula.columns === 1;
   const body = isNarrow
     ? yield* cudaNarrowText(plan, running, needs)
-    : yield* cudaColumnsText(plan, reducer, running, needs);
+    : yield* cudaColumnsText(plan, reducers, running, needs);
   yield;
-  const params = mapReduceParams(plan, reducer);
+  const params = mapReduceParams(plan);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
   const side = String(CUDA_SIDE);
   return {

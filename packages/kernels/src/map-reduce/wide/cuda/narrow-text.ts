@@ -12,6 +12,7 @@ import { cudaStaging } from './staging.js';
 import { rowLists, type RowLists } from './row-lists.js';
 import { everyGroup } from '../every-group.js';
 import { tileText, type TileText } from '../tile-text.js';
+import { takenRoots } from '../wide-formula.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaWidePlan } from '../wide-plan-types.js';
 
 /** Pairs of a thread. */
@@ -20,7 +21,7 @@ const MANY_PAIRS = 64;
 type Ending = ReturnType<TileText['values']>;
 
 /**
- * A batch entry of a result of one column. The reduced rows are cut into stretches, one for each thread of a row
+ * A batch entry of results of one column each. The reduced rows are cut into stretches, one for each thread of a row
  * of threads, so that the stretches' results are merged in the order of rows.
  */
 export function* cudaNarrowText(
@@ -93,7 +94,7 @@ function* stretchText(
       ),
     ...(stage === undefined ? {} : { stage }),
   });
-  const roots = tile.roots.slice(0, formula.pair + 1 + formula.after);
+  const roots = takenRoots(formula).flatMap((n) => tile.roots.slice(n, n + 1));
   yield;
   const loops = tile.loops('', roots);
   yield;

@@ -24,16 +24,17 @@ const ALL_LANES = '0xffffffffu';
 /** Entries of a list that a thread has. */
 export const entriesOfThread = (k: number): number => Math.ceil(k / CUDA_SIDE);
 
-/** `undefined` where the reduction keeps no list. */
+/** `undefined` where the reduction keeps no list, and beside others, where every thread has lists of its own. */
 export function rowLists({
   reduction,
+  further = [],
   k,
   groups,
   rows,
   dtype,
 }: CudaWidePlan): RowLists | undefined {
   const { takesK, extremum } = traitsOf(reduction);
-  if (!takesK) return undefined;
+  if (!takesK || further.length > 0) return undefined;
   const least = extremum === 'least';
   const [worse, better] = least ? ['>', '<'] : ['<', '>'];
   const worst = cudaLiteral(least ? Infinity : -Infinity, dtype);
