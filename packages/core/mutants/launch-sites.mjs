@@ -300,13 +300,6 @@ const signals = [
     replace: 'await waitForRoom(chosen, signal && undefined);',
   },
   {
-    ...ROOM,
-    name: 'a routine of linear algebra does not leave its wait for room',
-    file: '../../linalg/src/run-routine.ts',
-    find: 'await queue.room({ signal });',
-    replace: 'await queue.room();',
-  },
-  {
     ...SIGNALS,
     name: 'a read-back is not left',
     file: `${TENSOR}/readback.ts`,
@@ -469,8 +462,8 @@ const memory = [
   {
     ...MEMORY,
     name: 'scratch memory is kept',
-    find: '      for (const one of scratch) one.dispose();\n    }\n',
-    replace: '      void scratch;\n    }\n',
+    find: 'for (const one of scratch) one.dispose();',
+    replace: 'void scratch;',
     test: 'src/signals-of-reductions.test.ts',
     pattern: '(var|std) of whole numbers, aborted wherever it looks',
   },

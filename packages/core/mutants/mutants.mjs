@@ -11,21 +11,12 @@ const INTO_OUT = { ...ON_STREAM, pattern: 'writes into out once' };
 
 /** The statements that launch, by package. */
 const LAUNCHES = {
-  linalg: {
-    file: '../../linalg/src/run-routine.ts',
-    find: 'loaded.launch(queue, { pointers, scalars: scalarsOf(routine, args, batchShape) });',
-  },
   'an operation': {
     file: '../../tensor/src/operation/known-call.ts',
     find: 'pack(launch, parts, workspace, numbers);\n      launch.kernel.enqueue(stream, launch.args);',
   },
 };
 const QUEUES = {
-  linalg: {
-    file: '../../linalg/src/run-routine.ts',
-    find: 'const queue = stream ?? device.defaultStream;',
-    replace: 'const queue = device.defaultStream;',
-  },
   'an operation': {
     file: '../../tensor/src/operation/operation.ts',
     find: 'const queue = await roomOn(device, { stream, signal }, what);',

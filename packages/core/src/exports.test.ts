@@ -248,6 +248,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "assertNoOverlap",
       "assertTensor",
       "assertWritable",
+      "atOnce",
       "attachMethods",
       "checkOut",
       "collapseBatchStride",
@@ -288,6 +289,8 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "unlessAborted",
       "viewOf",
       "viewsOverlap",
+      "waited",
+      "whenEnqueued",
     ]
   `);
 });

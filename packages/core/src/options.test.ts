@@ -13,7 +13,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|SlogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -39,6 +39,8 @@ async function rowsOf(): Promise<readonly Row[]> {
   const preparedGrad = await weightedDifferences.prepare(a, a, a, cube);
   const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
   const preparedBackward = await mercer.cdistBackward.prepare(a, a, a);
+  const preparedProduct = await mercer.matmul.prepare(a, a);
+  const preparedSolve = await mercer.solveLU.prepare(a, a);
   const preparedOfOne = await mercer.runKernel.prepare(kernel, a, { bandwidth: 1 });
   const preparedSum = await sum.prepare();
   const preparedJoint = await joint.prepare();
@@ -89,6 +91,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['PreparedWeightedDifferences', (o) => preparedGrad(a, a, a, cube, o)],
     ['PreparedKernel', (o) => preparedKernel(a, a, o)],
     ['PreparedBackward', (o) => preparedBackward(a, a, a, o)],
+    ['a prepared product', (o) => preparedProduct(a, a, o), 'betas', 'beta'],
+    ['a prepared solve', (o) => preparedSolve(a, a, o)],
     ['PreparedKernel without b', (o) => preparedOfOne(a, o)],
     ['LazyTensor.matmul', (o) => d.matmul(a, o)],
     ['LazyTensor.toDense', (o) => d.toDense(o)],
@@ -178,21 +182,36 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lazy', (o) => mercer.lazy(a, 'i', o)],
     ['lazy without axis', (o) => mercer.lazy(cube, o)],
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
+    ['cholesky.prepare', (o) => mercer.cholesky.prepare(a, o)],
     ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
+    ['conditionEstimate.prepare', (o) => mercer.conditionEstimate.prepare(a, o)],
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
+    ['eigh.prepare', (o) => mercer.eigh.prepare(a, o)],
     ['einsum', (o) => mercer.einsum('ij,jk', [a, a], o)],
     ['inv', (o) => mercer.inv(a, o)],
+    ['inv.prepare', (o) => mercer.inv.prepare(a, o)],
     ['kron', (o) => mercer.kron(a, a, o)],
+    ['kron.prepare', (o) => mercer.kron.prepare(a, a, o)],
     ['kronMatvec', (o) => mercer.kronMatvec(a, a, a, o)],
+    ['kronMatvec.prepare', (o) => mercer.kronMatvec.prepare(a, a, a, o)],
     ['slogdet', (o) => mercer.slogdet(a, o)],
+    ['slogdet.prepare', (o) => mercer.slogdet.prepare(a, o)],
     ['lstsq', (o) => mercer.lstsq(a, a, o)],
+    ['lstsq.prepare', (o) => mercer.lstsq.prepare(a, a, o)],
     ['matmul', (o) => mercer.matmul(a, a, o), 'transpose_a', 'transposeA'],
+    ['matmul.prepare', (o) => mercer.matmul.prepare(a, a, o)],
     ['matrixPower', (o) => mercer.matrixPower(a, 2, o)],
+    ['matrixPower.prepare', (o) => mercer.matrixPower.prepare(a, 2, o)],
     ['qr', (o) => mercer.qr(a, o)],
+    ['qr.prepare', (o) => mercer.qr.prepare(a, o)],
     ['svd', (o) => mercer.svd(a, o)],
+    ['svd.prepare', (o) => mercer.svd.prepare(a, o)],
     ['solveCholesky', (o) => mercer.solveCholesky(a, a, o), 'fillMode', 'uplo'],
+    ['solveCholesky.prepare', (o) => mercer.solveCholesky.prepare(a, a, o)],
     ['solveLU', (o) => mercer.solveLU(a, a, o)],
+    ['solveLU.prepare', (o) => mercer.solveLU.prepare(a, a, o)],
     ['solveTriangular', (o) => mercer.solveTriangular(a, a, o)],
+    ['solveTriangular.prepare', (o) => mercer.solveTriangular.prepare(a, a, o)],
     ['choleskyBackward', (o) => mercer.choleskyBackward(a, { factor: a }, o)],
     ['eighBackward', (o) => mercer.eighBackward({}, { values: vector, vectors: a }, o)],
     ['invBackward', (o) => mercer.invBackward(a, { inverse: a }, o)],

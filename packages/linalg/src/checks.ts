@@ -30,15 +30,21 @@ export interface Setting {
  * Checks that the arguments are live matrices of one device and one floating dtype, and broadcasts their batch axes.
  *
  * @param matrices by their names in messages
+ * @param vectors the same, with one axis of their own
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
  */
-export function settingOf(what: string, matrices: Readonly<Record<string, Tensor>>): Setting {
+export function settingOf(
+  what: string,
+  matrices: Readonly<Record<string, Tensor>>,
+  vectors: Readonly<Record<string, Tensor>> = {},
+): Setting {
   let dtype: LinalgDType | undefined;
   let batchShape: readonly number[] = [];
-  const entries = Object.entries(matrices);
+  const entries = [...Object.entries(matrices), ...Object.entries(vectors)];
   for (const [name, x] of entries) {
     assertTensor(x, `${what}: ${name}`);
-    assertMatrix(what, name, x);
+    const ownAxes = Object.hasOwn(matrices, name) ? 2 : 1;
+    assertAxes(what, name, x, ownAxes);
     const own = floating(what, name, x);
     if (dtype !== undefined && own !== dtype) {
       throw new MercerError(
@@ -47,27 +53,32 @@ export function settingOf(what: string, matrices: Readonly<Record<string, Tensor
       );
     }
     dtype = own;
-    batchShape = broadcastBatch(what, name, x, batchShape);
+    batchShape = broadcastBatch(what, name, x.shape.slice(0, -ownAxes), batchShape);
   }
   const tensors = entries.map(([, x]) => x);
   return { what, device: commonDevice(tensors, what), dtype: dtype ?? 'float32', batchShape };
 }
 
-function assertMatrix(what: string, name: string, x: Tensor): void {
-  if (x.rank < 2) {
+function assertAxes(what: string, name: string, x: Tensor, ownAxes: 1 | 2): void {
+  if (x.rank < ownAxes && ownAxes === 1) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: ${name} is ${x.label}, which is no vector. Pass at least one axis.`,
+    );
+  }
+  if (x.rank < ownAxes) {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: ${name} is ${x.label}, which is no matrix. Pass at least two axes; a vector becomes one column with reshape([n, 1]).`,
     );
   }
-  if (x.rank - 2 > MOST_BATCH_AXES) {
+  if (x.rank - ownAxes > MOST_BATCH_AXES) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${what}: ${name} is ${x.label}, with ${x.rank - 2} batch axes. At most ${MOST_BATCH_AXES} are supported; merge some with reshape().`,
+      `${what}: ${name} is ${x.label}, with ${x.rank - ownAxes} batch axes. At most ${MOST_BATCH_AXES} are supported; merge some with reshape().`,
     );
   }
-  const [rows = 0, columns = 0] = x.shape.slice(-2);
-  if (rows > MOST_ROWS || columns > MOST_ROWS) {
+  if (x.shape.slice(-ownAxes).some((extent) => extent > MOST_ROWS)) {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: ${name} is ${x.label}. At most ${MOST_ROWS} rows and columns are supported.`,
@@ -86,10 +97,9 @@ export function floating(what: string, name: string, x: Tensor): LinalgDType {
 function broadcastBatch(
   what: string,
   name: string,
-  x: Tensor,
+  own: readonly number[],
   others: readonly number[],
 ): readonly number[] {
-  const own = x.shape.slice(0, -2);
   try {
     return broadcastShapes(others, own);
   } catch (cause) {

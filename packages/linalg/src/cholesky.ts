@@ -1,18 +1,17 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
+import type { Tensor } from '@mercer/tensor';
+import { choice, EPSILON, type LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   type TriangleOption,
   CALL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
-import { assertOverwritable, withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of cholesky. */
 export interface CholeskyOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
@@ -25,8 +24,8 @@ export interface CholeskyOptions<D extends LinalgDType> extends CallOptions, Tri
   readonly onJitter?: ((warning: JitterWarning) => void) | undefined;
   /** Write the factor into a's memory; the result is another handle for it. */
   readonly overwriteA?: boolean | undefined;
-  /** Where the factor goes; not together with overwriteA. */
-  readonly out?: Tensor<D> | undefined;
+  /** Where the factor goes, or results by name; not together with overwriteA. */
+  readonly out?: Tensor<D> | ResultTargets<CholeskyFactor<D>> | undefined;
 }
 
 const CHOLESKY_OPTIONS: OptionNames<CholeskyOptions<LinalgDType>> = {
@@ -60,6 +59,21 @@ const ATTEMPTS = 7;
 /** The first jitter in units of eps and of the mean magnitude of the diagonal. */
 const FIRST_JITTER = 10;
 
+/** How {@link cholesky} is called. */
+export interface Cholesky {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: CholeskyOptions<NoInfer<D>>,
+  ): Promise<CholeskyFactor<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<CholeskyOptions<NoInfer<D>>>,
+  ) => Promise<
+    PreparedRoutine<[a: Tensor<D>], CholeskyFactor<D>, Tensor<D> | ResultTargets<CholeskyFactor<D>>>
+  >;
+}
+
 /**
  * The factor L of `a = L L^T` for symmetric positive definite matrices, or U of `a = U^T U` with `uplo: 'upper'`: LAPACK's
  * potrf.
@@ -85,51 +99,44 @@ const FIRST_JITTER = 10;
  * console.log(await factor.toNested()); // [ [ 2, 0 ], [ 1, 3 ] ]
  * ```
  */
-export async function cholesky<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: CholeskyOptions<NoInfer<D>>,
-): Promise<CholeskyFactor<D>> {
-  const what = 'cholesky';
-  options = readOptions(what, options, CHOLESKY_OPTIONS);
-  const { stream, overwriteA = false, out, onJitter } = options;
-  const setting = settingOf(what, { a });
-  const { batchShape, dtype } = setting;
-  const n = orderOf(what, 'a', a);
-  const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  const jitter = choice(what, 'jitter', options.jitter, ['none', 'escalate']);
-  if (overwriteA && out !== undefined) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: both out and overwriteA are given. Choose one place for the factor.`,
-    );
-  }
-  if (overwriteA) assertOverwritable(setting, 'a', a, []);
-  return withOutputs(setting, stream, async (outputs) => {
-    const factor = overwriteA ? outputs.alias(a) : outputs.given(out, [n, n], [a]);
-    const jitters = outputs.perEntry<D>();
-    const infos = outputs.integers();
-    const args = {
-      a: matrixOperand(a, batchShape),
-      factor: matrixOperand(factor, batchShape),
-      jitters,
-      infos,
-      upper: Number(upper),
-      attempts: jitter === 'escalate' ? ATTEMPTS : 0,
-      jitter: FIRST_JITTER * EPSILON[dtype],
-    };
-    await runRoutine('cholesky', setting, args, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'definite', options);
-    if (onJitter !== undefined) await reportJitters(jitters, onJitter, options);
-    return { factor, jitters, infos };
-  });
-}
+export const cholesky = linalgFunction<Cholesky, CholeskyOptions<LinalgDType>>(
+  {
+    what: 'cholesky',
+    matrices: ['a'],
+    options: CHOLESKY_OPTIONS,
+    results: ['factor', 'jitters', 'infos'],
+    overwrites: [['overwriteA', 0, 'factor']],
+    waiting: ['jitter'],
+    meaning: () => 'definite',
+    finish: async ({ jitters }, { onJitter, signal }) => {
+      if (jitters !== undefined && onJitter !== undefined)
+        await reportJitters(jitters, onJitter, signal);
+    },
+    plan: (call, { uplo, jitter }) => {
+      const { what, setting } = call;
+      const n = call.order();
+      const escalates = choice(what, 'jitter', jitter, ['none', 'escalate']) === 'escalate';
+      call.run('cholesky', {
+        a: call.operand(0),
+        factor: call.matrix('factor', n, n),
+        jitters: call.numbers('jitters'),
+        infos: call.integers('infos'),
+        upper: Number(choice(what, 'uplo', uplo, ['lower', 'upper']) === 'upper'),
+        attempts: escalates ? ATTEMPTS : 0,
+        jitter: FIRST_JITTER * EPSILON[setting.dtype],
+      });
+    },
+  },
+  1,
+);
 
 async function reportJitters(
-  jitters: Tensor<LinalgDType>,
+  jitters: Tensor,
   onJitter: (warning: JitterWarning) => void,
-  { signal }: CallOptions,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (const [entry, jitter] of (await jitters.toTypedArray({ signal })).entries()) {
+  for (const [entry, given] of (await jitters.toTypedArray({ signal })).entries()) {
+    const jitter = Number(given);
     if (jitter === 0) continue;
     const message = `cholesky: ${jitter} was added to the diagonal of batch entry ${entry}, which is not positive definite as it is.`;
     onJitter({ code: 'JITTER_ADDED', entry, jitter, message });

@@ -1,28 +1,47 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { orderOf, settingOf, type LinalgDType } from './checks.js';
+import type { LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type FactorOption,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   CALL_OPTIONS,
   FACTOR_OPTION,
 } from './options.js';
-import { withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of conditionEstimate. */
-export interface ConditionOptions extends CallOptions, FactorOption {}
+export interface ConditionOptions<D extends LinalgDType> extends CallOptions, FactorOption {
+  /** Where results go, by name. */
+  readonly out?: ResultTargets<ConditionEstimate<D>> | undefined;
+}
 
-const CONDITION_OPTIONS: OptionNames<ConditionOptions> = { ...CALL_OPTIONS, ...FACTOR_OPTION };
+const CONDITION_OPTIONS: OptionNames<ConditionOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...FACTOR_OPTION,
+  out: true,
+};
 
 /** Condition numbers, one for each batch entry. */
 export interface ConditionEstimate<D extends LinalgDType> extends Infos {
   readonly condition: Tensor<D>;
+}
+
+/** How {@link conditionEstimate} is called. */
+export interface ConditionEstimateFunction {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: ConditionOptions<NoInfer<D>>,
+  ): Promise<ConditionEstimate<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<ConditionOptions<NoInfer<D>>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>], ConditionEstimate<D>>>;
 }
 
 /**
@@ -50,22 +69,25 @@ export interface ConditionEstimate<D extends LinalgDType> extends Infos {
  * console.log(await condition.toNested()); // 4
  * ```
  */
-export async function conditionEstimate<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: ConditionOptions,
-): Promise<ConditionEstimate<D>> {
-  const what = 'conditionEstimate';
-  options = readOptions(what, options, CONDITION_OPTIONS);
-  const { stream } = options;
-  const setting = settingOf(what, { a });
-  orderOf(what, 'a', a);
-  const { flags, meaning } = factorChoice(what, options);
-  return withOutputs(setting, stream, async (outputs) => {
-    const condition = outputs.perEntry<D>();
-    const infos = outputs.integers();
-    const args = { a: matrixOperand(a, setting.batchShape), conditions: condition, infos };
-    await runRoutine('condition', setting, { ...args, ...flags }, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
-    return { condition, infos };
-  });
-}
+export const conditionEstimate = linalgFunction<
+  ConditionEstimateFunction,
+  ConditionOptions<LinalgDType>
+>(
+  {
+    what: 'conditionEstimate',
+    matrices: ['a'],
+    options: CONDITION_OPTIONS,
+    results: ['condition', 'infos'],
+    meaning: (options) => factorChoice('conditionEstimate', options).meaning,
+    plan: (call, options) => {
+      call.order();
+      call.run('condition', {
+        a: call.operand(0),
+        conditions: call.numbers('condition'),
+        infos: call.integers('infos'),
+        ...factorChoice(call.what, options).flags,
+      });
+    },
+  },
+  1,
+);

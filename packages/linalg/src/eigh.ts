@@ -1,29 +1,31 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { columnOperand, matrixOperand } from './operand.js';
+import { choice, type LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   type TriangleOption,
   CALL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
-import { assertOverwritable, withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of eigh. */
-export interface EighOptions extends CallOptions, TriangleOption {
+export interface EighOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
   /** Write the eigenvectors into a's memory; `vectors` is another handle for it. */
   readonly overwriteA?: boolean | undefined;
+  /** Where results go, by name. */
+  readonly out?: ResultTargets<Eigen<D>> | undefined;
 }
 
-const EIGH_OPTIONS: OptionNames<EighOptions> = {
+const EIGH_OPTIONS: OptionNames<EighOptions<LinalgDType>> = {
   ...CALL_OPTIONS,
   ...TRIANGLE_OPTION,
   overwriteA: true,
+  out: true,
 };
 
 /** Eigenvalues and eigenvectors of symmetric matrices. */
@@ -32,6 +34,16 @@ export interface Eigen<D extends LinalgDType> extends Infos {
   readonly values: Tensor<D>;
   /** (..., n, n): column j belongs to value j; columns are orthonormal, their signs are LAPACK's. */
   readonly vectors: Tensor<D>;
+}
+
+/** How {@link eigh} is called. */
+export interface Eigh {
+  <D extends LinalgDType>(a: Tensor<D>, options?: EighOptions<NoInfer<D>>): Promise<Eigen<D>>;
+  /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<EighOptions<NoInfer<D>>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>], Promise<Eigen<D>>>>;
 }
 
 /**
@@ -58,31 +70,24 @@ export interface Eigen<D extends LinalgDType> extends Infos {
  * console.log((await values.toTypedArray()).map(Math.round)); // 1 and 3
  * ```
  */
-export async function eigh<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: EighOptions,
-): Promise<Eigen<D>> {
-  const what = 'eigh';
-  options = readOptions(what, options, EIGH_OPTIONS);
-  const { stream, overwriteA = false } = options;
-  const setting = settingOf(what, { a });
-  const { batchShape } = setting;
-  const n = orderOf(what, 'a', a);
-  const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  if (overwriteA) assertOverwritable(setting, 'a', a, []);
-  return withOutputs(setting, stream, async (outputs) => {
-    const values = outputs.matrix<D>(n);
-    const infos = outputs.integers();
-    const vectors = overwriteA ? outputs.alias(a) : outputs.matrix<D>(n, n);
-    const args = {
-      a: matrixOperand(a, batchShape),
-      values: columnOperand(values, batchShape),
-      vectors: matrixOperand(vectors, batchShape),
-      infos,
-      upper: Number(upper),
-    };
-    await runRoutine('eigh', setting, args, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
-    return { values, vectors, infos };
-  });
-}
+export const eigh = linalgFunction<Eigh, EighOptions<LinalgDType>>(
+  {
+    what: 'eigh',
+    matrices: ['a'],
+    options: EIGH_OPTIONS,
+    results: ['values', 'vectors', 'infos'],
+    overwrites: [['overwriteA', 0, 'vectors']],
+    plan: (call, { uplo }) => {
+      const n = call.order();
+      call.run('eigh', {
+        a: call.operand(0),
+        values: call.column('values', n),
+        vectors: call.matrix('vectors', n, n),
+        infos: call.integers('infos'),
+        upper: Number(choice(call.what, 'uplo', uplo, ['lower', 'upper']) === 'upper'),
+      });
+    },
+  },
+  1,
+  true,
+);

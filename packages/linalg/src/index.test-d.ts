@@ -85,6 +85,40 @@ describe('public signatures', () => {
     void inv(f32, { method: 'qr' });
   });
 
+  it('of preparations say what their calls give, and take', () => {
+    expectTypeOf(solveLU.prepare(f32, f32)).resolves.returns.toEqualTypeOf<Solution<'float32'>>();
+    expectTypeOf(solveCholesky.prepare(f64, f64, { uplo: 'upper' })).resolves.returns.toEqualTypeOf<
+      Solution<'float64'>
+    >();
+    expectTypeOf(inv.prepare(f64)).resolves.returns.toEqualTypeOf<InverseResult<'float64'>>();
+    expectTypeOf(qr.prepare(f32)).resolves.returns.toEqualTypeOf<QrFactors<'float32'>>();
+    expectTypeOf(matmul.prepare(f32, f32)).resolves.returns.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(kronMatvec.prepare(f64, f64, f64)).resolves.returns.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+    // what waits for a library
+    expectTypeOf(eigh.prepare(f32)).resolves.returns.toEqualTypeOf<Promise<Eigen<'float32'>>>();
+    expectTypeOf(matrixPower.prepare(f32, 0.5)).resolves.returns.toEqualTypeOf<
+      Promise<MatrixPower<'float32'>>
+    >();
+    void solveLU.prepare(f32, f32).then((solve) => {
+      solve(f32, f32, { out: f32 });
+      solve(f32, f32, { out: { x: f32, infos: i32 } });
+      // @ts-expect-error infos are int32
+      solve(f32, f32, { out: { infos: f32 } });
+      // @ts-expect-error fixed when it was prepared
+      solve(f32, f32, { overwriteB: true });
+    });
+    void matmul.prepare(f32, f32).then((product) => product(f32, f32, { alpha: 2, beta: 1 }));
+    void svd(f64, { out: { s: f64 } });
+    // @ts-expect-error it makes a call wait
+    void solveLU.prepare(f32, f32, { checkErrors: true });
+    // @ts-expect-error that waits for the host
+    void matmul.prepare(f32, f32, { device: 'cuda' });
+    // @ts-expect-error no such result
+    void svd(f64, { out: { v: f64 } });
+  });
+
   it('of backward rules say which gradients there are', () => {
     const both = solveLUBackward(f32, { a: f32, x: f32 });
     expectTypeOf(both).resolves.toEqualTypeOf<LinalgGradients<readonly ['a', 'b'], 'float32'>>();

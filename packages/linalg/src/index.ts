@@ -2,16 +2,18 @@ export * from './backward/index.js';
 export type { LinalgDType } from './checks.js';
 export {
   cholesky,
+  type Cholesky,
   type CholeskyFactor,
   type CholeskyOptions,
   type JitterWarning,
 } from './cholesky.js';
 export {
   conditionEstimate,
+  type ConditionEstimateFunction,
   type ConditionEstimate,
   type ConditionOptions,
 } from './condition-estimate.js';
-export { eigh, type Eigen, type EighOptions } from './eigh.js';
+export { eigh, type Eigen, type Eigh, type EighOptions } from './eigh.js';
 export {
   LinalgError,
   NoConvergenceError,
@@ -22,25 +24,38 @@ export {
   type LinalgErrorCode,
 } from './errors.js';
 export { einsum, type EinsumOptions } from './einsum.js';
-export { inv, type InvOptions, type InverseResult } from './inv.js';
-export { kron, type KronOptions } from './kron.js';
-export { kronMatvec } from './kron-matvec.js';
-export { slogdet, type Slogdet, type SlogdetOptions } from './slogdet.js';
-export { lstsq, type LeastSquares, type LstsqOptions } from './lstsq.js';
-export { matmul, type MatmulOptions } from './matmul.js';
-export { matrixPower, type MatrixPower, type MatrixPowerOptions } from './matrix-power.js';
+export { inv, type Inv, type InvOptions, type InverseResult } from './inv.js';
+export { kron, type Kron, type KronOptions } from './kron.js';
+export { kronMatvec, type KronMatvec } from './kron-matvec.js';
+export { slogdet, type Slogdet, type SlogdetFunction, type SlogdetOptions } from './slogdet.js';
+export { lstsq, type LeastSquares, type Lstsq, type LstsqOptions } from './lstsq.js';
+export { matmul, type Matmul, type MatmulOptions, type PreparedMatmulOptions } from './matmul.js';
+export {
+  matrixPower,
+  type MatrixPower,
+  type MatrixPowerFunction,
+  type MatrixPowerOptions,
+} from './matrix-power.js';
 export type {
   FactorOption,
   Infos,
+  PreparedCallOptions,
+  PreparedRoutine,
+  RoutinePrepareOptions,
+  ResultTargets,
   RightHandSidesOption,
   RunOptions,
   CallOptions,
   TriangleOption,
 } from './options.js';
 export type { ProductPrecision } from './precision.js';
-export { qr, type QrFactors } from './qr.js';
-export type { Solution, SolveOptions } from './solve.js';
-export { solveCholesky, type SolveCholeskyOptions } from './solve-cholesky.js';
-export { solveLU } from './solve-lu.js';
-export { svd, type SingularValues } from './svd.js';
-export { solveTriangular, type SolveTriangularOptions } from './solve-triangular.js';
+export { qr, type Qr, type QrFactors, type QrOptions } from './qr.js';
+export type { PreparedSolve, Solution, SolveOptions } from './solve.js';
+export { solveCholesky, type SolveCholesky, type SolveCholeskyOptions } from './solve-cholesky.js';
+export { solveLU, type SolveLU } from './solve-lu.js';
+export { svd, type SingularValues, type Svd, type SvdOptions } from './svd.js';
+export {
+  solveTriangular,
+  type SolveTriangular,
+  type SolveTriangularOptions,
+} from './solve-triangular.js';

@@ -1,26 +1,25 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { orderOf, settingOf, type LinalgDType } from './checks.js';
+import type { LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type FactorOption,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   CALL_OPTIONS,
   FACTOR_OPTION,
 } from './options.js';
-import { assertOverwritable, withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of inv. */
 export interface InvOptions<D extends LinalgDType> extends CallOptions, FactorOption {
-  /** Write the inverse into a's memory; the result is another handle for it. `out` is not looked at then. */
+  /** Write the inverse into a's memory; the result is another handle for it. */
   readonly overwriteA?: boolean | undefined;
-  /** Where the inverse goes. */
-  readonly out?: Tensor<D> | undefined;
+  /** Where the inverse goes, or results by name; not together with overwriteA. */
+  readonly out?: Tensor<D> | ResultTargets<InverseResult<D>> | undefined;
 }
 
 const INV_OPTIONS: OptionNames<InvOptions<LinalgDType>> = {
@@ -34,6 +33,21 @@ const INV_OPTIONS: OptionNames<InvOptions<LinalgDType>> = {
 export interface InverseResult<D extends LinalgDType> extends Infos {
   /** (..., n, n) */
   readonly inverse: Tensor<D>;
+}
+
+/** How {@link inv} is called. */
+export interface Inv {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: InvOptions<NoInfer<D>>,
+  ): Promise<InverseResult<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<InvOptions<NoInfer<D>>>,
+  ) => Promise<
+    PreparedRoutine<[a: Tensor<D>], InverseResult<D>, Tensor<D> | ResultTargets<InverseResult<D>>>
+  >;
 }
 
 /**
@@ -61,28 +75,23 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
  * console.log(await b.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export async function inv<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: InvOptions<NoInfer<D>>,
-): Promise<InverseResult<D>> {
-  const what = 'inv';
-  options = readOptions(what, options, INV_OPTIONS);
-  const { stream, overwriteA = false, out } = options;
-  const setting = settingOf(what, { a });
-  const { batchShape } = setting;
-  const n = orderOf(what, 'a', a);
-  const { flags, meaning } = factorChoice(what, options);
-  if (overwriteA) assertOverwritable(setting, 'a', a, []);
-  return withOutputs(setting, stream, async (outputs) => {
-    const made = overwriteA ? outputs.alias(a) : outputs.given(out, [n, n], [a]);
-    const infos = outputs.integers();
-    const args = {
-      a: matrixOperand(a, batchShape),
-      inverse: matrixOperand(made, batchShape),
-      infos,
-    };
-    await runRoutine('inverse', setting, { ...args, ...flags }, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
-    return { inverse: made, infos };
-  });
-}
+export const inv = linalgFunction<Inv, InvOptions<LinalgDType>>(
+  {
+    what: 'inv',
+    matrices: ['a'],
+    options: INV_OPTIONS,
+    results: ['inverse', 'infos'],
+    overwrites: [['overwriteA', 0, 'inverse']],
+    meaning: (options) => factorChoice('inv', options).meaning,
+    plan: (call, options) => {
+      const n = call.order();
+      call.run('inverse', {
+        a: call.operand(0),
+        inverse: call.matrix('inverse', n, n),
+        infos: call.integers('infos'),
+        ...factorChoice(call.what, options).flags,
+      });
+    },
+  },
+  1,
+);

@@ -1,8 +1,34 @@
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
-import { assertTensor, pending, readOptions } from '@mercer/tensor/operation';
-import { settingOf, type LinalgDType } from './checks.js';
+import { operationFunction, type CallView } from '@mercer/tensor/operation';
+import type { LinalgDType } from './checks.js';
 import { type KronOptions, KRON_OPTIONS } from './kron.js';
-import { matmul } from './matmul.js';
+import { linalgOperation } from './linalg-operation.js';
+import { matrixOperand, transposed, type PlannedMatrix } from './operand.js';
+import type { PreparedRoutine } from './options.js';
+import { planProduct } from './plan-product.js';
+
+/** How {@link kronMatvec} is called. */
+export interface KronMatvec {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    x: Tensor<NoInfer<D>>,
+    options?: KronOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    x: Tensor<NoInfer<D>>,
+    options?: KronOptions<NoInfer<D>>,
+  ) => Promise<
+    PreparedRoutine<
+      [a: Tensor<D>, b: Tensor<NoInfer<D>>, x: Tensor<NoInfer<D>>],
+      Tensor<D>,
+      Tensor<D>
+    >
+  >;
+}
 
 /**
  * Products `y = (a kron b) x` without the Kronecker product: with x read as a matrix X of q rows and s columns, row by row,
@@ -27,52 +53,49 @@ import { matmul } from './matmul.js';
  * console.log(await (await kronMatvec(a, b, x)).toNested()); // [ 63, 84 ]
  * ```
  */
-export function kronMatvec<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  x: Tensor<NoInfer<D>>,
-  options?: KronOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  return pending(product(a, b, x, options));
-}
-
-async function product<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  x: Tensor<NoInfer<D>>,
-  options?: KronOptions<NoInfer<D>>,
-): Promise<Tensor<D>> {
-  const { out, ...within } = readOptions('kronMatvec', options, KRON_OPTIONS);
-  const what = 'kronMatvec';
-  assertTensor(x, `${what}: x`);
-  settingOf(what, { a, b });
-  const [p = 0, q = 0] = a.shape.slice(-2);
-  const [r = 0, s = 0] = b.shape.slice(-2);
-  if (x.shape.at(-1) !== q * s) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: x is ${x.label}, and a kron b has ${q * s} columns (${q} times ${s}). The last axis of x must have that many elements.`,
-    );
-  }
-  using packed = await x.contiguous(within);
-  using matrix = packed.reshape([...x.shape.slice(0, -1), q, s]);
-  const { batchShape } = settingOf(what, { a, b, x: matrix });
-  if (out !== undefined) assertTensor(out, `${what}: out`);
-  using target = out?.reshape([...batchShape, p, r]);
-  const last = { ...within, out: target };
-  const leftFirst = p * q * s + p * s * r <= q * s * r + p * q * r;
-  if (leftFirst) {
-    using half = await matmul(a, matrix, { ...within });
-    return flat(await matmul(half, b, { ...last, transposeB: true }), out);
-  }
-  using half = await matmul(matrix, b, { ...within, transposeB: true });
-  return flat(await matmul(a, half, last), out);
-}
-
-/** The result with its last two axes as one. */
-function flat<D extends LinalgDType>(y: Tensor<D>, out: Tensor<D> | undefined): Tensor<D> {
-  if (out !== undefined) return out;
-  using whole = y;
-  const [p = 0, r = 0] = whole.shape.slice(-2);
-  return whole.reshape([...whole.shape.slice(0, -2), p * r]);
-}
+export const kronMatvec: KronMatvec = operationFunction(
+  linalgOperation<KronOptions<LinalgDType>>({
+    what: 'kronMatvec',
+    matrices: ['a', 'b', 'x'],
+    vectors: 1,
+    options: KRON_OPTIONS,
+    results: ['y'],
+    plan: (call) => {
+      const { setting, steps, what, matrices } = call;
+      const { batchShape, dtype } = setting;
+      const [a, b] = [call.operand(0), call.operand(1)];
+      const [p, q, r, s] = [a.rows, a.columns, b.rows, b.columns];
+      const vector = matrices[2] as Tensor;
+      if (vector.shape.at(-1) !== q * s) {
+        throw new MercerError(
+          'SHAPE_MISMATCH',
+          `${what}: x is ${vector.label}, and a kron b has ${q * s} columns (${q} times ${s}). The last axis of x must have that many elements.`,
+        );
+      }
+      const folded = (view: CallView, rows: number, columns: number): PlannedMatrix => {
+        const step = view.strides.at(-1) ?? 1;
+        const shape = [...view.shape.slice(0, -1), rows, columns];
+        const strides = [...view.strides.slice(0, -1), columns * step, step];
+        return matrixOperand({ ...view, shape, strides }, batchShape);
+      };
+      const x = folded(steps.input(2), q, s);
+      const y = folded(call.vector('y', p * r), p, r);
+      const half = (rows: number, columns: number): PlannedMatrix =>
+        matrixOperand(
+          steps.scratchMemory({ shape: [...batchShape, rows, columns], dtype }),
+          batchShape,
+        );
+      const leftFirst = p * q * s + p * s * r <= q * s * r + p * q * r;
+      if (leftFirst) {
+        const ax = half(p, s);
+        planProduct(call, { a, b: x, c: ax });
+        planProduct(call, { a: ax, b: transposed(b), c: y });
+      } else {
+        const xb = half(q, r);
+        planProduct(call, { a: x, b: transposed(b), c: xb });
+        planProduct(call, { a, b: xb, c: y });
+      }
+    },
+  }),
+  3,
+);

@@ -1,18 +1,36 @@
 import type { OptionNames } from '@mercer/options';
-import type { Pending, Tensor, WorkOptions } from '@mercer/tensor';
-import { pending, readOptions, WORK_OPTIONS } from '@mercer/tensor/operation';
-import { settingOf, type LinalgDType } from './checks.js';
-import { matrixOperand } from './operand.js';
-import { withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
+import type { LoadOptions, Pending, Tensor, WorkOptions } from '@mercer/tensor';
+import { LOAD_OPTIONS, operationFunction, WORK_OPTIONS } from '@mercer/tensor/operation';
+import type { LinalgDType } from './checks.js';
+import { linalgOperation } from './linalg-operation.js';
+import type { PreparedRoutine } from './options.js';
 
 /** Options of kron and kronMatvec. */
-export interface KronOptions<D extends LinalgDType> extends WorkOptions {
+export interface KronOptions<D extends LinalgDType> extends WorkOptions, LoadOptions {
   readonly out?: Tensor<D> | undefined;
 }
 
 /** Names of {@link KronOptions}. */
-export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = { ...WORK_OPTIONS, out: true };
+export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = {
+  ...WORK_OPTIONS,
+  ...LOAD_OPTIONS,
+  out: true,
+};
+
+/** How {@link kron} is called. */
+export interface Kron {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: KronOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: KronOptions<NoInfer<D>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>, b: Tensor<NoInfer<D>>], Tensor<D>, Tensor<D>>>;
+}
 
 /**
  * Kronecker products: `out[i r + k, j s + l] = a[i, j] b[k, l]` for b of r rows and s columns. To multiply one with a vector
@@ -35,30 +53,16 @@ export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = { ...WORK_OPT
  * console.log(await (await kron(a, b)).toNested()); // [ [ 3, 6 ], [ 4, 8 ] ]
  * ```
  */
-export function kron<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: KronOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  return pending(product(a, b, options));
-}
-
-async function product<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: KronOptions<NoInfer<D>>,
-): Promise<Tensor<D>> {
-  options = readOptions('kron', options, KRON_OPTIONS);
-  const { out, stream } = options;
-  const setting = settingOf('kron', { a, b });
-  const { batchShape } = setting;
-  const left = matrixOperand(a, batchShape);
-  const right = matrixOperand(b, batchShape);
-  const extents = [left.rows * right.rows, left.columns * right.columns];
-  return withOutputs(setting, stream, async (outputs) => {
-    const made = outputs.given(out, extents, [a, b]);
-    const c = matrixOperand(made, batchShape);
-    await runRoutine('kron', setting, { a: left, b: right, c }, options);
-    return made;
-  });
-}
+export const kron: Kron = operationFunction(
+  linalgOperation<KronOptions<LinalgDType>>({
+    what: 'kron',
+    matrices: ['a', 'b'],
+    options: KRON_OPTIONS,
+    results: ['c'],
+    plan: (call) => {
+      const [a, b] = [call.operand(0), call.operand(1)];
+      call.run('kron', { a, b, c: call.matrix('c', a.rows * b.rows, a.columns * b.columns) });
+    },
+  }),
+  2,
+);

@@ -7,6 +7,7 @@ import { DTYPES, placeTensors } from './matrices.test-support.js';
 import { manyLargeSuite } from './many-large-suite.test-support.js';
 import { orthogonalSuite } from './orthogonal-suite.test-support.js';
 import { powersSuite } from './powers-suite.test-support.js';
+import { preparedSuite } from './prepared-suite.test-support.js';
 import { solveSuite } from './solve-suite.test-support.js';
 import { spin } from './spin.test-support.js';
 import { waitingSuite } from './waiting-suite.test-support.js';
@@ -60,5 +61,6 @@ if (gpu === undefined) {
     ],
     whileBusy: (call) => whileBusy(gpu, call),
   });
+  preparedSuite('on a GPU', () => gpu);
   waitingSuite(gpu);
 }

@@ -1,19 +1,18 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { EPSILON, settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { columnOperand, matrixOperand } from './operand.js';
+import { EPSILON, type LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   type RightHandSidesOption,
   CALL_OPTIONS,
   SIDES_OPTION,
 } from './options.js';
-import { withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
-import { assertSides, rightHandSides, sideOperand } from './solve.js';
+import { rightHandSides } from './solve.js';
 
 /** Options of lstsq. */
 export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightHandSidesOption {
@@ -21,8 +20,8 @@ export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightH
    * Singular values up to this share of the largest count as 0, from 0 up to 1. Default: max(m, n) eps of the dtype.
    */
   readonly tolerance?: number | undefined;
-  /** Where the solutions go. */
-  readonly out?: Tensor<D> | undefined;
+  /** Where the solutions go, or results by name. */
+  readonly out?: Tensor<D> | ResultTargets<LeastSquares<D>> | undefined;
 }
 
 const LSTSQ_OPTIONS: OptionNames<LstsqOptions<LinalgDType>> = {
@@ -40,6 +39,27 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
   readonly rank: Tensor<'int32'>;
   /** (..., min(m, n)), descending. */
   readonly singularValues: Tensor<D>;
+}
+
+/** How {@link lstsq} is called. */
+export interface Lstsq {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: LstsqOptions<NoInfer<D>>,
+  ): Promise<LeastSquares<D>>;
+  /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: RoutinePrepareOptions<LstsqOptions<NoInfer<D>>>,
+  ) => Promise<
+    PreparedRoutine<
+      [a: Tensor<D>, b: Tensor<NoInfer<D>>],
+      Promise<LeastSquares<D>>,
+      Tensor<D> | ResultTargets<LeastSquares<D>>
+    >
+  >;
 }
 
 /**
@@ -68,40 +88,31 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
  * console.log((await x.toTypedArray()).map(Math.round)); // slope 2, intercept 1
  * ```
  */
-export async function lstsq<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: LstsqOptions<NoInfer<D>>,
-): Promise<LeastSquares<D>> {
-  const what = 'lstsq';
-  options = readOptions(what, options, LSTSQ_OPTIONS);
-  const { stream, out } = options;
-  const setting = settingOf(what, { a, b });
-  const { batchShape, dtype } = setting;
-  const [rows = 0, columns = 0] = a.shape.slice(-2);
-  const side = rightHandSides(what, options);
-  assertSides(what, rows, b, side);
-  const tolerance = toleranceOf(options.tolerance ?? Math.max(rows, columns, 1) * EPSILON[dtype]);
-  const sides = b.shape.at(side === 'rows' ? -2 : -1) ?? 1;
-  return withOutputs(setting, stream, async (outputs) => {
-    const x = outputs.given(out, side === 'rows' ? [sides, columns] : [columns, sides], [a, b]);
-    const singularValues = outputs.matrix<D>(Math.min(rows, columns));
-    const rank = outputs.integers();
-    const infos = outputs.integers();
-    const args = {
-      a: matrixOperand(a, batchShape),
-      b: sideOperand(b, batchShape, side),
-      x: sideOperand(x, batchShape, side),
-      singularValues: columnOperand(singularValues, batchShape),
-      ranks: rank,
-      infos,
-      tolerance,
-    };
-    await runRoutine('lstsq', setting, args, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
-    return { x, rank, singularValues, infos };
-  });
-}
+export const lstsq = linalgFunction<Lstsq, LstsqOptions<LinalgDType>>(
+  {
+    what: 'lstsq',
+    matrices: ['a', 'b'],
+    options: LSTSQ_OPTIONS,
+    results: ['x', 'rank', 'singularValues', 'infos'],
+    plan: (call, options) => {
+      const sides = rightHandSides(call, options, false);
+      const { a, b } = sides.operands;
+      const { dtype } = call.setting;
+      const least = Math.max(a.rows, a.columns, 1) * EPSILON[dtype];
+      call.run('lstsq', {
+        a,
+        b,
+        x: sides.solutions('x', a.columns),
+        ranks: call.integers('rank'),
+        singularValues: call.column('singularValues', Math.min(a.rows, a.columns)),
+        infos: call.integers('infos'),
+        tolerance: toleranceOf(options.tolerance ?? least),
+      });
+    },
+  },
+  2,
+  true,
+);
 
 function toleranceOf(tolerance: number): number {
   if (tolerance >= 0 && tolerance < 1) return tolerance;

@@ -38,7 +38,8 @@ async function products(work: () => Promise<unknown>): Promise<string[]> {
 
 /** What the work allocated, in order, with whether it was given back. */
 async function allocatedBy(work: () => Promise<unknown>): Promise<string[]> {
-  const spy = vi.spyOn(gpu, 'allocate');
+  const allocator: { readonly take: () => Storage } = gpu as never;
+  const spy = vi.spyOn(allocator, 'take');
   try {
     await work();
     return spy.mock.results.map(({ value }) => {

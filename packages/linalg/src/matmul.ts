@@ -1,7 +1,7 @@
-import { RUN_OPTIONS, type RunOptions } from './options.js';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import {
   device,
+  empty,
   MercerError,
   type Device,
   type DeviceLike,
@@ -9,13 +9,25 @@ import {
   type Pending,
   type Tensor,
 } from '@mercer/tensor';
-import { attachMethods, pending, readOptions } from '@mercer/tensor/operation';
+import {
+  attachMethods,
+  checkOut,
+  operationFunction,
+  pending,
+  readOptions,
+} from '@mercer/tensor/operation';
 import { settingOf, type LinalgDType, type Setting } from './checks.js';
 import { streamProduct } from './cuda/host/stream-product.js';
-import { matrixOperand, transposed, type MatrixOperand } from './operand.js';
-import { withOutputs } from './outputs.js';
+import { linalgOperation } from './linalg-operation.js';
+import { matrixOperand, transposed, type MatrixLayout } from './operand.js';
+import {
+  RUN_OPTIONS,
+  type PreparedCallOptions,
+  type RoutinePrepareOptions,
+  type RunOptions,
+} from './options.js';
+import { planProduct } from './plan-product.js';
 import { precisionOf, type ProductPrecision } from './precision.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of matmul. */
 export interface MatmulOptions<D extends LinalgDType> extends RunOptions {
@@ -47,6 +59,55 @@ const MATMUL_OPTIONS: OptionNames<MatmulOptions<LinalgDType>> = {
   device: true,
   maxBytes: true,
 };
+
+/** Options that a prepared product takes anew; alpha and beta are those of the preparation where they are left out. */
+export interface PreparedMatmulOptions<D extends LinalgDType>
+  extends PreparedCallOptions<Tensor<D>>, Pick<MatmulOptions<D>, 'alpha' | 'beta'> {}
+
+/** How {@link matmul} is called. */
+export interface Matmul {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: MatmulOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Loads what such a product needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: Omit<RoutinePrepareOptions<MatmulOptions<NoInfer<D>>>, 'device' | 'maxBytes'>,
+  ) => Promise<
+    (a: Tensor<D>, b: Tensor<NoInfer<D>>, options?: PreparedMatmulOptions<NoInfer<D>>) => Tensor<D>
+  >;
+}
+
+const WHAT = 'matmul';
+
+const operation = linalgOperation<MatmulOptions<LinalgDType>>({
+  what: WHAT,
+  matrices: ['a', 'b'],
+  options: MATMUL_OPTIONS,
+  results: ['c'],
+  waiting: ['device', 'maxBytes'],
+  numbers: ['alpha', 'beta'],
+  // Memory that is added to is read.
+  key: ({ device: place, maxBytes, beta = 0 }) =>
+    place === undefined && maxBytes === undefined ? `${beta !== 0}` : undefined,
+  scalars: (options) => {
+    const { alpha, beta } = factorsOf(options);
+    return alpha === 1 && beta === 0 ? undefined : { alpha, beta };
+  },
+  plan: (call, options) => {
+    const { setting } = call;
+    const { beta } = factorsOf(options);
+    bytesOf(WHAT, options.maxBytes);
+    const name = ROUTINES[precisionOf(setting, options.precision)];
+    const [a, b] = oriented(call.matrices, [call.operand(0), call.operand(1)], options);
+    planProduct(call, { a, b, c: call.matrix('c', a.rows, b.columns) }, name, beta !== 0);
+  },
+});
+
+const ordinary: Matmul = operationFunction(operation, 2);
 
 /**
  * Matrix products `alpha op(a) op(b) + beta out`: BLAS gemm, on the operands where they lie when one of their last two axes is
@@ -88,13 +149,15 @@ const MATMUL_OPTIONS: OptionNames<MatmulOptions<LinalgDType>> = {
  * console.log(await (await matmul(a, a, { transposeB: true })).toNested()); // [ [ 5, 11 ], [ 11, 25 ] ]
  * ```
  */
-export function matmul<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: MatmulOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  return pending(product(a, b, options));
-}
+export const matmul: Matmul = Object.assign(
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: MatmulOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>> =>
+    options === undefined ? ordinary(a, b) : pending(whereAsked(a, b, options)),
+  { prepare: ordinary.prepare },
+);
 
 declare module '@mercer/tensor' {
   interface TensorMethods<D extends DType> {
@@ -108,46 +171,80 @@ declare module '@mercer/tensor' {
 
 attachMethods({ matmul: { gives: 'tensor', call: matmul } });
 
-async function product<D extends LinalgDType>(
+/** A product where the options say: where the matrices are, or on a GPU that those in host memory are brought to block by block. */
+async function whereAsked<D extends LinalgDType>(
   a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: MatmulOptions<NoInfer<D>>,
+  b: Tensor<D>,
+  given: MatmulOptions<D>,
 ): Promise<Tensor<D>> {
-  const what = 'matmul';
-  options = readOptions(what, options, MATMUL_OPTIONS);
-  const { stream, out, alpha = 1, beta = 0, transposeA = false, transposeB = false } = options;
-  const setting = settingOf(what, { a, b });
+  const options = readOptions(WHAT, given, MATMUL_OPTIONS as OptionNames<MatmulOptions<D>>);
+  if (options.device === undefined) return ordinary(a, b, options);
+  const { stream, out, signal, onProgress } = options;
+  const setting = settingOf(WHAT, { a, b });
   const precision = precisionOf(setting, options.precision);
   const gpu = gpuFor(setting, options.device);
-  const maxBytes = bytesOf(what, options.maxBytes);
-  const { batchShape } = setting;
-  const left = oriented(a, batchShape, transposeA);
-  const right = oriented(b, batchShape, transposeB);
-  if (left.columns !== right.rows) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: a is ${a.label}${transposeA ? ', transposed' : ''} and b is ${b.label}${transposeB ? ', transposed' : ''}: ` +
-        `${left.columns} columns meet ${right.rows} rows. They must be equal; see transposeA and transposeB.`,
-    );
+  const maxBytes = bytesOf(WHAT, options.maxBytes);
+  const { alpha, beta } = factorsOf(options);
+  const { batchShape, dtype, device: home } = setting;
+  const operands = [matrixOperand(a, batchShape), matrixOperand(b, batchShape)] as const;
+  const [left, right] = oriented([a, b], operands, options);
+  const shape = [...batchShape, left.rows, right.columns];
+  const isEmpty = left.columns === 0 || alpha === 0 || shape.includes(0);
+  if (gpu === undefined || isEmpty) {
+    return ordinary(a, b, { ...options, device: undefined, maxBytes: undefined });
   }
-  if (beta !== 0 && out === undefined) {
+  signal?.throwIfAborted();
+  if (out !== undefined) checkOut(out, { shape, dtype, device: home }, [a, b], WHAT);
+  const made = out ?? (empty(shape, { dtype, device: home, stream }) as Tensor<D>);
+  try {
+    const c = matrixOperand(made, batchShape);
+    const factors = { a: left, b: right, c, alpha, beta };
+    await streamProduct({ setting, ...factors, precision, maxBytes, signal, onProgress }, gpu);
+  } catch (error) {
+    if (out === undefined) made.dispose();
+    throw error;
+  }
+  return made;
+}
+
+/** alpha and beta. @throws MercerError INVALID_ARGUMENT */
+function factorsOf({
+  alpha = 1,
+  beta = 0,
+  out,
+}: Pick<MatmulOptions<LinalgDType>, 'alpha' | 'beta' | 'out'>): Record<'alpha' | 'beta', number> {
+  for (const [name, value] of Object.entries({ alpha, beta })) {
+    if (typeof value === 'number') continue;
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: beta is ${beta} and there is no out to multiply with it. Pass out, or leave beta away.`,
+      `${WHAT}: ${name} is ${describeValue(value)}. Pass a number, or leave it away.`,
     );
   }
-  return withOutputs(setting, stream, async (outputs) => {
-    const made = outputs.given(out, [left.rows, right.columns], [a, b]);
-    const c = matrixOperand(made, batchShape);
-    const args = { a: left, b: right, c, alpha, beta };
-    if (gpu === undefined || left.columns === 0 || alpha === 0 || made.size === 0) {
-      await runRoutine(ROUTINES[precision], setting, args, options);
-    } else {
-      const { signal, onProgress } = options;
-      await streamProduct({ setting, ...args, precision, maxBytes, signal, onProgress }, gpu);
-    }
-    return made;
-  });
+  if (beta === 0 || out !== undefined) return { alpha, beta };
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${WHAT}: beta is ${beta} and there is no out to multiply with it. Pass out, or leave beta away.`,
+  );
+}
+
+/** The factors, turned as the options say. @throws MercerError SHAPE_MISMATCH */
+function oriented<M extends MatrixLayout>(
+  [a, b]: readonly Tensor[],
+  [left, right]: readonly [M, M],
+  options: Pick<MatmulOptions<LinalgDType>, 'transposeA' | 'transposeB'>,
+): readonly [M, M] {
+  const { transposeA = false, transposeB = false } = options;
+  const factors = [
+    transposeA ? transposed(left) : left,
+    transposeB ? transposed(right) : right,
+  ] as const;
+  const [{ columns }, { rows }] = factors;
+  if (columns === rows) return factors;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${WHAT}: a is ${a?.label}${transposeA ? ', transposed' : ''} and b is ${b?.label}${transposeB ? ', transposed' : ''}: ` +
+      `${columns} columns meet ${rows} rows. They must be equal; see transposeA and transposeB.`,
+  );
 }
 
 /**
@@ -180,8 +277,3 @@ const ROUTINES: Readonly<Record<ProductPrecision, 'gemm' | 'gemmTf32' | 'gemmTf3
   tf32: 'gemmTf32',
   tf32x3: 'gemmTf32x3',
 };
-
-function oriented(x: Tensor, batchShape: readonly number[], exchange: boolean): MatrixOperand {
-  const operand = matrixOperand(x, batchShape);
-  return exchange ? transposed(operand) : operand;
-}

@@ -1,18 +1,17 @@
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { choice, EPSILON, orderOf, settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
+import { choice, EPSILON, type LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   type TriangleOption,
   CALL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
-import { assertOverwritable, withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of matrixPower. */
 export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
@@ -20,9 +19,10 @@ export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, 
   readonly method?: 'eigh' | 'newton' | undefined;
   /** What is raised is a + eps I; at least 0, default 0. */
   readonly eps?: number | undefined;
-  /** Write the power into a's memory; the result is another handle for it. `out` is not looked at then. */
+  /** Write the power into a's memory; the result is another handle for it. */
   readonly overwriteA?: boolean | undefined;
-  readonly out?: Tensor<D> | undefined;
+  /** Where the power goes, or results by name; not together with overwriteA. */
+  readonly out?: Tensor<D> | ResultTargets<MatrixPower<D>> | undefined;
 }
 
 const MATRIX_POWER_OPTIONS: OptionNames<MatrixPowerOptions<LinalgDType>> = {
@@ -44,6 +44,27 @@ export interface MatrixPower<D extends LinalgDType> extends Infos {
    * `max|result^k (a + eps I) - I|`, as the iteration sees it.
    */
   readonly errors: Tensor<D>;
+}
+
+/** How {@link matrixPower} is called. */
+export interface MatrixPowerFunction {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    power: number,
+    options?: MatrixPowerOptions<NoInfer<D>>,
+  ): Promise<MatrixPower<D>>;
+  /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    power: number,
+    options?: RoutinePrepareOptions<MatrixPowerOptions<NoInfer<D>>>,
+  ) => Promise<
+    PreparedRoutine<
+      [a: Tensor<D>, power: number],
+      Promise<MatrixPower<D>>,
+      Tensor<D> | ResultTargets<MatrixPower<D>>
+    >
+  >;
 }
 
 /**
@@ -73,52 +94,45 @@ export interface MatrixPower<D extends LinalgDType> extends Infos {
  * console.log(await result.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export async function matrixPower<D extends LinalgDType>(
-  a: Tensor<D>,
-  power: number,
-  options?: MatrixPowerOptions<NoInfer<D>>,
-): Promise<MatrixPower<D>> {
-  const what = 'matrixPower';
-  options = readOptions(what, options, MATRIX_POWER_OPTIONS);
-  const { stream, overwriteA = false, out, eps: ridge = 0 } = options;
-  const setting = settingOf(what, { a });
-  const { batchShape, dtype } = setting;
-  const n = orderOf(what, 'a', a);
-  const upper = Number(choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper');
-  const method = choice(what, 'method', options.method, ['eigh', 'newton']);
-  checkNumbers(what, power, ridge);
-  const root = method === 'newton' ? rootOf(what, power) : 0;
-  if (overwriteA) assertOverwritable(setting, 'a', a, []);
-  return withOutputs(setting, stream, async (outputs) => {
-    const result = overwriteA ? outputs.alias(a) : outputs.given(out, [n, n], [a]);
-    const errors = outputs.perEntry<D>();
-    const infos = outputs.integers();
-    const common = {
-      a: matrixOperand(a, batchShape),
-      result: matrixOperand(result, batchShape),
-      errors,
-      infos,
-      upper,
-      ridge,
-    };
-    if (method === 'newton') {
-      await runRoutine('inverseRoot', setting, { ...common, root }, options);
-    } else {
-      await runRoutine(
-        'eigenPower',
-        setting,
-        { ...common, power, epsilon: EPSILON[dtype] },
-        options,
-      );
-    }
-    if (options.checkErrors === true) await checkInfos(what, infos, 'semidefinite', options);
-    return { result, errors, infos };
-  });
-}
+export const matrixPower = linalgFunction<MatrixPowerFunction, MatrixPowerOptions<LinalgDType>>(
+  {
+    what: 'matrixPower',
+    matrices: ['a'],
+    options: MATRIX_POWER_OPTIONS,
+    results: ['result', 'errors', 'infos'],
+    overwrites: [['overwriteA', 0, 'result']],
+    meaning: () => 'semidefinite',
+    key: (_, [, power]) => (typeof power === 'number' ? `${power}` : undefined),
+    plan: (call, options, [, power]) => {
+      const { what, setting } = call;
+      const n = call.order();
+      const { eps: ridge = 0, uplo } = options;
+      checkNumbers(what, power, ridge);
+      const common = {
+        a: call.operand(0),
+        result: call.matrix('result', n, n),
+        errors: call.numbers('errors'),
+        infos: call.integers('infos'),
+        upper: Number(choice(what, 'uplo', uplo, ['lower', 'upper']) === 'upper'),
+        ridge,
+      };
+      if (choice(what, 'method', options.method, ['eigh', 'newton']) === 'newton') {
+        call.run('inverseRoot', { ...common, root: rootOf(what, power) });
+      } else {
+        call.run('eigenPower', { ...common, power, epsilon: EPSILON[setting.dtype] });
+      }
+    },
+  },
+  2,
+  true,
+);
 
-function checkNumbers(what: string, power: number, eps: number): void {
+function checkNumbers(what: string, power: unknown, eps: number): asserts power is number {
   if (!Number.isFinite(power)) {
-    throw new MercerError('INVALID_ARGUMENT', `${what}: power is ${power}. Pass a finite number.`);
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: power is ${describeValue(power)}. Pass a finite number.`,
+    );
   }
   if (!Number.isFinite(eps) || eps < 0) {
     throw new MercerError(

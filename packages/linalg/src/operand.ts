@@ -1,60 +1,65 @@
 import type { Tensor } from '@mercer/tensor';
+import type { CallView } from '@mercer/tensor/operation';
 
 /** How a routine walks through the matrices of a tensor; strides in elements. */
-export interface MatrixOperand {
-  readonly memory: Tensor;
+export interface MatrixLayout {
   readonly rows: number;
   readonly columns: number;
   readonly rowStride: number;
   readonly columnStride: number;
   /** One for each batch axis of the call; 0 where the tensor is repeated. */
   readonly batchStrides: readonly number[];
-  /** A view of the memory whose last two axes are the rows and columns; the caller disposes it. */
-  readonly view: () => Tensor;
+}
+
+/** Matrices of a call that is planned. */
+export interface PlannedMatrix extends MatrixLayout {
+  readonly memory: CallView;
+}
+
+/** Matrices of a call that is enqueued. */
+export interface MatrixOperand extends MatrixLayout {
+  readonly memory: Tensor;
 }
 
 /** The last two axes of a tensor as rows and columns, the others broadcast to the batch of the call. */
-export function matrixOperand(memory: Tensor, batchShape: readonly number[]): MatrixOperand {
-  const { shape, strides, rank } = memory;
+export function matrixOperand<M extends CallView | Tensor>(
+  memory: M,
+  batchShape: readonly number[],
+): MatrixLayout & { readonly memory: M } {
+  const { shape, strides } = memory;
   return {
     memory,
-    rows: shape[rank - 2] ?? 1,
-    columns: shape[rank - 1] ?? 1,
-    rowStride: strides[rank - 2] ?? 1,
-    columnStride: strides[rank - 1] ?? 1,
+    rows: shape.at(-2) ?? 1,
+    columns: shape.at(-1) ?? 1,
+    rowStride: strides.at(-2) ?? 1,
+    columnStride: strides.at(-1) ?? 1,
     batchStrides: spreadStrides(shape.slice(0, -2), strides, batchShape),
-    view: () => memory.view(),
   };
 }
 
-/** The last axis of a row-major tensor as one column. */
-export function columnOperand(memory: Tensor, batchShape: readonly number[]): MatrixOperand {
-  const { shape, strides, rank } = memory;
-  const rows = shape[rank - 1] ?? 1;
+/** The last axis as one column. */
+export function columnOperand(memory: CallView, batchShape: readonly number[]): PlannedMatrix {
+  const { shape, strides } = memory;
+  const rows = shape.at(-1) ?? 1;
   return {
     memory,
     rows,
     columns: 1,
-    rowStride: strides[rank - 1] ?? 1,
+    rowStride: strides.at(-1) ?? 1,
     columnStride: Math.max(1, rows),
     batchStrides: spreadStrides(shape.slice(0, -1), strides, batchShape),
-    view: () => memory.reshape([...shape, 1]),
   };
 }
 
 /** Rows for columns; the same memory. */
-export function transposed(operand: MatrixOperand): MatrixOperand {
-  const { rows, columns, rowStride, columnStride, view } = operand;
+export function transposed<M extends MatrixLayout>(operand: M): M {
+  const { rows, columns, rowStride, columnStride } = operand;
   return {
     ...operand,
     rows: columns,
     columns: rows,
     rowStride: columnStride,
     columnStride: rowStride,
-    view: () => {
-      using plain = view();
-      return plain.transpose();
-    },
   };
 }
 

@@ -1,9 +1,9 @@
 import type { OptionNames } from '@mercer/options';
-import type { Progress, Tensor, WorkOptions } from '@mercer/tensor';
-import { WORK_OPTIONS } from '@mercer/tensor/operation';
+import type { LoadOptions, Progress, StreamOption, Tensor, WorkOptions } from '@mercer/tensor';
+import { LOAD_OPTIONS, WORK_OPTIONS } from '@mercer/tensor/operation';
 
 /** What every operation takes: where it is enqueued, and who looks on. */
-export interface RunOptions extends WorkOptions {
+export interface RunOptions extends WorkOptions, LoadOptions {
   /**
    * Called after each matrix of a batch that a worker thread has computed or a GPU's library was given, and after each block of a
    * product of matrices in host memory. What is enqueued by one launch, as everything is that the CPU's own routines and its LAPACK
@@ -12,8 +12,31 @@ export interface RunOptions extends WorkOptions {
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
+/** Tensors that results are written to, by the names of the results; what is left out is made. */
+export type ResultTargets<R> = { readonly [N in keyof R]?: R[N] | undefined };
+
+/** Options of a preparation: those with which a call would wait for the device are of ordinary calls alone. */
+export type RoutinePrepareOptions<O> = Omit<
+  O,
+  'checkErrors' | 'onProgress' | 'onJitter' | 'jitter'
+>;
+
+/** Options that a prepared call takes anew. */
+export interface PreparedCallOptions<Out> extends StreamOption {
+  readonly out?: Out | undefined;
+}
+
+/** A prepared call: the arguments are those of the call, `out` as well. What waits for a library gives a promise of R. */
+export type PreparedRoutine<A extends readonly unknown[], R, Out = ResultTargets<Awaited<R>>> = (
+  ...args: readonly [...A, options?: PreparedCallOptions<Out>]
+) => R;
+
 /** Names of {@link RunOptions}. */
-export const RUN_OPTIONS: OptionNames<RunOptions> = { ...WORK_OPTIONS, onProgress: true };
+export const RUN_OPTIONS: OptionNames<RunOptions> = {
+  ...WORK_OPTIONS,
+  ...LOAD_OPTIONS,
+  onProgress: true,
+};
 
 /** Where the parts of an operation are enqueued, and what ends them early. */
 export function workOf({ stream, signal }: WorkOptions): WorkOptions {

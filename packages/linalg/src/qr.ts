@@ -1,11 +1,23 @@
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
-import { type CallOptions, type Infos, CALL_OPTIONS } from './options.js';
-import { withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
+import type { LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
+import {
+  type CallOptions,
+  type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
+  CALL_OPTIONS,
+} from './options.js';
+
+/** Options of qr. */
+export interface QrOptions<D extends LinalgDType> extends CallOptions {
+  /** Where results go, by name. */
+  readonly out?: ResultTargets<QrFactors<D>> | undefined;
+}
+
+const QR_OPTIONS: OptionNames<QrOptions<LinalgDType>> = { ...CALL_OPTIONS, out: true };
 
 /** QR factors. */
 export interface QrFactors<D extends LinalgDType> extends Infos {
@@ -13,6 +25,16 @@ export interface QrFactors<D extends LinalgDType> extends Infos {
   readonly q: Tensor<D>;
   /** (..., k, n): zeros below the diagonal; the diagonal's signs are LAPACK's. */
   readonly r: Tensor<D>;
+}
+
+/** How {@link qr} is called. */
+export interface Qr {
+  <D extends LinalgDType>(a: Tensor<D>, options?: QrOptions<NoInfer<D>>): Promise<QrFactors<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<QrOptions<NoInfer<D>>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>], QrFactors<D>>>;
 }
 
 /**
@@ -38,29 +60,19 @@ export interface QrFactors<D extends LinalgDType> extends Infos {
  * console.log(q.shape, r.shape); // [ 3, 2 ] [ 2, 2 ]
  * ```
  */
-export async function qr<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: CallOptions,
-): Promise<QrFactors<D>> {
-  const what = 'qr';
-  options = readOptions(what, options, CALL_OPTIONS);
-  const { stream } = options;
-  const setting = settingOf(what, { a });
-  const { batchShape } = setting;
-  const [rows = 0, columns = 0] = a.shape.slice(-2);
-  const few = Math.min(rows, columns);
-  return withOutputs(setting, stream, async (outputs) => {
-    const q = outputs.matrix<D>(rows, few);
-    const r = outputs.matrix<D>(few, columns);
-    const infos = outputs.integers();
-    const args = {
-      a: matrixOperand(a, batchShape),
-      q: matrixOperand(q, batchShape),
-      r: matrixOperand(r, batchShape),
-      infos,
-    };
-    await runRoutine('qr', setting, args, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
-    return { q, r, infos };
-  });
-}
+export const qr = linalgFunction<Qr, QrOptions<LinalgDType>>(
+  {
+    what: 'qr',
+    matrices: ['a'],
+    options: QR_OPTIONS,
+    results: ['q', 'r', 'infos'],
+    plan: (call) => {
+      const a = call.operand(0);
+      const few = Math.min(a.rows, a.columns);
+      const q = call.matrix('q', a.rows, few);
+      const r = call.matrix('r', few, a.columns);
+      call.run('qr', { a, q, r, infos: call.integers('infos') });
+    },
+  },
+  1,
+);

@@ -1,7 +1,8 @@
 import type { BuiltinKernel, CpuGeometry, KernelParam, Scalars } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
+import type { CallView, RoutineCall } from '@mercer/tensor/operation';
 import { MOST_BATCH_AXES, type LinalgDType } from './checks.js';
-import type { MatrixOperand } from './operand.js';
+import type { MatrixLayout, MatrixOperand, PlannedMatrix } from './operand.js';
 
 /**
  * A field of a routine's arguments: a matrix by how it is accessed, memory with one element for each batch entry (`ints`
@@ -11,16 +12,23 @@ export type Field = 'read' | 'write' | 'readwrite' | 'ints' | 'reals' | 'integer
 
 export type Fields = Readonly<Record<string, Field>>;
 
-type ArgumentOf<F extends Field> = F extends 'read' | 'write' | 'readwrite'
-  ? MatrixOperand | undefined
+type ArgumentOf<F extends Field, Matrix, Ints, Reals> = F extends 'read' | 'write' | 'readwrite'
+  ? Matrix | undefined
   : F extends 'ints'
-    ? Tensor<'int32'>
+    ? Ints
     : F extends 'reals'
-      ? Tensor
+      ? Reals
       : number;
 
 /** The arguments of a routine by name; a matrix that is not wanted is undefined. */
-export type Arguments<F extends Fields = Fields> = { readonly [K in keyof F]: ArgumentOf<F[K]> };
+export type Arguments<F extends Fields = Fields> = {
+  readonly [K in keyof F]: ArgumentOf<F[K], MatrixOperand, Tensor<'int32'>, Tensor>;
+};
+
+/** The same of a call that is planned. */
+export type PlannedArguments<F extends Fields = Fields> = {
+  readonly [K in keyof F]: ArgumentOf<F[K], PlannedMatrix, CallView, CallView>;
+};
 
 /** A routine of the CPU's runtime: its name and its fields in the order of the native struct (native/linalg). */
 export interface Routine<F extends Fields = Fields, L extends boolean = boolean> {
@@ -91,9 +99,9 @@ function geometry(scalars: Scalars): CpuGeometry {
 }
 
 /** The scalar parameters of a call. */
-export function scalarsOf<F extends Fields>(
-  { fields }: Routine<F>,
-  args: Arguments<F>,
+export function scalarsOf(
+  { fields }: Routine,
+  args: PlannedArguments,
   batchShape: readonly number[],
 ): Scalars {
   const scalars: Record<string, number> = {
@@ -105,11 +113,11 @@ export function scalarsOf<F extends Fields>(
   });
   let extent = 0;
   for (const [name, kind] of Object.entries(fields)) {
-    const value: Arguments[string] = args[name];
+    const value: PlannedArguments[string] = args[name];
     if (kind === 'integer' || kind === 'number') {
       scalars[name] = Number(value);
     } else if (kind !== 'ints' && kind !== 'reals') {
-      const operand = value as MatrixOperand | undefined;
+      const operand = value as MatrixLayout | undefined;
       extent = Math.max(extent, operand?.rows ?? 0, operand?.columns ?? 0);
       addMatrix(scalars, name, operand, first);
     }
@@ -118,10 +126,41 @@ export function scalarsOf<F extends Fields>(
   return scalars;
 }
 
+/** The memory of a planned call's arguments, by field. */
+export function viewsOf(
+  { fields }: Routine,
+  args: PlannedArguments,
+): Record<string, CallView | undefined> {
+  const views: Record<string, CallView | undefined> = {};
+  for (const [name, kind] of Object.entries(fields)) {
+    const value: PlannedArguments[string] = args[name];
+    if (kind === 'integer' || kind === 'number') continue;
+    if (kind === 'ints' || kind === 'reals') views[name] = value as CallView;
+    else views[name] = (value as PlannedMatrix | undefined)?.memory;
+  }
+  return views;
+}
+
+/** The arguments of a planned call with the tensors and the numbers of one that is enqueued. */
+export function argumentsOf(
+  { fields }: Routine,
+  args: PlannedArguments,
+  { memory, scalars }: RoutineCall,
+): Arguments {
+  const given: Record<string, Arguments[string]> = {};
+  for (const [name, kind] of Object.entries(fields)) {
+    const tensor = memory[name];
+    if (kind === 'integer' || kind === 'number') given[name] = scalars[name] ?? 0;
+    else if (kind === 'ints' || kind === 'reals') given[name] = tensor;
+    else given[name] = tensor && { ...(args[name] as PlannedMatrix), memory: tensor };
+  }
+  return given;
+}
+
 function addMatrix(
   scalars: Record<string, number>,
   name: string,
-  operand: MatrixOperand | undefined,
+  operand: MatrixLayout | undefined,
   first: number,
 ): void {
   const names = namesOf(name);

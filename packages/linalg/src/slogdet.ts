@@ -1,24 +1,30 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { orderOf, settingOf, type LinalgDType } from './checks.js';
+import type { LinalgDType } from './checks.js';
 import { factorChoice } from './factor-choice.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
   type FactorOption,
   type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
   CALL_OPTIONS,
   FACTOR_OPTION,
 } from './options.js';
-import { withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of slogdet. */
-export interface SlogdetOptions extends CallOptions, FactorOption {}
+export interface SlogdetOptions<D extends LinalgDType> extends CallOptions, FactorOption {
+  /** Where results go, by name. */
+  readonly out?: ResultTargets<Slogdet<D>> | undefined;
+}
 
-const SLOGDET_OPTIONS: OptionNames<SlogdetOptions> = { ...CALL_OPTIONS, ...FACTOR_OPTION };
+const SLOGDET_OPTIONS: OptionNames<SlogdetOptions<LinalgDType>> = {
+  ...CALL_OPTIONS,
+  ...FACTOR_OPTION,
+  out: true,
+};
 
 /** Determinants as sign and logarithm, `det a = sign exp(logAbsDet)`: one for each batch entry. */
 export interface Slogdet<D extends LinalgDType> extends Infos {
@@ -26,6 +32,16 @@ export interface Slogdet<D extends LinalgDType> extends Infos {
   readonly sign: Tensor<D>;
   /** log |det a|; -Infinity for a singular matrix. */
   readonly logAbsDet: Tensor<D>;
+}
+
+/** How {@link slogdet} is called. */
+export interface SlogdetFunction {
+  <D extends LinalgDType>(a: Tensor<D>, options?: SlogdetOptions<NoInfer<D>>): Promise<Slogdet<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<SlogdetOptions<NoInfer<D>>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>], Slogdet<D>>>;
 }
 
 /**
@@ -53,23 +69,23 @@ export interface Slogdet<D extends LinalgDType> extends Infos {
  * console.log(await sign.toNested(), await logAbsDet.toNested()); // -1 0
  * ```
  */
-export async function slogdet<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: SlogdetOptions,
-): Promise<Slogdet<D>> {
-  const what = 'slogdet';
-  options = readOptions(what, options, SLOGDET_OPTIONS);
-  const { stream } = options;
-  const setting = settingOf(what, { a });
-  orderOf(what, 'a', a);
-  const { flags, meaning } = factorChoice(what, options);
-  return withOutputs(setting, stream, async (outputs) => {
-    const sign = outputs.perEntry<D>();
-    const logAbsDet = outputs.perEntry<D>();
-    const infos = outputs.integers();
-    const args = { a: matrixOperand(a, setting.batchShape), signs: sign, logs: logAbsDet, infos };
-    await runRoutine('logdet', setting, { ...args, ...flags }, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
-    return { sign, logAbsDet, infos };
-  });
-}
+export const slogdet = linalgFunction<SlogdetFunction, SlogdetOptions<LinalgDType>>(
+  {
+    what: 'slogdet',
+    matrices: ['a'],
+    options: SLOGDET_OPTIONS,
+    results: ['sign', 'logAbsDet', 'infos'],
+    meaning: (options) => factorChoice('slogdet', options).meaning,
+    plan: (call, options) => {
+      call.order();
+      call.run('logdet', {
+        a: call.operand(0),
+        signs: call.numbers('sign'),
+        logs: call.numbers('logAbsDet'),
+        infos: call.integers('infos'),
+        ...factorChoice(call.what, options).flags,
+      });
+    },
+  },
+  1,
+);

@@ -1,9 +1,14 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { choice, type LinalgDType } from './checks.js';
-import { type TriangleOption, TRIANGLE_OPTION } from './options.js';
-import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';
+import type { LinalgDType } from './checks.js';
+import { type RoutinePrepareOptions, type TriangleOption, TRIANGLE_OPTION } from './options.js';
+import {
+  solveFunction,
+  type PreparedSolve,
+  type Solution,
+  type SolveOptions,
+  SOLVE_OPTIONS,
+} from './solve.js';
 
 /** Options of solveCholesky. */
 export interface SolveCholeskyOptions<D extends LinalgDType>
@@ -13,6 +18,21 @@ const SOLVE_CHOLESKY_OPTIONS: OptionNames<SolveCholeskyOptions<LinalgDType>> = {
   ...SOLVE_OPTIONS,
   ...TRIANGLE_OPTION,
 };
+
+/** How {@link solveCholesky} is called. */
+export interface SolveCholesky {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: SolveCholeskyOptions<NoInfer<D>>,
+  ): Promise<Solution<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: RoutinePrepareOptions<SolveCholeskyOptions<NoInfer<D>>>,
+  ) => Promise<PreparedSolve<D>>;
+}
 
 /**
  * The solutions x of `a x = b` for symmetric positive definite matrices a, by Cholesky factors: LAPACK's potrf and potrs.
@@ -44,14 +64,12 @@ const SOLVE_CHOLESKY_OPTIONS: OptionNames<SolveCholeskyOptions<LinalgDType>> = {
  * console.log(await x.toNested()); // [ [ 1.5 ], [ 2 ] ]
  * ```
  */
-export async function solveCholesky<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: SolveCholeskyOptions<NoInfer<D>>,
-): Promise<Solution<D>> {
-  const what = 'solveCholesky';
-  options = readOptions(what, options, SOLVE_CHOLESKY_OPTIONS);
-  const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  const [routine, refined] = ['solveCholesky', 'refinedCholesky'] as const;
-  return solveWith({ what, routine, refined, meaning: 'definite', upper }, a, b, options);
-}
+export const solveCholesky: SolveCholesky = solveFunction(
+  {
+    what: 'solveCholesky',
+    routine: 'solveCholesky',
+    refined: 'refinedCholesky',
+    meaning: 'definite',
+  },
+  SOLVE_CHOLESKY_OPTIONS,
+);

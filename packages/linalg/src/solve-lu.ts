@@ -1,7 +1,29 @@
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
-import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './solve.js';
+import type { RoutinePrepareOptions, TriangleOption } from './options.js';
+import {
+  solveFunction,
+  type PreparedSolve,
+  type Solution,
+  type SolveOptions,
+  SOLVE_OPTIONS,
+} from './solve.js';
+
+/** How {@link solveLU} is called. */
+export interface SolveLU {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: SolveOptions<NoInfer<D>>,
+  ): Promise<Solution<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: RoutinePrepareOptions<SolveOptions<NoInfer<D>>>,
+  ) => Promise<PreparedSolve<D>>;
+}
 
 /**
  * The solutions x of `a x = b` for any square matrices a, by LU factors with row exchanges: LAPACK's getrf and getrs.
@@ -34,13 +56,8 @@ import { solveWith, type Solution, type SolveOptions, SOLVE_OPTIONS } from './so
  * console.log(await x.toNested()); // [ [ 1, 2 ] ]
  * ```
  */
-export async function solveLU<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: SolveOptions<NoInfer<D>>,
-): Promise<Solution<D>> {
-  const what = 'solveLU';
-  options = readOptions(what, options, SOLVE_OPTIONS);
-  const [routine, refined] = ['solveLU', 'refinedLU'] as const;
-  return solveWith({ what, routine, refined, meaning: 'regular', upper: false }, a, b, options);
-}
+export const solveLU: SolveLU = solveFunction(
+  { what: 'solveLU', routine: 'solveLU', refined: 'refinedLU', meaning: 'regular' },
+  // There is no triangle to choose.
+  SOLVE_OPTIONS as OptionNames<SolveOptions<LinalgDType> & TriangleOption>,
+);

@@ -1,19 +1,15 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { matrixOperand } from './operand.js';
-import { type TriangleOption, CALL_OPTIONS, SIDES_OPTION, TRIANGLE_OPTION } from './options.js';
-import { assertOverwritable, withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
+import type { Tensor } from '@mercer/tensor';
+import { choice, type LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
 import {
-  assertSides,
-  rightHandSides,
-  sideOperand,
-  type Solution,
-  type SolveOptions,
-} from './solve.js';
+  type RoutinePrepareOptions,
+  type TriangleOption,
+  CALL_OPTIONS,
+  SIDES_OPTION,
+  TRIANGLE_OPTION,
+} from './options.js';
+import { rightHandSides, type PreparedSolve, type Solution, type SolveOptions } from './solve.js';
 
 /** Options of solveTriangular. */
 export interface SolveTriangularOptions<D extends LinalgDType>
@@ -33,6 +29,21 @@ const SOLVE_TRIANGULAR_OPTIONS: OptionNames<SolveTriangularOptions<LinalgDType>>
   transpose: true,
   unitDiagonal: true,
 };
+
+/** How {@link solveTriangular} is called. */
+export interface SolveTriangular {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: SolveTriangularOptions<NoInfer<D>>,
+  ): Promise<Solution<D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    b: Tensor<NoInfer<D>>,
+    options?: RoutinePrepareOptions<SolveTriangularOptions<NoInfer<D>>>,
+  ) => Promise<PreparedSolve<D>>;
+}
 
 /**
  * The solutions x of `a x = b`, or `a^T x = b`, for triangular matrices, SciPy's `solve_triangular`: LAPACK's trtrs.
@@ -59,40 +70,27 @@ const SOLVE_TRIANGULAR_OPTIONS: OptionNames<SolveTriangularOptions<LinalgDType>>
  * console.log(await (await solveTriangular(l, b)).x.toNested()); // [ [ 2 ], [ 1 ] ]
  * ```
  */
-export async function solveTriangular<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<NoInfer<D>>,
-  options?: SolveTriangularOptions<NoInfer<D>>,
-): Promise<Solution<D>> {
-  const what = 'solveTriangular';
-  options = readOptions(what, options, SOLVE_TRIANGULAR_OPTIONS);
-  const { stream, out, overwriteB = false, transpose = false, unitDiagonal = false } = options;
-  const setting = settingOf(what, { a, b });
-  const { batchShape } = setting;
-  const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  const side = rightHandSides(what, options);
-  assertSides(what, orderOf(what, 'a', a), b, side);
-  if (overwriteB && out !== undefined) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: both out and overwriteB are given. Choose one place for the solution.`,
-    );
-  }
-  if (overwriteB) assertOverwritable(setting, 'b', b, [a]);
-  return withOutputs(setting, stream, async (outputs) => {
-    const x = overwriteB ? outputs.alias(b) : outputs.given(out, b.shape.slice(-2), [a, b]);
-    const infos = outputs.integers();
-    const args = {
-      a: matrixOperand(a, batchShape),
-      b: sideOperand(b, batchShape, side),
-      x: sideOperand(x, batchShape, side),
-      infos,
-      upper: Number(upper),
-      transpose: Number(transpose),
-      unitDiagonal: Number(unitDiagonal),
-    };
-    await runRoutine('triangularSolve', setting, args, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'regular', options);
-    return { x, infos };
-  });
-}
+export const solveTriangular = linalgFunction<SolveTriangular, SolveTriangularOptions<LinalgDType>>(
+  {
+    what: 'solveTriangular',
+    matrices: ['a', 'b'],
+    options: SOLVE_TRIANGULAR_OPTIONS,
+    results: ['x', 'infos'],
+    overwrites: [['overwriteB', 1, 'x']],
+    meaning: () => 'regular',
+    plan: (call, options) => {
+      const { uplo, transpose = false, unitDiagonal = false } = options;
+      const upper = choice(call.what, 'uplo', uplo, ['lower', 'upper']) === 'upper';
+      const sides = rightHandSides(call, options);
+      call.run('triangularSolve', {
+        ...sides.operands,
+        x: sides.solutions('x', sides.operands.a.rows),
+        infos: call.integers('infos'),
+        upper: Number(upper),
+        transpose: Number(transpose),
+        unitDiagonal: Number(unitDiagonal),
+      });
+    },
+  },
+  2,
+);

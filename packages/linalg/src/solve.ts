@@ -1,18 +1,21 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
-import { choice, orderOf, settingOf, type LinalgDType } from './checks.js';
-import { checkInfos, type InfoMeaning } from './infos.js';
-import { matrixOperand, transposed, type MatrixOperand } from './operand.js';
+import { choice, type LinalgDType } from './checks.js';
+import type { InfoMeaning } from './infos.js';
+import { linalgFunction } from './linalg-operation.js';
+import { transposed, type PlannedMatrix } from './operand.js';
+import type { PlannedCall } from './planned-call.js';
 import {
   type CallOptions,
   type Infos,
+  type PreparedRoutine,
+  type ResultTargets,
   type RightHandSidesOption,
+  type TriangleOption,
   CALL_OPTIONS,
   SIDES_OPTION,
 } from './options.js';
-import { assertOverwritable, withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
 
 /** Options of solveLU, and most of those of solveCholesky. */
 export interface SolveOptions<D extends LinalgDType> extends CallOptions, RightHandSidesOption {
@@ -26,8 +29,8 @@ export interface SolveOptions<D extends LinalgDType> extends CallOptions, RightH
    * be finite in float32 too.
    */
   readonly refine?: number | undefined;
-  /** Where the solution goes; not together with overwriteB. */
-  readonly out?: Tensor<D> | undefined;
+  /** Where the solution goes, or results by name; not together with overwriteB. */
+  readonly out?: Tensor<D> | ResultTargets<Solution<D>> | undefined;
 }
 
 /** Names of {@link SolveOptions}. */
@@ -46,53 +49,58 @@ export interface Solution<D extends LinalgDType> extends Infos {
   readonly x: Tensor<D>;
 }
 
+/** Solves systems like those of a preparation, of any number and size. */
+export type PreparedSolve<D extends LinalgDType> = PreparedRoutine<
+  [a: Tensor<D>, b: Tensor<NoInfer<D>>],
+  Solution<D>,
+  Tensor<D> | ResultTargets<Solution<D>>
+>;
+
 /** What distinguishes one solver from another. */
-export interface Solver {
+interface Solver {
   readonly what: string;
   readonly routine: 'solveCholesky' | 'solveLU';
   /** The same with a float32 factor and corrections. */
   readonly refined: 'refinedCholesky' | 'refinedLU';
   readonly meaning: InfoMeaning;
-  readonly upper: boolean;
 }
 
-/** Solves with a factorisation of a square a. @throws MercerError, LinalgError */
-export async function solveWith<D extends LinalgDType>(
-  { what, routine, refined, meaning, upper }: Solver,
-  a: Tensor<D>,
-  b: Tensor<D>,
-  options: SolveOptions<D>,
-): Promise<Solution<D>> {
-  const { stream, overwriteA = false, overwriteB = false, out, refine } = options;
-  const setting = settingOf(what, { a, b });
-  const { batchShape } = setting;
-  const n = orderOf(what, 'a', a);
-  const side = rightHandSides(what, options);
-  assertSides(what, n, b, side);
-  if (overwriteB && out !== undefined) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: both out and overwriteB are given. Choose one place for the solution.`,
-    );
-  }
-  if (refine !== undefined) checkRefine(what, refine, overwriteA);
-  if (overwriteA) assertOverwritable(setting, 'a', a, out === undefined ? [b] : [b, out]);
-  if (overwriteB) assertOverwritable(setting, 'b', b, [a]);
-  return withOutputs(setting, stream, async (outputs) => {
-    const x = overwriteB ? outputs.alias(b) : outputs.given(out, b.shape.slice(-2), [a, b]);
-    const infos = outputs.integers();
-    const as = (t: Tensor): MatrixOperand => sideOperand(t, batchShape, side);
-    const whole = matrixOperand(a, batchShape);
-    const args = { a: whole, b: as(b), x: as(x), infos, upper: Number(upper) };
-    if (refine === undefined) {
-      const factor = overwriteA ? whole : undefined;
-      await runRoutine(routine, setting, { ...args, factor }, options);
-    } else {
-      await runRoutine(refined, setting, { ...args, steps: refine }, options);
-    }
-    if (options.checkErrors === true) await checkInfos(what, infos, meaning, options);
-    return { x, infos };
-  });
+/** Solves with a factorisation of a square a. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the face, which types the arguments
+export function solveFunction<F>(
+  { what, routine, refined, meaning }: Solver,
+  options: OptionNames<SolveOptions<LinalgDType> & TriangleOption>,
+): F {
+  return linalgFunction<F, SolveOptions<LinalgDType> & TriangleOption>(
+    {
+      what,
+      matrices: ['a', 'b'],
+      options,
+      results: ['x', 'infos'],
+      overwrites: [
+        ['overwriteA', 0, 'factor'],
+        ['overwriteB', 1, 'x'],
+      ],
+      meaning: () => meaning,
+      plan: (call, given) => {
+        const { refine, overwriteA = false } = given;
+        const upper = Number(
+          choice(what, 'uplo', own(given, 'uplo').uplo, ['lower', 'upper']) === 'upper',
+        );
+        const sides = rightHandSides(call, given);
+        if (refine !== undefined) checkRefine(what, refine, overwriteA);
+        const n = sides.operands.a.rows;
+        const x = sides.solutions('x', n);
+        const args = { ...sides.operands, x, infos: call.integers('infos'), upper };
+        if (refine !== undefined) call.run(refined, { ...args, steps: refine });
+        else {
+          const factor = overwriteA ? call.matrix('factor', n, n) : undefined;
+          call.run(routine, { ...args, factor });
+        }
+      },
+    },
+    2,
+  );
 }
 
 function checkRefine(what: string, refine: number, overwriteA: boolean): void {
@@ -111,18 +119,37 @@ function checkRefine(what: string, refine: number, overwriteA: boolean): void {
 }
 
 /** The option, checked. @throws MercerError INVALID_ARGUMENT */
-export function rightHandSides(what: string, options: RightHandSidesOption): 'columns' | 'rows' {
-  return choice(what, 'rightHandSides', options.rightHandSides, ['columns', 'rows']);
+export function sideOf(what: string, { rightHandSides }: RightHandSidesOption): 'columns' | 'rows' {
+  return choice(what, 'rightHandSides', rightHandSides, ['columns', 'rows']);
 }
 
-/** Right-hand sides or solutions as the columns of matrices. */
-export function sideOperand(
-  t: Tensor,
-  batchShape: readonly number[],
-  side: 'columns' | 'rows',
-): MatrixOperand {
-  const operand = matrixOperand(t, batchShape);
-  return side === 'rows' ? transposed(operand) : operand;
+/** A matrix and right-hand sides, as routines take them. */
+export interface Sides {
+  readonly operands: { readonly a: PlannedMatrix; readonly b: PlannedMatrix };
+  /** The next result of a call: solutions of n numbers each, which lie as the right-hand sides do. */
+  readonly solutions: (name: string, n: number) => PlannedMatrix;
+}
+
+/** The operands a, square unless it is said, and b. @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH */
+export function rightHandSides(
+  call: PlannedCall,
+  options: RightHandSidesOption,
+  isSquare = true,
+): Sides {
+  const { what, matrices } = call;
+  const [a, b] = matrices as readonly [Tensor, Tensor];
+  const side = sideOf(what, options);
+  const rows = isSquare ? call.order() : (a.shape.at(-2) ?? 0);
+  assertSides(what, rows, b, side);
+  const asColumns = (one: PlannedMatrix): PlannedMatrix =>
+    side === 'rows' ? transposed(one) : one;
+  const operands = { a: call.operand(0), b: asColumns(call.operand(1)) };
+  const solutions = (name: string, n: number): PlannedMatrix => {
+    const count = operands.b.columns;
+    const [first, second] = side === 'rows' ? [count, n] : [n, count];
+    return asColumns(call.matrix(name, first, second));
+  };
+  return { operands, solutions };
 }
 
 /** @throws MercerError SHAPE_MISMATCH where the right-hand sides do not have n entries */

@@ -1,11 +1,23 @@
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { settingOf, type LinalgDType } from './checks.js';
-import { checkInfos } from './infos.js';
-import { columnOperand, matrixOperand } from './operand.js';
-import { type CallOptions, type Infos, CALL_OPTIONS } from './options.js';
-import { withOutputs } from './outputs.js';
-import { runRoutine } from './run-routine.js';
+import type { LinalgDType } from './checks.js';
+import { linalgFunction } from './linalg-operation.js';
+import {
+  type CallOptions,
+  type Infos,
+  type PreparedRoutine,
+  type RoutinePrepareOptions,
+  type ResultTargets,
+  CALL_OPTIONS,
+} from './options.js';
+
+/** Options of svd. */
+export interface SvdOptions<D extends LinalgDType> extends CallOptions {
+  /** Where results go, by name. */
+  readonly out?: ResultTargets<SingularValues<D>> | undefined;
+}
+
+const SVD_OPTIONS: OptionNames<SvdOptions<LinalgDType>> = { ...CALL_OPTIONS, out: true };
 
 /** The singular value decomposition. */
 export interface SingularValues<D extends LinalgDType> extends Infos {
@@ -15,6 +27,19 @@ export interface SingularValues<D extends LinalgDType> extends Infos {
   readonly s: Tensor<D>;
   /** (..., k, n): orthonormal rows. */
   readonly vh: Tensor<D>;
+}
+
+/** How {@link svd} is called. */
+export interface Svd {
+  <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: SvdOptions<NoInfer<D>>,
+  ): Promise<SingularValues<D>>;
+  /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */
+  readonly prepare: <D extends LinalgDType>(
+    a: Tensor<D>,
+    options?: RoutinePrepareOptions<SvdOptions<NoInfer<D>>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>], Promise<SingularValues<D>>>>;
 }
 
 /**
@@ -40,31 +65,21 @@ export interface SingularValues<D extends LinalgDType> extends Infos {
  * console.log(await s.toNested()); // [ 4, 3 ]
  * ```
  */
-export async function svd<D extends LinalgDType>(
-  a: Tensor<D>,
-  options?: CallOptions,
-): Promise<SingularValues<D>> {
-  const what = 'svd';
-  options = readOptions(what, options, CALL_OPTIONS);
-  const { stream } = options;
-  const setting = settingOf(what, { a });
-  const { batchShape } = setting;
-  const [rows = 0, columns = 0] = a.shape.slice(-2);
-  const few = Math.min(rows, columns);
-  return withOutputs(setting, stream, async (outputs) => {
-    const u = outputs.matrix<D>(rows, few);
-    const s = outputs.matrix<D>(few);
-    const vh = outputs.matrix<D>(few, columns);
-    const infos = outputs.integers();
-    const args = {
-      a: matrixOperand(a, batchShape),
-      u: matrixOperand(u, batchShape),
-      s: columnOperand(s, batchShape),
-      vh: matrixOperand(vh, batchShape),
-      infos,
-    };
-    await runRoutine('svd', setting, args, options);
-    if (options.checkErrors === true) await checkInfos(what, infos, 'converged', options);
-    return { u, s, vh, infos };
-  });
-}
+export const svd = linalgFunction<Svd, SvdOptions<LinalgDType>>(
+  {
+    what: 'svd',
+    matrices: ['a'],
+    options: SVD_OPTIONS,
+    results: ['u', 's', 'vh', 'infos'],
+    plan: (call) => {
+      const a = call.operand(0);
+      const few = Math.min(a.rows, a.columns);
+      const u = call.matrix('u', a.rows, few);
+      const s = call.column('s', few);
+      const vh = call.matrix('vh', few, a.columns);
+      call.run('svd', { a, u, s, vh, infos: call.integers('infos') });
+    },
+  },
+  1,
+  true,
+);

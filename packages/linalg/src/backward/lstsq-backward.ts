@@ -5,7 +5,7 @@ import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { EPSILON, settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
-import { assertSides, rightHandSides } from '../solve.js';
+import { assertSides, sideOf } from '../solve.js';
 import { svd } from '../svd.js';
 import { assertLike } from './backward-checks.js';
 import { wantedOf, type LinalgGradients } from './backward-options.js';
@@ -87,7 +87,7 @@ export async function lstsqBackward<
   const wanted = wantedOf(what, options, ['a', 'b']);
   const { dtype, batchShape } = settingOf(what, { a, b });
   const [rows = 0, columns = 0] = a.shape.slice(-2);
-  const side = rightHandSides(what, options);
+  const side = sideOf(what, options);
   assertSides(what, rows, b, side);
   const sides = b.shape.at(side === 'rows' ? -2 : -1) ?? 1;
   const extents = side === 'rows' ? [sides, columns] : [columns, sides];

@@ -4,7 +4,7 @@ import { WORK_OPTIONS } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
 import { settingOf, type LinalgDType } from '../checks.js';
 import { matmul } from '../matmul.js';
-import { rightHandSides } from '../solve.js';
+import { sideOf } from '../solve.js';
 import { type RightHandSidesOption, SIDES_OPTION } from '../options.js';
 import { assertLike } from './backward-checks.js';
 import {
@@ -62,7 +62,7 @@ export async function solveBackward<D extends LinalgDType, W extends SolveInputs
   const wanted = wantedOf(what, options, ['a', 'b']);
   settingOf(what, { a, x });
   assertLike(what, 'gradient', gradient, x.shape, x);
-  const side = rightHandSides(what, options);
+  const side = sideOf(what, options);
   using y = await solveTransposed(gradient);
   const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
   try {

@@ -1,3 +1,4 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { cublas, cusolver, type CudaStream } from '@mercer/cuda-runtime';
 import { dtypeBytes, type Storage } from '@mercer/tensor';
 import { enqueueNative, nativeStream, regionOf } from '@mercer/tensor/cuda';
@@ -7,16 +8,16 @@ import type { Dense, Scratch } from './scratch.js';
 import { prepared } from './streams.js';
 
 /** Factors all matrices in one call of the library, and solves for the right-hand sides, in their place. */
-export async function factorBatched(
+export function* factorBatched(
   call: CudaCall,
   scratch: Scratch,
   factors: Factors,
   sides: Dense,
-): Promise<void> {
+): Enqueuing {
   const { stream, setting } = call;
-  await prepared(stream);
-  const pointers = await addresses(call, scratch, factors.matrices);
-  const rightPointers = await addresses(call, scratch, sides);
+  yield* prepared(stream);
+  const pointers = yield* addresses(call, scratch, factors.matrices);
+  const rightPointers = yield* addresses(call, scratch, sides);
   const pivots = factors.pivots;
   const work = {
     what: setting.what,
@@ -70,12 +71,15 @@ function lu(
 }
 
 /** The addresses of dense matrices, on the device. */
-async function addresses({ stream }: CudaCall, scratch: Scratch, dense: Dense): Promise<Storage> {
+function* addresses({ stream }: CudaCall, scratch: Scratch, dense: Dense): Enqueuing<Storage> {
   const { storage, rows, columns, count, dtype } = dense;
   const step = BigInt(rows * columns * dtypeBytes(dtype));
   const first = BigInt(storage.address);
   const table = BigUint64Array.from({ length: count }, (_, z) => first + BigInt(z) * step);
   const memory = scratch.bytes(table.byteLength);
-  await nativeStream(stream).copyToDevice(regionOf(memory).buffer, 0, table);
+  // Up to 4 MiB the bytes are taken during the call.
+  const copied = nativeStream(stream).copyToDevice(regionOf(memory).buffer, 0, table);
+  copied.catch(() => undefined);
+  yield { until: () => copied, isOptional: true };
   return memory;
 }

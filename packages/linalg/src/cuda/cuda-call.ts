@@ -1,10 +1,11 @@
-import type { Stream, WorkOptions } from '@mercer/tensor';
+import type { LoadOptions, Stream } from '@mercer/tensor';
+import type { Enqueuing } from '@mercer/tensor/operation';
 import type { RunOptions } from '../options.js';
 import type { Setting } from '../checks.js';
 import type { Arguments, Fields } from '../routine.js';
 
-/** Where a call's work is enqueued, and what ends it early. */
-export interface Within extends WorkOptions {
+/** Where a call's work is enqueued, what ends it early, and how it loads kernels. */
+export interface Within extends LoadOptions {
   readonly stream: Stream;
 }
 
@@ -15,5 +16,5 @@ export interface CudaCall<F extends Fields = Fields> extends Within {
   readonly onProgress: RunOptions['onProgress'];
 }
 
-/** How a GPU computes a routine. Resolves when the work is enqueued. */
-export type CudaRoutine<F extends Fields = Fields> = (call: CudaCall<F>) => Promise<void>;
+/** How a GPU computes a routine. */
+export type CudaRoutine<F extends Fields = Fields> = (call: CudaCall<F>) => Enqueuing;

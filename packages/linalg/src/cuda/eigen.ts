@@ -1,6 +1,7 @@
+import { waited, type Enqueuing } from '@mercer/tensor/operation';
 import { cusolver } from '@mercer/cuda-runtime';
 import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
-import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
+import { nativeStream, regionOf, runNative, type NativeStreams } from '@mercer/tensor/cuda';
 import type { MatrixOperand } from '../operand.js';
 import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
@@ -27,34 +28,34 @@ export interface Spectrum {
  * Decomposes symmetric matrices. cuSOLVER waits inside these calls, so they run on threads of its streams; matrices that are not
  * finite (infos[z] = -1 then) are replaced by the identity, since no iteration should see them.
  */
-export async function spectrum(
+export function* spectrum(
   call: CudaCall,
   scratch: Scratch,
   a: MatrixOperand,
   { uplo, infos }: { readonly uplo: 'lower' | 'upper'; readonly infos: Tensor<'int32'> },
-): Promise<Spectrum> {
+): Enqueuing<Spectrum> {
   const { setting } = call;
   const { dtype, batchShape } = setting;
   const vectors = scratch.matrices(a.rows, a.columns);
   const values = scratch.matrices(a.rows, 1);
   const codes = scratch.codes();
-  await pack(call, batchShape, a, vectors, { part: uplo, mirrored: true, infos });
+  yield* pack(call, batchShape, a, vectors, { part: uplo, mirrored: true, infos });
   const { rows, columns, count } = vectors;
   const pointers = { to: vectors.storage, infos };
-  await launch(call, kernels.identity(dtype), pointers, { rows, columns, count });
+  yield* launch(call, kernels.identity(dtype), pointers, { rows, columns, count });
   const result = { vectors, values, codes };
   if (rows === 0 || count === 0) return result;
-  if (count > 1 && rows <= BATCHED_ORDER) await inBatches(call, scratch, result, uplo);
-  else await oneByOne(call, scratch, result, uplo);
+  if (count > 1 && rows <= BATCHED_ORDER) yield* inBatches(call, scratch, result, uplo);
+  else yield* oneByOne(call, scratch, result, uplo);
   return result;
 }
 
-async function oneByOne(
+function* oneByOne(
   call: CudaCall,
   scratch: Scratch,
   { vectors, values, codes }: Spectrum,
   uplo: 'lower' | 'upper',
-): Promise<void> {
+): Enqueuing {
   const { dtype, rows: n } = vectors;
   const problem = (place: Lane['place']) => ({
     dtype,
@@ -64,7 +65,7 @@ async function oneByOne(
     a: placed(vectors, place),
     values: place(values.storage),
   });
-  await spread(call, scratch, {
+  yield* spread(call, scratch, {
     touches: [vectors.storage, values.storage, codes],
     streams: SPECTRAL_STREAMS,
     onProgress: call.onProgress,
@@ -75,12 +76,12 @@ async function oneByOne(
 }
 
 /** As many matrices at once as memory has room for. */
-async function inBatches(
+function* inBatches(
   call: CudaCall,
   scratch: Scratch,
   { vectors, values, codes }: Spectrum,
   uplo: 'lower' | 'upper',
-): Promise<void> {
+): Enqueuing {
   const { setting, stream, signal, onProgress } = call;
   const { device, count } = scratch;
   const { dtype, rows: n } = vectors;
@@ -93,7 +94,7 @@ async function inBatches(
     a: at(vectors, first),
     values: element(values.storage, first * n, dtypeBytes(dtype)),
   });
-  const beside = await solverStreams(device, 1);
+  const beside = yield* solverStreams(device, 1);
   const native = nativeStream(beside[0] ?? stream);
   const bytesFor = (batch: number): number =>
     cusolver.syevBatchedWorkspace(native, problem(0, batch)).deviceBytes;
@@ -102,7 +103,7 @@ async function inBatches(
   while (size > 1 && bytesFor(size) > most) size = Math.ceil(size / 2);
   const workspace = scratch.bytes(Math.max(256, bytesFor(size)));
   const writes = [vectors.storage, values.storage, codes, workspace];
-  await runNative(stream, { what: setting.what, writes, beside }, async (streams) => {
+  const work = async (streams: NativeStreams): Promise<void> => {
     for (let first = 0; first < count; first += size) {
       signal?.throwIfAborted();
       const batch = Math.min(size, count - first);
@@ -113,5 +114,6 @@ async function inBatches(
       });
       onProgress?.({ done: first + batch, total: count });
     }
-  });
+  };
+  yield* waited(() => runNative(stream, { what: setting.what, writes, beside }, work));
 }

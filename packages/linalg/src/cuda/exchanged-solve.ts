@@ -1,3 +1,4 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { cublas } from '@mercer/cuda-runtime';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, type Factors } from './factor.js';
@@ -9,20 +10,20 @@ import { spread } from './spread.js';
  * Factors a matrix and solves with it, the rows of the right-hand sides exchanged by a kernel of our own: the library's takes a
  * sixth of its solve for that.
  */
-export async function exchangedSolve(
+export function* exchangedSolve(
   call: CudaCall,
   scratch: Scratch,
   factors: Factors,
   sides: Dense,
-): Promise<void> {
-  await factorAll(call, scratch, factors);
+): Enqueuing {
+  yield* factorAll(call, scratch, factors);
   const { matrices, pivots } = factors;
   const { rows: n, dtype } = matrices;
   const { columns, count } = sides;
   if (n === 0 || columns === 0) return;
   const pointers = { sides: sides.storage, pivots };
-  await launch(call, kernels.exchangeRows(dtype), pointers, { n, columns, count });
-  await spread(call, scratch, {
+  yield* launch(call, kernels.exchangeRows(dtype), pointers, { n, columns, count });
+  yield* spread(call, scratch, {
     touches: [matrices.storage, sides.storage],
     streams: 1,
     workspaceBytes: () => 0,

@@ -1,3 +1,4 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import {
   cusolver,
   type CudaStream,
@@ -115,13 +116,13 @@ export interface FactorOptions {
 }
 
 /** Factors every matrix, in its place. */
-export async function factorAll(
+export function* factorAll(
   call: CudaCall,
   scratch: Scratch,
   factors: Factors,
   { sides, only }: FactorOptions = {},
-): Promise<void> {
-  await spread(call, scratch, {
+): Enqueuing {
+  yield* spread(call, scratch, {
     touches: sides === undefined ? factors.touches : [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     // Of some matrices again nothing is told.
@@ -137,13 +138,13 @@ export async function factorAll(
 }
 
 /** Solves with factors that are there. */
-export async function solveAll(
+export function* solveAll(
   call: CudaCall,
   scratch: Scratch,
   factors: Factors,
   sides: Dense,
-): Promise<void> {
-  await spread(call, scratch, {
+): Enqueuing {
+  yield* spread(call, scratch, {
     touches: [...factors.touches, sides.storage],
     streams: FACTOR_STREAMS,
     workspaceBytes: () => 0,

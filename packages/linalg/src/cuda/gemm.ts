@@ -1,27 +1,33 @@
-import { zeros, type Storage } from '@mercer/tensor';
-import { workOf } from '../options.js';
+import { empty, type Storage } from '@mercer/tensor';
+import type { CallSteps, CallView, Enqueuing } from '@mercer/tensor/operation';
 import type { Setting } from '../checks.js';
-import { matrixOperand, type MatrixOperand } from '../operand.js';
+import { matrixOperand, type MatrixLayout, type PlannedMatrix } from '../operand.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall, Within } from './cuda-call.js';
-import { enqueueProduct } from './gemm/enqueue-product.js';
-import { enqueueSplitProduct, type SplitProduct } from './gemm/enqueue-split-product.js';
-import { readable, writable } from './gemm/library-operand.js';
+import { enqueueProduct, type Lying } from './gemm/enqueue-product.js';
+import {
+  enqueueSplitProduct,
+  isSplittable,
+  type SplitProduct,
+} from './gemm/enqueue-split-product.js';
+import { placeOf } from './gemm/strided.js';
 import { productWorkspace } from './gemm/workspace.js';
+import { needed } from './needed.js';
+import { clear } from './scratch.js';
 
 type GemmCall = CudaCall<FieldsOf<'gemm'>>;
 
 /** c = alpha a b + beta c by cuBLASLt, which only enqueues, in the operands' dtype. */
-export const gemm = (call: GemmCall): Promise<void> => run(call, enqueueProduct);
+export const gemm = (call: GemmCall): Enqueuing => run(call, enqueueProduct);
 
 /** The same for float32 on tensor cores, with operands rounded to 11 bits. */
-export const gemmTf32 = (call: GemmCall): Promise<void> =>
+export const gemmTf32 = (call: GemmCall): Enqueuing =>
   run(call, (setting, within, product, workspace) =>
     enqueueProduct(setting, within, { ...product, compute: 'tf32' }, workspace),
   );
 
 /** The same for float32 on tensor cores, to float32's accuracy. Needs memory for the factors' parts. */
-export const gemmTf32x3 = (call: GemmCall): Promise<void> => run(call, enqueueSplitProduct);
+export const gemmTf32x3 = (call: GemmCall): Enqueuing => run(call, enqueueSplitProduct);
 
 /** Enqueues a product of operands that the library takes. */
 type Enqueue = (
@@ -29,50 +35,78 @@ type Enqueue = (
   within: Within,
   product: SplitProduct,
   workspace: Storage | undefined,
-) => Promise<void>;
+) => Enqueuing;
 
-/**
- * Operands without a contiguous axis are copied first, and a result without one is computed beside its memory. As in BLAS, a
- * and b are not read where alpha is 0, nor c where beta is.
- */
-async function run(call: GemmCall, enqueue: Enqueue): Promise<void> {
+/** As in BLAS, a and b are not read where alpha is 0, nor c where beta is. */
+function* run(call: GemmCall, enqueue: Enqueue): Enqueuing {
   const { setting, stream, args } = call;
-  const { a, b, c } = given(args);
+  const [a, b, c] = needed(args, 'a', 'b', 'c');
   const { alpha, beta } = args;
   if (c.rows === 0 || c.columns === 0 || setting.batchShape.includes(0)) return;
   if (a.columns === 0 || alpha === 0) {
-    await scale(call, c, beta);
+    yield* scale(call, c, beta);
     return;
   }
-  using target = await writable(setting, c, beta !== 0, call);
-  using left = await readable(setting, a, call);
-  using right = await readable(setting, b, call);
   using workspace = productWorkspace(stream);
-  const product = { a: left.operand, b: right.operand, c: target.operand, alpha, beta };
-  await enqueue(setting, call, product, workspace);
-  await target.commit();
+  yield* enqueue(setting, call, { a, b, c, alpha, beta }, workspace);
 }
 
-/** c = beta c, for sums without a term. */
-async function scale(call: GemmCall, c: MatrixOperand, beta: number): Promise<void> {
-  const { setting } = call;
+/** c = beta c, for sums without a term: the product of zeros is added. */
+function* scale(call: GemmCall, c: Lying, beta: number): Enqueuing {
+  const { setting, stream } = call;
   if (beta === 1) return;
-  if (beta === 0) {
-    using target = c.view();
-    await target.fill(0, workOf(call));
-    return;
-  }
   const { dtype, device, batchShape } = setting;
-  using left = await zeros([c.rows, 1], { dtype, device, ...workOf(call) });
-  using right = await zeros([1, c.columns], { dtype, device, ...workOf(call) });
-  const [a, b] = [left, right].map((factor) => matrixOperand(factor, batchShape));
-  await gemm({ ...call, args: { a, b, c, alpha: 1, beta } });
+  using zeros = empty([1, Math.max(c.rows, c.columns)], { dtype, device, stream });
+  clear(call, zeros);
+  const b = { ...matrixOperand(zeros, batchShape), columns: c.columns };
+  const a = { ...b, rows: c.rows, columns: 1, rowStride: 1 };
+  using workspace = productWorkspace(stream);
+  yield* enqueueProduct(setting, call, { a, b, c, alpha: 1, beta }, workspace);
 }
 
-/** The matrices of a call, which always has them. */
-function given({ a, b, c }: GemmCall['args']): Record<'a' | 'b' | 'c', MatrixOperand> {
-  if (a === undefined || b === undefined || c === undefined) {
-    throw new TypeError('a product without one of its matrices');
-  }
-  return { a, b, c };
+/** Whether a routine reads a factor as it lies. */
+const isReadable = (name: string, batchShape: readonly number[], factor: MatrixLayout): boolean =>
+  name === 'gemmTf32x3' ? isSplittable(batchShape, factor) : placeOf(factor) !== undefined;
+
+/** A factor where it lies, or a copy of the matrices that differ. */
+export function readableFactor(
+  steps: CallSteps,
+  name: string,
+  factor: PlannedMatrix,
+  batchShape: readonly number[],
+): PlannedMatrix {
+  if (isReadable(name, batchShape, factor)) return factor;
+  const { memory, rows, columns, rowStride, columnStride } = factor;
+  const from = onlyOnce({
+    ...memory,
+    shape: [...memory.shape.slice(0, -2), rows, columns],
+    strides: [...memory.strides.slice(0, -2), rowStride, columnStride],
+  });
+  return matrixOperand(steps.spreadCopy(from, from.shape), batchShape);
+}
+
+/** The result where it lies, or scratch memory for it, which is copied home by what is given. */
+export function writableResult(
+  steps: CallSteps,
+  result: PlannedMatrix,
+  keep: boolean,
+  batchShape: readonly number[],
+): { readonly c: PlannedMatrix; readonly commit: () => void } {
+  if (placeOf(result) !== undefined) return { c: result, commit: () => undefined };
+  const home = result.memory;
+  const memory = steps.scratchMemory(home);
+  if (keep) steps.copy(home, memory);
+  const commit = (): void => {
+    steps.copy(memory, home);
+  };
+  return { c: matrixOperand(memory, batchShape), commit };
+}
+
+/** A view without the repetition of batch axes of stride 0. */
+function onlyOnce(view: CallView): CallView {
+  const { shape, strides } = view;
+  const shortened = shape.map((extent, axis) =>
+    axis < shape.length - 2 && extent > 1 && strides[axis] === 0 ? 1 : extent,
+  );
+  return { ...view, shape: shortened };
 }

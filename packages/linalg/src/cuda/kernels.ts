@@ -23,7 +23,8 @@ import {
   type CudaKernel,
   type Scalars,
 } from '@mercer/kernels';
-import type { PointerArgument } from '@mercer/tensor';
+import type { Device, LoadedKernel, LoadOptions, PointerArgument } from '@mercer/tensor';
+import { waited, type Enqueuing } from '@mercer/tensor/operation';
 import type { Within } from './cuda-call.js';
 
 /** One kernel value for each choice of types, so that a device finds what it has loaded. */
@@ -62,15 +63,48 @@ export const kernels = {
   unpack: once(emitUnpackMatrices),
 };
 
+/** Those that a device has loaded: there are some tens of them at most. */
+const loadedOn = new WeakMap<Device, Map<CudaKernel, LoadedKernel>>();
+
+/** Loads a kernel, or finds it. @throws the compiler's or the loader's error, the signal's reason */
+export async function load(
+  device: Device,
+  kernel: CudaKernel,
+  options: LoadOptions,
+): Promise<LoadedKernel> {
+  const made = await device.load(kernel, options);
+  const known = loadedOn.get(device) ?? new Map<CudaKernel, LoadedKernel>();
+  // One that prints is for this call alone.
+  if ((options.debug ?? false) === false) loadedOn.set(device, known.set(kernel, made));
+  return made;
+}
+
+/** A kernel, which is waited for where it is not loaded yet. */
+export function* loaded(
+  { stream: { device }, signal, debug }: Within,
+  kernel: CudaKernel,
+): Enqueuing<LoadedKernel> {
+  const known = (debug ?? false) === false ? loadedOn.get(device)?.get(kernel) : undefined;
+  return known ?? (yield* waited(() => load(device, kernel, { signal, debug })));
+}
+
+/** Waits until a launch would not block. */
+export function* room({ stream, signal }: Within): Enqueuing {
+  yield { until: () => stream.room({ signal }), isOptional: true };
+}
+
 /** Enqueues a kernel; pointers go by the names of its parameters, and what is not given is address 0. @throws the signal's reason */
-export async function launch(
-  { stream, signal }: Within,
+export function* launch(
+  within: Within,
   kernel: CudaKernel,
   pointers: Readonly<Record<string, PointerArgument | undefined>>,
   scalars: Scalars,
-): Promise<void> {
-  const loaded = await stream.device.load(kernel, { signal });
-  await stream.room({ signal });
+): Enqueuing {
+  const launched = yield* loaded(within, kernel);
+  yield* room(within);
   const given = kernel.params.filter(({ kind }) => kind === 'pointer');
-  loaded.launch(stream, { pointers: given.map(({ name }) => pointers[name] ?? 0n), scalars });
+  launched.launch(within.stream, {
+    pointers: given.map(({ name }) => pointers[name] ?? 0n),
+    scalars,
+  });
 }

@@ -1,3 +1,4 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
@@ -6,7 +7,7 @@ import { needed } from './needed.js';
 import { countOf } from './scratch.js';
 
 /** Kronecker products. */
-export async function kron(call: CudaCall<FieldsOf<'kron'>>): Promise<void> {
+export function* kron(call: CudaCall<FieldsOf<'kron'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   const count = countOf(batchShape);
@@ -14,7 +15,7 @@ export async function kron(call: CudaCall<FieldsOf<'kron'>>): Promise<void> {
   if (count * c.rows * c.columns === 0) return;
   const pointers = { a: a.memory, b: b.memory, c: c.memory };
   const sizes = { p: a.rows, q: a.columns, r: b.rows, s: b.columns, count };
-  await launch(call, kernels.kron(dtype), pointers, {
+  yield* launch(call, kernels.kron(dtype), pointers, {
     ...sizes,
     ...strideScalars('a', a),
     ...strideScalars('b', b),

@@ -1,3 +1,4 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { MATRIX_BATCH_AXES, type Scalars } from '@mercer/kernels';
 import type { Storage, Tensor } from '@mercer/tensor';
 import type { MatrixOperand } from '../operand.js';
@@ -56,19 +57,19 @@ export interface PackOptions {
 }
 
 /** An operand of any strides into dense matrices. */
-export async function pack(
+export function* pack(
   within: Within,
   batchShape: readonly number[],
   from: MatrixOperand,
   to: Dense,
   options: PackOptions = {},
-): Promise<void> {
+): Enqueuing {
   const { part = 'all', mirrored = false, ridge = 0, infos, only, shifts } = options;
   const { rows, columns, count, dtype } = to;
   const kernel = kernels.pack(from.memory.dtype as Dense['dtype'], dtype);
   const pointers = { from: from.memory, to: to.storage, infos, only, shifts };
   const scalars = { rows, columns, count, part: PARTS[part], mirrored: Number(mirrored), ridge };
-  await launch(within, kernel, pointers, {
+  yield* launch(within, kernel, pointers, {
     ...scalars,
     ...strideScalars('from', from),
     ...batchScalars(batchShape),
@@ -76,7 +77,7 @@ export async function pack(
 }
 
 /** Dense matrices into others of another dtype. */
-export async function convert(within: Within, from: Dense, to: Dense): Promise<void> {
+export function* convert(within: Within, from: Dense, to: Dense): Enqueuing {
   const { rows, columns, count } = to;
   const step = { fromRow: 1, fromColumn: rows, fromBatch5: rows * columns, batch5: count };
   const others = Object.fromEntries(
@@ -87,7 +88,7 @@ export async function convert(within: Within, from: Dense, to: Dense): Promise<v
   );
   const scalars = { rows, columns, count, part: 0, mirrored: 0, ridge: 0, ...others, ...step };
   const kernel = kernels.pack(from.dtype, to.dtype);
-  await launch(within, kernel, { from: from.storage, to: to.storage }, scalars);
+  yield* launch(within, kernel, { from: from.storage, to: to.storage }, scalars);
 }
 
 /** How matrices are unpacked. */
@@ -97,17 +98,17 @@ export interface UnpackOptions {
 }
 
 /** The first rows and columns of dense matrices into an operand; NaN for matrices whose info is not 0. */
-export async function unpack(
+export function* unpack(
   within: Within,
   batchShape: readonly number[],
   from: Dense,
   to: MatrixOperand,
   infos: Tensor<'int32'>,
   { part = 'all' }: UnpackOptions = {},
-): Promise<void> {
+): Enqueuing {
   const { rows, columns } = to;
   const kernel = kernels.unpack(from.dtype, to.memory.dtype as Dense['dtype']);
-  await launch(
+  yield* launch(
     within,
     kernel,
     { from: from.storage, to: to.memory, infos },
@@ -125,12 +126,12 @@ export async function unpack(
 }
 
 /** What a library said goes into the infos that were 0; positive codes count as `failure` where it is given. */
-export async function mergeCodes(
+export function* mergeCodes(
   within: Within,
   infos: Tensor<'int32'>,
   codes: Storage,
   count: number,
   failure = 0,
-): Promise<void> {
-  await launch(within, kernels.mergeCodes(), { infos, codes }, { count, failure });
+): Enqueuing {
+  yield* launch(within, kernels.mergeCodes(), { infos, codes }, { count, failure });
 }

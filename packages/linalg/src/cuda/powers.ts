@@ -1,7 +1,7 @@
+import { waited, type Enqueuing } from '@mercer/tensor/operation';
 import { regionOf, enqueueNative } from '@mercer/tensor/cuda';
-import { dtypeBytes, tensor, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { dtypeBytes, tensor, type Tensor } from '@mercer/tensor';
 import { workOf } from '../options.js';
-import type { LinalgDType } from '../checks.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
@@ -10,13 +10,13 @@ import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
 import { multiply } from './product.js';
 import { readNumbers } from './read-numbers.js';
-import { countOf, Scratch, type Dense } from './scratch.js';
+import { clear, countOf, Scratch, type Dense } from './scratch.js';
 
 /** The info of an iteration that did not end. */
 const NOT_CONVERGED = -2;
 
 /** V diag(w^power) V^T. */
-export async function eigenPower(call: CudaCall<FieldsOf<'eigenPower'>>): Promise<void> {
+export function* eigenPower(call: CudaCall<FieldsOf<'eigenPower'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
@@ -24,23 +24,23 @@ export async function eigenPower(call: CudaCall<FieldsOf<'eigenPower'>>): Promis
   const { infos, errors, power, ridge, epsilon } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  await infos.fill(0, workOf(call));
-  const { vectors, values, codes } = await spectrum(call, scratch, a, {
+  clear(call, infos);
+  const { vectors, values, codes } = yield* spectrum(call, scratch, a, {
     uplo: triangle(args.upper),
     infos,
   });
-  await mergeCodes(call, infos, codes, count, NOT_CONVERGED);
+  yield* mergeCodes(call, infos, codes, count, NOT_CONVERGED);
   const n = vectors.rows;
   const inputs = { values: values.storage, errors, infos };
   const numbers = { n, power, ridge, epsilon, count };
-  await launch(call, kernels.eigenPowers(dtype), inputs, numbers);
+  yield* launch(call, kernels.eigenPowers(dtype), inputs, numbers);
   const scaled = scratch.matrices(n, n);
   const product = scratch.matrices(n, n);
   const pointers = { from: vectors.storage, factors: values.storage, to: scaled.storage };
   const sizes = { rows: n, columns: n, byRows: 0, count };
-  await launch(call, kernels.scale(dtype), pointers, sizes);
+  yield* launch(call, kernels.scale(dtype), pointers, sizes);
   multiply(call, { a: scaled, b: vectors, c: product, transposeB: true });
-  await unpack(call, batchShape, product, result, infos);
+  yield* unpack(call, batchShape, product, result, infos);
 }
 
 type RootCall = CudaCall<FieldsOf<'inverseRoot'>>;
@@ -54,52 +54,41 @@ const ACCEPTED = 0.1;
  * The coupled Newton iteration for -1/root, products only. After each step the call reads how far the matrices are, without
  * holding up the event loop, and keeps the best of each.
  */
-export async function inverseRoot(call: RootCall): Promise<void> {
+export function* inverseRoot(call: RootCall): Enqueuing {
   const { setting, args } = call;
-  const { batchShape, dtype, device } = setting;
+  const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, result] = needed(args, 'a', 'result');
   const { infos, errors, ridge } = args;
   using scratch = new Scratch(call);
-  await infos.fill(0, workOf(call));
+  clear(call, infos);
   const m = scratch.matrices(a.rows, a.columns);
   const part = triangle(args.upper);
-  await pack(call, batchShape, a, m, { part, mirrored: true, ridge, infos });
-  const finite = (await infos.toTypedArray(workOf(call))).map((info) => Number(info === 0));
-  const { least, best } = await iterate(call, scratch, m);
+  yield* pack(call, batchShape, a, m, { part, mirrored: true, ridge, infos });
+  const known = yield* waited(() => infos.toTypedArray(workOf(call)));
+  const finite = known.map((info) => Number(info === 0));
+  const { least, best } = yield* iterate(call, scratch, m);
   const given = least.map((error, z) => (finite[z] === 0 ? NaN : error));
-  await writeAll(errors, given, { dtype, device, ...workOf(call) });
-  const found = [...given].map((error, z) =>
+  const found = given.map((error, z) =>
     finite[z] === 0 ? -1 : error < ACCEPTED ? 0 : NOT_CONVERGED,
   );
-  await writeAll(infos, Float64Array.from(found), {
-    dtype: 'int32',
-    device,
-    ...workOf(call),
-  });
-  await unpack(call, batchShape, best, result, infos);
+  yield* waited(() => writeAll(call, errors, given));
+  yield* waited(() => writeAll(call, infos, found));
+  yield* unpack(call, batchShape, best, result, infos);
 }
 
-async function writeAll(
-  to: Tensor,
-  numbers: Float64Array,
-  {
-    dtype,
-    device,
-    ...within
-  }: { dtype: LinalgDType | 'int32' } & Pick<Scratch, 'device'> & WorkOptions,
-): Promise<void> {
-  using from = await tensor(numbers, { dtype, device, ...within });
-  using shaped = from.reshape(to.shape);
-  await to.copyFrom(shaped, within);
+async function writeAll(call: RootCall, to: Tensor, numbers: Float64Array): Promise<void> {
+  const { dtype, device, shape } = to;
+  using from = await tensor(numbers, { dtype, device, shape, ...workOf(call) });
+  await to.copyFrom(from, workOf(call));
 }
 
 /** x <- x t, m <- t^root m with t = ((root + 1) I - m) / root, while it gets better; rounding ends that. */
-async function iterate(
+function* iterate(
   call: RootCall,
   scratch: Scratch,
   start: Dense,
-): Promise<{ least: Float64Array; best: Dense }> {
+): Enqueuing<{ least: Float64Array; best: Dense }> {
   const { setting, args } = call;
   const { dtype } = setting;
   const { root } = args;
@@ -108,18 +97,18 @@ async function iterate(
   let [m, x, spare] = [start, make(), make()];
   const [t, best] = [make(), make()];
   const [distances, squares] = [scratch.bytes(8 * count), scratch.bytes(8 * count)];
-  const measure = async (): Promise<Float64Array> => {
+  const measure = function* (): Enqueuing<Float64Array> {
     const pointers = { matrices: m.storage, distances, squares };
-    await launch(call, kernels.distances(dtype), pointers, { n: rows, count });
-    return (await readNumbers(call, distances, 'float64')) as Float64Array;
+    yield* launch(call, kernels.distances(dtype), pointers, { n: rows, count });
+    return (yield* readNumbers(call, distances, 'float64')) as Float64Array;
   };
-  await measure();
+  yield* measure();
   const sizes = { rows, columns, count, root };
-  await launch(call, kernels.newtonStart(dtype), { m: m.storage, x: x.storage, squares }, sizes);
+  yield* launch(call, kernels.newtonStart(dtype), { m: m.storage, x: x.storage, squares }, sizes);
   const least = new Float64Array(count).fill(Infinity);
   const done = new Uint8Array(count);
   for (let step = 0; step < MOST_STEPS; step++) {
-    const off = await measure();
+    const off = yield* measure();
     for (const [z, distance] of off.entries()) {
       if (done[z] === 1) continue;
       const better = distance < (least[z] ?? NaN);
@@ -132,7 +121,7 @@ async function iterate(
       if (ended || (!better && (least[z] ?? NaN) < 0.5)) done[z] = 1;
     }
     if (!done.includes(0)) break;
-    await launch(call, kernels.newtonFactor(dtype), { m: m.storage, t: t.storage }, sizes);
+    yield* launch(call, kernels.newtonFactor(dtype), { m: m.storage, t: t.storage }, sizes);
     multiply(call, { a: x, b: t, c: spare });
     [x, spare] = [spare, x];
     for (let i = 0; i < root; i++) {

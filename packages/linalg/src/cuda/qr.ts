@@ -1,16 +1,16 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { cusolver } from '@mercer/cuda-runtime';
 import { regionOf } from '@mercer/tensor/cuda';
-import { workOf } from '../options.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
 import { needed } from './needed.js';
-import { countOf, placed, Scratch } from './scratch.js';
+import { clear, countOf, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
-export async function qr(call: CudaCall<FieldsOf<'qr'>>): Promise<void> {
+export function* qr(call: CudaCall<FieldsOf<'qr'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
@@ -18,13 +18,13 @@ export async function qr(call: CudaCall<FieldsOf<'qr'>>): Promise<void> {
   const { infos } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  await infos.fill(0, workOf(call));
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
-  await pack(call, batchShape, a, matrices, { infos });
+  yield* pack(call, batchShape, a, matrices, { infos });
   const few = Math.min(a.rows, a.columns);
   const left = scratch.matrices(a.rows, few);
   const sizes = { rows: left.rows, columns: few, count };
-  await launch(call, kernels.identity(dtype), { to: left.storage }, sizes);
+  yield* launch(call, kernels.identity(dtype), { to: left.storage }, sizes);
   if (few > 0) {
     const tau = scratch.matrices(few, 1);
     const codes = scratch.codes();
@@ -41,7 +41,7 @@ export async function qr(call: CudaCall<FieldsOf<'qr'>>): Promise<void> {
       c: placed(left, place),
       tau: place(tau.storage),
     });
-    await spread(call, scratch, {
+    yield* spread(call, scratch, {
       touches: [matrices.storage, left.storage, tau.storage, codes, applied],
       streams: FACTOR_STREAMS,
       onProgress: call.onProgress,
@@ -58,8 +58,8 @@ export async function qr(call: CudaCall<FieldsOf<'qr'>>): Promise<void> {
         cusolver.ormqr(native, { ...product(place), workspace, info: place(applied) });
       },
     });
-    await mergeCodes(call, infos, codes, count);
+    yield* mergeCodes(call, infos, codes, count);
   }
-  await unpack(call, batchShape, left, q, infos);
-  await unpack(call, batchShape, matrices, r, infos, { part: 'upper' });
+  yield* unpack(call, batchShape, left, q, infos);
+  yield* unpack(call, batchShape, matrices, r, infos, { part: 'upper' });
 }

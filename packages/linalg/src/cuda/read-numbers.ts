@@ -1,18 +1,21 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import type { Storage } from '@mercer/tensor';
-import { unlessAborted } from '@mercer/tensor/operation';
+import { unlessAborted, waited } from '@mercer/tensor/operation';
 import { nativeStream, regionOf } from '@mercer/tensor/cuda';
 import type { Within } from './cuda-call.js';
 
 /** Reads a call's own memory, behind what its stream has to do; the event loop stays free. */
-export async function readNumbers(
+export function* readNumbers(
   { stream, signal }: Within,
   storage: Storage,
   dtype: 'int32' | 'float64',
-): Promise<Int32Array | Float64Array> {
+): Enqueuing<Int32Array | Float64Array> {
   const numbers =
     dtype === 'int32' ? new Int32Array(storage.bytes / 4) : new Float64Array(storage.bytes / 8);
   signal?.throwIfAborted();
   if (numbers.length === 0) return numbers;
-  await unlessAborted(nativeStream(stream).copyToHost(numbers, regionOf(storage).buffer), signal);
+  yield* waited(() =>
+    unlessAborted(nativeStream(stream).copyToHost(numbers, regionOf(storage).buffer), signal),
+  );
   return numbers;
 }

@@ -1,4 +1,4 @@
-import { workOf } from '../options.js';
+import type { Enqueuing } from '@mercer/tensor/operation';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors, solveAll } from './factor.js';
@@ -12,12 +12,12 @@ import { clear, countOf, Scratch, type Dense } from './scratch.js';
 type RefinedCall = CudaCall<FieldsOf<'refinedCholesky'>>;
 
 /** Solutions from a float32 Cholesky factor, corrected with residuals in float64. */
-export const refinedCholesky = (call: RefinedCall): Promise<void> => refined(call, true);
+export const refinedCholesky = (call: RefinedCall): Enqueuing => refined(call, true);
 
 /** Solutions from float32 LU factors, corrected with residuals in float64. */
-export const refinedLU = (call: RefinedCall): Promise<void> => refined(call, false);
+export const refinedLU = (call: RefinedCall): Enqueuing => refined(call, false);
 
-async function refined(call: RefinedCall, cholesky: boolean): Promise<void> {
+function* refined(call: RefinedCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
@@ -28,41 +28,40 @@ async function refined(call: RefinedCall, cholesky: boolean): Promise<void> {
   const problem = { dtype: 'float32', n: a.rows, columns: b.columns, use: 'solution' } as const;
   const lu = cholesky ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  await infos.fill(0, workOf(call));
+  clear(call, infos);
   const exact = scratch.matrices(a.rows, a.columns, 'float64');
   const single = scratch.matrices(a.rows, a.columns, 'float32');
-  await pack(call, batchShape, a, exact, { part, mirrored: cholesky, infos });
-  await pack(call, batchShape, factored(a, lu), single, { part, infos });
+  yield* pack(call, batchShape, a, exact, { part, mirrored: cholesky, infos });
+  yield* pack(call, batchShape, factored(a, lu), single, { part, infos });
   const sides = scratch.matrices(b.rows, b.columns, 'float64');
-  await pack(call, batchShape, b, sides);
+  yield* pack(call, batchShape, b, sides);
   const factors = new Factors(scratch, single, { cholesky, uplo, lu });
-  await factorAll(call, scratch, factors);
-  await mergeCodes(call, infos, factors.codes, scratch.count);
-  const solution = await correct(call, scratch, factors, { exact, sides, steps });
-  await unpack(call, batchShape, solution, x, infos);
+  yield* factorAll(call, scratch, factors);
+  yield* mergeCodes(call, infos, factors.codes, scratch.count);
+  const solution = yield* correct(call, scratch, factors, { exact, sides, steps });
+  yield* unpack(call, batchShape, solution, x, infos);
 }
 
 /** x += factor^-1 (b - a x), once from x = 0 and then `steps` times. */
-async function correct(
+function* correct(
   call: RefinedCall,
   scratch: Scratch,
   factors: Factors,
   { exact, sides, steps }: { exact: Dense; sides: Dense; steps: number },
-): Promise<Dense> {
-  const { stream, setting } = call;
+): Enqueuing<Dense> {
   const { rows, columns, count } = sides;
   const solution = scratch.matrices(rows, columns, 'float64');
   const residual = scratch.matrices(rows, columns, 'float64');
   const correction = scratch.matrices(rows, columns, 'float32');
-  clear(stream, setting.what, solution.storage);
+  clear(call, solution.storage);
   for (let step = 0; step <= steps; step++) {
-    await convert(call, sides, residual);
+    yield* convert(call, sides, residual);
     if (step > 0) multiply(call, { a: exact, b: solution, c: residual, alpha: -1, beta: 1 });
-    await convert(call, residual, correction);
-    await solveAll(call, scratch, factors, correction);
+    yield* convert(call, residual, correction);
+    yield* solveAll(call, scratch, factors, correction);
     const pointers = { from: correction.storage, to: solution.storage };
     const elements = rows * columns * count;
-    await launch(call, kernels.addCorrections(), pointers, { elements });
+    yield* launch(call, kernels.addCorrections(), pointers, { elements });
   }
   return solution;
 }

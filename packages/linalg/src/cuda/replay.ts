@@ -2,8 +2,9 @@ import type { CudaGraphExec, CudaStream, DeviceRegion } from '@mercer/cuda-runti
 import { MOST_PIECES, type Scalars } from '@mercer/kernels';
 import type { LoadedKernel, Storage, Stream } from '@mercer/tensor';
 import { nativeStream, regionOf } from '@mercer/tensor/cuda';
+import type { Enqueuing } from '@mercer/tensor/operation';
 import type { CudaCall } from './cuda-call.js';
-import { kernels } from './kernels.js';
+import { kernels, loaded } from './kernels.js';
 
 const ALIGNMENT = 256;
 /** The counter lies before the pieces. */
@@ -44,16 +45,12 @@ export class Replay {
   }
 
   /** Loads what copies pieces. @throws the signal's reason */
-  static async prepare(
-    { stream, signal }: CudaCall,
-    count: number,
-    touches: readonly Storage[],
-  ): Promise<Replay> {
+  static *prepare(call: CudaCall, count: number, touches: readonly Storage[]): Enqueuing<Replay> {
     if (touches.length > MOST_PIECES) {
       throw new TypeError(`${touches.length} storages, of which ${MOST_PIECES} can be moved`);
     }
-    const move = await stream.device.load(kernels.movePieces(), { signal });
-    const advance = await stream.device.load(kernels.advance(), { signal });
+    const move = yield* loaded(call, kernels.movePieces());
+    const advance = yield* loaded(call, kernels.advance());
     return new Replay(move, advance, touches, count);
   }
 

@@ -1,5 +1,12 @@
 import type { DeviceMatrix, DeviceRegion } from '@mercer/cuda-runtime';
-import { dtypeBytes, type Device, type Storage, type Stream } from '@mercer/tensor';
+import {
+  dtypeBytes,
+  isTensor,
+  type Device,
+  type Storage,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import type { LinalgDType } from '../checks.js';
 import type { CudaCall } from './cuda-call.js';
@@ -19,15 +26,13 @@ export class Scratch implements Disposable {
   readonly stream: Stream;
   /** Matrices of the call. */
   readonly count: number;
-  readonly #dtype: LinalgDType;
-  readonly #what: string;
+  readonly #call: Pick<CudaCall, 'setting' | 'stream'>;
   readonly #storages: Storage[] = [];
 
-  constructor({ setting, stream }: Pick<CudaCall, 'setting' | 'stream'>) {
-    this.stream = stream;
-    this.count = countOf(setting.batchShape);
-    this.#dtype = setting.dtype;
-    this.#what = setting.what;
+  constructor(call: Pick<CudaCall, 'setting' | 'stream'>) {
+    this.#call = call;
+    this.stream = call.stream;
+    this.count = countOf(call.setting.batchShape);
   }
 
   get device(): Device {
@@ -36,14 +41,14 @@ export class Scratch implements Disposable {
 
   /** Memory of any kind. */
   bytes(bytes: number): Storage {
-    const purpose = `workspace of ${this.#what}`;
+    const purpose = `workspace of ${this.#call.setting.what}`;
     const storage = this.device.allocate(bytes, { stream: this.stream, purpose });
     this.#storages.push(storage);
     return storage;
   }
 
   /** A matrix for each of the call, of the call's dtype unless it is said. */
-  matrices(rows: number, columns: number, dtype = this.#dtype): Dense {
+  matrices(rows: number, columns: number, dtype = this.#call.setting.dtype): Dense {
     const { count } = this;
     const storage = this.bytes(count * rows * columns * dtypeBytes(dtype));
     return { storage, dtype, rows, columns, count };
@@ -52,7 +57,7 @@ export class Scratch implements Disposable {
   /** int32 zeros, `per` for each matrix: where a library leaves its infos. */
   codes(per = 1): Storage {
     const storage = this.bytes(4 * per * this.count);
-    clear(this.stream, this.#what, storage);
+    clear(this.#call, storage);
     return storage;
   }
 
@@ -61,12 +66,16 @@ export class Scratch implements Disposable {
   }
 }
 
-/** Fills memory with zero bytes. */
-export function clear(stream: Stream, what: string, storage: Storage): void {
-  if (storage.bytes === 0) return;
-  enqueueNative(stream, { what, writes: [storage] }, ({ stream: native }) => {
-    const { buffer, byteOffset = 0 } = regionOf(storage);
-    native.memset(buffer, byteOffset, 0, storage.bytes);
+/** Fills a storage, or a tensor without gaps, with zero bytes. */
+export function clear(
+  { stream, setting: { what } }: Pick<CudaCall, 'stream' | 'setting'>,
+  memory: Storage | Tensor,
+): void {
+  const bytes = isTensor(memory) ? memory.size * dtypeBytes(memory.dtype) : memory.bytes;
+  if (bytes === 0) return;
+  enqueueNative(stream, { what, writes: [memory] }, ({ stream: native }) => {
+    const { buffer, byteOffset = 0 } = regionOf(memory);
+    native.memset(buffer, byteOffset, 0, bytes);
   });
 }
 

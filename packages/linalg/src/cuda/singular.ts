@@ -1,3 +1,4 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { cusolver } from '@mercer/cuda-runtime';
 import type { Storage, Tensor } from '@mercer/tensor';
 import { regionOf } from '@mercer/tensor/cuda';
@@ -20,21 +21,21 @@ export interface SingularParts {
 }
 
 /** Decomposes matrices of any shape, those that are not finite replaced by the identity; see `spectrum`. */
-export async function singularParts(
+export function* singularParts(
   call: CudaCall,
   scratch: Scratch,
   a: MatrixOperand,
   infos: Tensor<'int32'>,
-): Promise<SingularParts> {
+): Enqueuing<SingularParts> {
   const { setting } = call;
   const { dtype, batchShape } = setting;
   const flipped = a.rows < a.columns;
   const from = flipped ? transposed(a) : a;
   const matrices = scratch.matrices(from.rows, from.columns);
-  await pack(call, batchShape, from, matrices, { infos });
+  yield* pack(call, batchShape, from, matrices, { infos });
   const { rows, columns, count } = matrices;
   const guarded = { to: matrices.storage, infos };
-  await launch(call, kernels.identity(dtype), guarded, { rows, columns, count });
+  yield* launch(call, kernels.identity(dtype), guarded, { rows, columns, count });
   const u = scratch.matrices(rows, columns);
   const values = scratch.matrices(columns, 1);
   const vt = scratch.matrices(columns, columns);
@@ -51,7 +52,7 @@ export async function singularParts(
     values: place(values.storage),
   });
   if (columns > 0) {
-    await spread(call, scratch, {
+    yield* spread(call, scratch, {
       touches: [matrices, u, values, vt].map(({ storage }) => storage).concat([codes]),
       streams: SPECTRAL_STREAMS,
       onProgress: call.onProgress,

@@ -1,5 +1,5 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { nativeStream } from '@mercer/tensor/cuda';
-import { workOf } from '../options.js';
 import type { FieldsOf } from '../routines.js';
 import { needed } from './needed.js';
 import { factorBatched } from './batched.js';
@@ -10,24 +10,24 @@ import { kernels, launch } from './kernels.js';
 import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
 import { factored, planLU } from './plan-lu.js';
 import { planSolve, type SolvePlan } from './plan.js';
-import { countOf, Scratch } from './scratch.js';
+import { clear, countOf, Scratch } from './scratch.js';
 
 type SolveCall = CudaCall<FieldsOf<'solveCholesky'>>;
 
 /** Solutions by Cholesky factors. */
-export const solveCholesky = (call: SolveCall): Promise<void> => solve(call, true);
+export const solveCholesky = (call: SolveCall): Enqueuing => solve(call, true);
 
 /** Solutions by LU factors. */
-export const solveLU = (call: SolveCall): Promise<void> => solve(call, false);
+export const solveLU = (call: SolveCall): Enqueuing => solve(call, false);
 
-async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
+function* solve(call: SolveCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
   if (countOf(batchShape) === 0) return;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
   const plan = planOf(call, cholesky);
   if (plan === 'small') {
-    await solveSmall(call, cholesky);
+    yield* solveSmall(call, cholesky);
     return;
   }
   const { infos, factor: kept } = args;
@@ -38,18 +38,18 @@ async function solve(call: SolveCall, cholesky: boolean): Promise<void> {
   const problem = { dtype: setting.dtype, ...sizes, use } as const;
   const lu = cholesky || plan === 'batched' ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  await infos.fill(0, workOf(call));
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
-  await pack(call, batchShape, factored(a, lu), matrices, { part, infos });
-  await pack(call, batchShape, b, sides);
+  yield* pack(call, batchShape, factored(a, lu), matrices, { part, infos });
+  yield* pack(call, batchShape, b, sides);
   const factors = new Factors(scratch, matrices, { cholesky, uplo, lu });
-  if (plan === 'batched') await factorBatched(call, scratch, factors, sides);
-  else if (lu?.exchange === 'kernel') await exchangedSolve(call, scratch, factors, sides);
-  else await factorAll(call, scratch, factors, { sides });
-  await mergeCodes(call, infos, factors.codes, scratch.count);
-  await unpack(call, batchShape, sides, x, infos);
-  if (kept !== undefined) await unpack(call, batchShape, matrices, kept, infos, { part });
+  if (plan === 'batched') yield* factorBatched(call, scratch, factors, sides);
+  else if (lu?.exchange === 'kernel') yield* exchangedSolve(call, scratch, factors, sides);
+  else yield* factorAll(call, scratch, factors, { sides });
+  yield* mergeCodes(call, infos, factors.codes, scratch.count);
+  yield* unpack(call, batchShape, sides, x, infos);
+  if (kept !== undefined) yield* unpack(call, batchShape, matrices, kept, infos, { part });
 }
 
 function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolvePlan {
@@ -63,7 +63,7 @@ function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolveP
   return plan === 'batched' && nativeStream(stream).capturing ? 'streams' : plan;
 }
 
-async function solveSmall(call: SolveCall, cholesky: boolean): Promise<void> {
+function* solveSmall(call: SolveCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   const [a, b, x] = needed(args, 'a', 'b', 'x');
@@ -71,7 +71,7 @@ async function solveSmall(call: SolveCall, cholesky: boolean): Promise<void> {
   const kernel = kernels.smallSolve(cholesky ? 'cholesky' : 'lu', dtype);
   const pointers = { a: a.memory, b: b.memory, x: x.memory, factor: factor?.memory, infos };
   const sizes = { n: a.rows, columns: b.columns, upper: args.upper, count: countOf(batchShape) };
-  await launch(call, kernel, pointers, {
+  yield* launch(call, kernel, pointers, {
     ...sizes,
     ...strideScalars('a', a),
     ...strideScalars('b', b),

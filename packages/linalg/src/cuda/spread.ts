@@ -1,7 +1,14 @@
-import { setImmediate as turn } from 'node:timers/promises';
-import type { CudaEvent, CudaStream, DeviceRegion, DeviceWorkspace } from '@mercer/cuda-runtime';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type {
+  CudaEvent,
+  CudaGraphExec,
+  CudaStream,
+  DeviceRegion,
+  DeviceWorkspace,
+} from '@mercer/cuda-runtime';
 import type { Device, Storage, Stream } from '@mercer/tensor';
-import { nativeStream, regionOf, runNative } from '@mercer/tensor/cuda';
+import { nativeStream, NativeTurn, regionOf } from '@mercer/tensor/cuda';
+import { waited, type Enqueuing } from '@mercer/tensor/operation';
 import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
 import { captured, Replay } from './replay.js';
@@ -45,6 +52,8 @@ export type SpreadWork = SpreadNeeds &
     | { /** Does the work on a matrix. */ readonly compute: (lane: Lane) => Promise<void> }
   );
 
+type EnqueuedWork = Extract<SpreadWork, { readonly enqueue: unknown }>;
+
 interface SpreadNeeds {
   /** Memory that the work reads or writes: each has an equal piece for every matrix, one after the other. */
   readonly touches: readonly Storage[];
@@ -66,45 +75,80 @@ interface SpreadNeeds {
  * a graph takes one place of the queue, so that nothing waits for the device. Work that the library waits for, and work on some
  * matrices only, goes on when the device comes to it.
  */
-export async function spread(call: CudaCall, scratch: Scratch, work: SpreadWork): Promise<void> {
+export function* spread(call: CudaCall, scratch: Scratch, work: SpreadWork): Enqueuing {
   const { stream, signal } = call;
   const { device, count } = scratch;
   if (count === 0) return;
   const own = nativeStream(stream);
   const wanted = own.capturing ? 1 : Math.min(work.streams, count);
-  const first = wanted === 1 ? [stream] : await solverStreams(device, wanted);
+  const first = wanted === 1 ? [stream] : yield* solverStreams(device, wanted);
   // Also where it is not used now: a capture later could not make its handles.
-  await prepared(stream);
+  yield* prepared(stream);
   const one = nativeStream(first[0] ?? stream);
   const bytes = Math.ceil((work.workspaceBytes(one) + 1) / ALIGNMENT) * ALIGNMENT;
-  const lanesOf = (laneBytes: number): readonly Stream[] => {
+  const streamsFor = (laneBytes: number): readonly Stream[] => {
     const beside = wanted === 1 ? [] : first.slice(0, fitting(device, laneBytes));
     return beside.length > 0 ? beside : [stream];
   };
-  const most = lanesOf(bytes).length;
+  const most = streamsFor(bytes).length;
   const graphs = !own.capturing && overflows(work, Math.ceil(count / most));
   const replay =
-    graphs && count > most ? await Replay.prepare(call, count, work.touches) : undefined;
+    graphs && count > most ? yield* Replay.prepare(call, count, work.touches) : undefined;
   const laneBytes = bytes + (replay?.bytes ?? 0);
-  const lanes = lanesOf(laneBytes);
-  const beside = lanes[0] === stream ? [] : lanes;
-  const memory = scratch.bytes(laneBytes * lanes.length);
+  const streams = streamsFor(laneBytes);
+  const beside = streams[0] === stream ? [] : streams;
+  const memory = scratch.bytes(laneBytes * streams.length);
   const writes = [...work.touches, memory];
-  await runNative(stream, { what: call.setting.what, writes, beside }, async (natives) => {
-    const clock: Clock = { since: performance.now(), done: 0, count, signal };
-    const enqueued = lanes.map((lane, i) => {
-      const native = natives.beside[i] ?? natives.stream;
-      const region = { ...regionOf(memory), byteOffset: i * laneBytes };
-      const workspace = { ...region, bytes };
-      const turns: Turns = { first: i, step: lanes.length, clock };
-      if (!graphs || !('enqueue' in work)) return new Queue(native, workspace).run(work, turns);
-      const slot = { ...region, byteOffset: region.byteOffset + bytes };
-      return launchAll(replay, work, { stream: lane, native, workspace, slot }, turns);
-    });
+  using turn = new NativeTurn(stream, { what: call.setting.what, writes, beside });
+  const lanes = streams.map((lane, i): ReplayLane => {
+    const native = turn.streams.beside[i] ?? turn.streams.stream;
+    const region = { ...regionOf(memory), byteOffset: i * laneBytes };
+    const slot = { ...region, byteOffset: region.byteOffset + bytes };
+    return { stream: lane, native, workspace: { ...region, bytes }, slot };
+  });
+  const clock: Clock = { since: performance.now(), done: 0, count, signal };
+  if ('enqueue' in work && work.only === undefined) {
+    yield* enqueueAll(work, lanes, clock, graphs, replay);
+    return;
+  }
+  yield* waited(async () => {
+    const enqueued = lanes.map(({ native, workspace }, i) =>
+      new Queue(native, workspace).run(work, { first: i, step: lanes.length, clock }),
+    );
     // Also after a failure nothing may be enqueued behind the work's end.
     const failed = (await Promise.allSettled(enqueued)).find(({ status }) => status === 'rejected');
     if (failed?.status === 'rejected') throw failed.reason;
   });
+}
+
+/** All matrices, the lanes in turn: as they are, or each as a launch of its lane's graph. */
+function* enqueueAll(
+  work: EnqueuedWork,
+  lanes: readonly ReplayLane[],
+  clock: Clock,
+  graphs: boolean,
+  replay: Replay | undefined,
+): Enqueuing {
+  const { count, signal } = clock;
+  signal?.throwIfAborted();
+  const made: CudaGraphExec[] = [];
+  try {
+    if (graphs) {
+      for (const [first, lane] of lanes.entries()) {
+        made.push(graphOf(work, lane, { first, step: lanes.length, clock }, replay));
+      }
+    }
+    for (let z = 0; z < count; z++) {
+      signal?.throwIfAborted();
+      const { native: stream, workspace } = lanes[z % lanes.length] as ReplayLane;
+      const graph = made[z % lanes.length];
+      if (graph === undefined) work.enqueue({ stream, workspace, place: pieceOf(z, count) });
+      else graph.launch(stream);
+      if (isPatienceOver(work, clock)) yield { until: () => breathe(clock), isOptional: true };
+    }
+  } finally {
+    for (const graph of made) graph.dispose();
+  }
 }
 
 /** Whether a stream's queue lacks room for so many matrices of the work. */
@@ -134,11 +178,15 @@ interface Turns {
   readonly clock: Clock;
 }
 
-/** Tells of a matrix and lets others run when they have waited. */
-async function given({ onProgress }: SpreadWork, clock: Clock): Promise<void> {
+/** Tells of a matrix; whether others have waited for long. */
+function isPatienceOver({ onProgress }: SpreadWork, clock: Clock): boolean {
   onProgress?.({ done: ++clock.done, total: clock.count });
-  if (performance.now() - clock.since <= PATIENCE) return;
-  await turn();
+  return performance.now() - clock.since > PATIENCE;
+}
+
+/** Lets others run. */
+async function breathe(clock: Clock): Promise<void> {
+  await nextTurn();
   clock.since = performance.now();
 }
 
@@ -150,28 +198,21 @@ interface ReplayLane {
   readonly slot: DeviceRegion;
 }
 
-/** The work as a graph, launched once for each matrix of the lane; without `replay` that is one. */
-async function launchAll(
-  replay: Replay | undefined,
-  work: Extract<SpreadWork, { readonly enqueue: unknown }>,
+/** The work on the matrices of a lane as a graph, launched once for each of them; without `replay` that is one. */
+function graphOf(
+  work: EnqueuedWork,
   { stream, native, workspace, slot }: ReplayLane,
   { first, step, clock }: Turns,
-): Promise<void> {
-  clock.signal?.throwIfAborted();
+  replay: Replay | undefined,
+): CudaGraphExec {
   const enqueue = (place: Lane['place']): void => {
     work.enqueue({ stream: native, workspace, place });
   };
-  using graph =
-    replay === undefined
-      ? captured(native, () => {
-          enqueue(pieceOf(first, clock.count));
-        })
-      : replay.capture(stream, slot, { first, step }, enqueue);
-  for (let z = first; z < clock.count; z += step) {
-    clock.signal?.throwIfAborted();
-    graph.launch(native);
-    await given(work, clock);
-  }
+  return replay === undefined
+    ? captured(native, () => {
+        enqueue(pieceOf(first, clock.count));
+      })
+    : replay.capture(stream, slot, { first, step }, enqueue);
 }
 
 /** One stream and the matrices that are its own, one by one. */
@@ -197,7 +238,7 @@ class Queue {
         if ('enqueue' in work) work.enqueue(lane);
         else await work.compute(lane);
         if (only !== undefined && !stream.capturing) await this.#room();
-        await given(work, clock);
+        if (isPatienceOver(work, clock)) await breathe(clock);
       }
     } finally {
       for (const event of this.#underWay) event.dispose();

@@ -1,23 +1,32 @@
 import { cublas, cusolver, type CudaStream } from '@mercer/cuda-runtime';
 import type { Device, Stream } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
+import type { Enqueuing } from '@mercer/tensor/operation';
 
-const ready = new WeakMap<CudaStream, Promise<void>>();
+const preparing = new WeakMap<CudaStream, Promise<void>>();
+const ready = new WeakSet<CudaStream>();
 
 /**
  * Makes a stream's handles of cuSOLVER and cuBLAS, once, on its own thread: made on first use they would wait for the device.
  *
  * @throws LibraryNotFoundError
  */
-export function prepared(stream: Stream): Promise<void> {
+export async function prepareStream(stream: Stream): Promise<void> {
   const native = nativeStream(stream);
-  let preparing = ready.get(native);
-  if (preparing === undefined) {
-    preparing = prepare(native);
-    ready.set(native, preparing);
-    preparing.catch(() => ready.delete(native));
+  let handles = preparing.get(native);
+  if (handles === undefined) {
+    handles = prepare(native);
+    preparing.set(native, handles);
+    handles.catch(() => preparing.delete(native));
   }
-  return preparing;
+  await handles;
+  ready.add(native);
+}
+
+/** Waits for a stream's handles where it has none yet. */
+export function* prepared(stream: Stream): Enqueuing {
+  if (ready.has(nativeStream(stream))) return;
+  yield { until: () => prepareStream(stream), isOptional: true };
 }
 
 async function prepare(native: CudaStream): Promise<void> {
@@ -28,11 +37,12 @@ async function prepare(native: CudaStream): Promise<void> {
 const pools = new WeakMap<Device, Stream[]>();
 
 /** Streams of this package beside the callers', with their handles; a device keeps them. */
-export async function solverStreams(device: Device, count: number): Promise<readonly Stream[]> {
+export function* solverStreams(device: Device, count: number): Enqueuing<readonly Stream[]> {
   const pool = pools.get(device) ?? [];
   pools.set(device, pool);
   while (pool.length < count) pool.push(device.createStream());
   const streams = pool.slice(0, count);
-  await Promise.all(streams.map(prepared));
+  if (streams.every((stream) => ready.has(nativeStream(stream)))) return streams;
+  yield { until: () => Promise.all(streams.map(prepareStream)), isOptional: true };
   return streams;
 }

@@ -1,15 +1,15 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { cublas } from '@mercer/cuda-runtime';
-import { workOf } from '../options.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { needed } from './needed.js';
-import { countOf, placed, Scratch } from './scratch.js';
+import { clear, countOf, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
-export async function triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>>): Promise<void> {
+export function* triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   if (countOf(batchShape) === 0) return;
@@ -18,21 +18,21 @@ export async function triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>
   const uplo = triangle(args.upper);
   const [transpose, unitDiagonal] = [args.transpose !== 0, args.unitDiagonal !== 0];
   using scratch = new Scratch(call);
-  await infos.fill(0, workOf(call));
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
-  await pack(call, batchShape, a, matrices, { part: uplo, infos });
-  await pack(call, batchShape, b, sides);
+  yield* pack(call, batchShape, a, matrices, { part: uplo, infos });
+  yield* pack(call, batchShape, b, sides);
   if (!unitDiagonal) {
     const codes = scratch.codes();
     const sizes = { n: a.rows, count: scratch.count };
     const pointers = { matrices: matrices.storage, codes };
-    await launch(call, kernels.diagonalZeros(dtype), pointers, sizes);
-    await mergeCodes(call, infos, codes, scratch.count);
+    yield* launch(call, kernels.diagonalZeros(dtype), pointers, sizes);
+    yield* mergeCodes(call, infos, codes, scratch.count);
   }
   const { rows, columns } = sides;
   if (rows > 0 && columns > 0) {
-    await spread(call, scratch, {
+    yield* spread(call, scratch, {
       touches: [matrices.storage, sides.storage],
       streams: FACTOR_STREAMS,
       onProgress: call.onProgress,
@@ -45,5 +45,5 @@ export async function triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>
       },
     });
   }
-  await unpack(call, batchShape, sides, x, infos);
+  yield* unpack(call, batchShape, sides, x, infos);
 }

@@ -1,31 +1,45 @@
 import { tensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
+import { waited, type CallRoutine } from '@mercer/tensor/operation';
+import type { Setting } from '../checks.js';
 import type { MatrixOperand } from '../operand.js';
-import type { Arguments, Field } from '../routine.js';
+import { argumentsOf, type Arguments, type Field, type PlannedArguments } from '../routine.js';
 import { routines, type LapackRoutineName } from '../routines.js';
 import type { PackedMatrices } from './messages.js';
 import { askWorker, type Watch } from './worker-host.js';
 
-/** Computes a routine with ml-matrix in a worker thread, in float64 whatever the dtype. */
-export async function runFallback(
+/** A routine of a planned call that ml-matrix computes in a worker thread, in float64 whatever the dtype. */
+export const fallbackRoutine = (
+  name: LapackRoutineName,
+  { what, batchShape }: Setting,
+  planned: PlannedArguments,
+): CallRoutine => ({
+  prepare: () => Promise.resolve(),
+  *enqueue(call) {
+    const { stream, signal, onProgress } = call;
+    const args = argumentsOf(routines[name], planned, call);
+    yield* waited(() => run(name, batchShape, args, { what, stream, signal, onProgress }));
+  },
+});
+
+async function run(
   name: LapackRoutineName,
   batchShape: readonly number[],
   args: Arguments,
-  { stream, ...watch }: Watch & { readonly stream: Stream | undefined },
+  { stream, ...watch }: Watch & { readonly stream: Stream },
 ): Promise<void> {
   const within = { stream, signal: watch.signal };
   const count = batchShape.reduce((product, extent) => product * extent, 1);
   const matrices: Record<string, PackedMatrices> = {};
   const numbers: Record<string, number> = {};
   const vectors: string[] = [];
-  const outputs: [name: string, operand: MatrixOperand][] = [];
-  const ones: [name: string, memory: Tensor][] = [];
+  const outputs: [name: string, memory: Tensor][] = [];
   for (const [field, kind] of Object.entries<Field>(routines[name].fields)) {
     const value: Arguments[string] = args[field];
     if (kind === 'integer' || kind === 'number') {
       numbers[field] = Number(value);
     } else if (kind === 'ints' || kind === 'reals') {
       vectors.push(field);
-      ones.push([field, value as Tensor]);
+      outputs.push([field, value as Tensor]);
     } else if (value !== undefined) {
       const operand = value as MatrixOperand;
       const { rows, columns } = operand;
@@ -33,17 +47,31 @@ export async function runFallback(
         kind === 'write'
           ? { rows, columns }
           : { rows, columns, values: await gather(operand, batchShape, within) };
-      if (kind !== 'read') outputs.push([field, operand]);
+      if (kind !== 'read') outputs.push([field, resultOf(operand)]);
     }
   }
-  if (count === 0) return;
-  const request = { routine: name, count, matrices, numbers, vectors };
-  const results = await askWorker(request, watch);
-  for (const [name, operand] of outputs) {
-    using target = operand.view();
-    await write(target, results[name], within);
+  try {
+    if (count === 0) return;
+    const request = { routine: name, count, matrices, numbers, vectors };
+    const results = await askWorker(request, watch);
+    for (const [name, memory] of outputs) await write(memory, results[name], within);
+  } finally {
+    for (const [field, memory] of outputs) if (!vectors.includes(field)) memory.dispose();
   }
-  for (const [name, memory] of ones) await write(memory, results[name], within);
+}
+
+/** A view of results, of which those without columns have one axis less. */
+function resultOf(operand: MatrixOperand): Tensor {
+  const { memory, batchStrides } = operand;
+  const isColumn = memory.rank === batchStrides.length + 1;
+  return isColumn ? memory.reshape([...memory.shape, 1]) : matricesOf(operand);
+}
+
+/** A view whose last two axes are the rows and columns. */
+function matricesOf({ memory, rows, rowStride }: MatrixOperand): Tensor {
+  const { shape, strides } = memory;
+  const isPlain = shape.at(-2) === rows && strides.at(-2) === rowStride;
+  return isPlain ? memory.view() : memory.transpose();
 }
 
 /** The matrices of every batch entry, once the device has them. */
@@ -52,7 +80,7 @@ async function gather(
   batchShape: readonly number[],
   within: WorkOptions,
 ): Promise<Float64Array> {
-  using view = operand.view();
+  using view = matricesOf(operand);
   using all = view.broadcastTo([...batchShape, operand.rows, operand.columns]);
   return Float64Array.from((await all.toTypedArray(within)) as Float32Array | Float64Array);
 }

@@ -2,6 +2,7 @@ export {
   enqueueNative,
   hostRegionOf,
   nativeStream,
+  NativeTurn,
   regionOf,
   runNative,
   type HostRegion,

@@ -95,12 +95,8 @@ export function enqueueNative(
   work: NativeWork,
   enqueue: (streams: NativeStreams) => void,
 ): void {
-  const turn = new Turn(stream, work);
-  try {
-    enqueue(turn.streams);
-  } finally {
-    turn.end();
-  }
+  using turn = new NativeTurn(stream, work);
+  enqueue(turn.streams);
 }
 
 /**
@@ -114,16 +110,16 @@ export async function runNative(
   work: NativeWork,
   run: (streams: NativeStreams) => Promise<void>,
 ): Promise<void> {
-  const turn = new Turn(stream, work);
-  try {
-    await run(turn.streams);
-  } finally {
-    turn.end();
-  }
+  using turn = new NativeTurn(stream, work);
+  await run(turn.streams);
 }
 
-/** One piece of work between its fork and its join. */
-class Turn {
+/**
+ * One piece of work of a CUDA library, for code that is neither of the functions above: it begins, and waits on the device for what other
+ * streams do with the memory, when it is made, and has ended when it is disposed. What it touches must be memory that nobody else uses
+ * until then, unless all is enqueued in between.
+ */
+export class NativeTurn implements Disposable {
   readonly streams: NativeStreams;
   readonly #core: CudaStreamCore;
   readonly #beside: readonly CudaStreamCore[];
@@ -133,6 +129,7 @@ class Turn {
   readonly #profiler = activeProfiler();
   readonly #begin: NativeEvent | undefined;
 
+  /** @throws like `enqueueNative` */
   constructor(stream: Stream, { what, reads = [], writes = [], beside = [] }: NativeWork) {
     this.#what = what;
     this.#core = coreOf(stream, what);
@@ -160,7 +157,7 @@ class Turn {
     };
   }
 
-  end(): void {
+  [Symbol.dispose](): void {
     for (const other of this.#beside) {
       other.enqueued++;
       follow(this.#core, other);

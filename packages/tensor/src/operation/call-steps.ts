@@ -18,6 +18,7 @@ import { coreOf } from '../operations.js';
 import { loadPlan, loadProblem, type LoadedProgram, type ProgramProblem } from '../program.js';
 import type { Tensor } from '../tensor.js';
 import { broadcastLayout } from '../views.js';
+import type { CallRoutine } from './call-routine.js';
 import type { CallPart, CallPointer, CallTensors, ResultSpec } from './known-call.js';
 
 /** Elements of a tensor of a call, as its kernels see them; `offset` counts from the tensor's first element. */
@@ -41,6 +42,8 @@ export interface StepLaunch {
   readonly scalars: Scalars;
   /** Row-major memory of a GPU that is set to 0 before. */
   readonly zeroed?: CallView | undefined;
+  /** What is called with the pointers and scalars instead of kernels. */
+  readonly routine?: CallRoutine | undefined;
 }
 
 /** Programs that a step can be launched with. */
@@ -224,6 +227,24 @@ export class CallSteps {
     });
   }
 
+  /**
+   * A call of a routine, with tensors of the call as they lie.
+   *
+   * @param key a text that two routines share exactly when they are the same
+   */
+  addRoutine(key: string, routine: CallRoutine, { values, ...launch }: StepArguments): void {
+    this.add({
+      program: key,
+      values,
+      load: async (options) => {
+        // A call loads on the way what it comes to need.
+        if (!Object.hasOwn(options, 'values')) await routine.prepare(options);
+        return [partOf(NO_KERNELS)];
+      },
+      launches: () => [{ ...launch, routine }],
+    });
+  }
+
   #loading<P extends object>(problem: ProgramProblem<P>): LoadProgram {
     return (options) => loadProblem(this.device, problem, options);
   }
@@ -316,6 +337,12 @@ export const partOf = (program: LoadedProgram<unknown>): LoadedPart => ({
 });
 
 const NOTHING = Object.freeze({});
+
+const NO_KERNELS: LoadedProgram<unknown> = Object.freeze({
+  plan: {},
+  program: { steps: [], workspaceBytes: () => 0 },
+  steps: [],
+});
 
 const alone = (kernel: LaunchableKernel): LoadedProgram<unknown>['program'] => ({
   steps: [{ kernel }],

@@ -14,8 +14,9 @@
  * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
  *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. So are made: in this package `map`,
  *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `sumTo` and rows by index; `cdist`, `runKernel`,
- *    `weightedDifferences` and the gradients of `@mercer/pairwise`; the reductions of `@mercer/lazy`. `@mercer/linalg` takes the steps one
- *    by one. `addReductions` writes down reductions of formulas over pairs of rows, `addSumTo` sums over axes.
+ *    `weightedDifferences` and the gradients of `@mercer/pairwise`; the reductions of `@mercer/lazy`; the operations of `@mercer/linalg`,
+ *    whose steps call routines (`CallRoutine`), work of a library or a worker thread. `addReductions` writes down reductions of formulas over
+ *    pairs of rows, `addSumTo` sums over axes.
  * 7. A call that comes again goes from the face to the launch: `KnownCall` and `KnownCalls`, by `layoutKey`.
  *
  * Nothing here is promised to stay as it is between minor versions.
@@ -73,6 +74,8 @@ export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
+export { type CallRoutine, type RoutineCall } from './call-routine.js';
+export { atOnce, waited, whenEnqueued, type Enqueuing, type Wait } from './enqueuing.js';
 export {
   CallSteps,
   partOf,

@@ -3,7 +3,7 @@ import { dtypeBytes, type DType, type Scalars } from '@mercer/kernels';
 import { bytesOf } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
-import type { Device, Storage, Stream } from '../device.js';
+import type { Device, LoadOptions, Storage, Stream, WatchOptions } from '../device.js';
 import { rowMajorStrides } from '../layout.js';
 import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
@@ -11,6 +11,8 @@ import { StorageBlock } from '../storage-block.js';
 import { streamFor, type StreamCore } from '../stream-core.js';
 import { TensorForm } from '../tensor-form.js';
 import { rememberPlan, Tensor } from '../tensor.js';
+import type { CallRoutine, RoutineCall } from './call-routine.js';
+import { atOnce, whenEnqueued, type Enqueuing } from './enqueuing.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
 export interface CallTensors {
@@ -37,6 +39,8 @@ export interface CallLaunch {
   readonly scalars: Scalars;
   /** A row-major tensor on a GPU, whose elements are set to 0 before. */
   readonly zeroed?: { readonly kind: CallPart; readonly place: number } | undefined;
+  /** What is called with the pointers and scalars instead of kernels. */
+  readonly routine?: CallRoutine | undefined;
 }
 
 /** A launch of one kernel of a call, packed but for what changes from call to call. */
@@ -56,6 +60,8 @@ interface BoundProgram {
   readonly scalars: Scalars;
   readonly launches: readonly BoundLaunch[];
   readonly zeroed: CallLaunch['zeroed'];
+  readonly routine:
+    { readonly is: CallRoutine; readonly pointers: CallLaunch['pointers'] } | undefined;
 }
 
 /** A tensor that a call makes, row-major. */
@@ -91,6 +97,8 @@ export interface CheckedCall {
  */
 export class KnownCall {
   readonly device: Device;
+  /** Whether it calls a routine, which may wait. */
+  readonly hasRoutine: boolean;
   readonly #core: DeviceCore;
   readonly #results: readonly MadeTensor[];
   readonly #scratch: readonly MadeTensor[];
@@ -108,6 +116,7 @@ export class KnownCall {
     this.#results = results.map((spec) => madeTensor(device, spec));
     this.#scratch = scratch.map((spec) => madeTensor(device, spec));
     this.#programs = launches.map(boundProgram);
+    this.hasRoutine = this.#programs.some(({ routine }) => routine !== undefined);
     this.holds = holds;
     this.#plans = plans;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
@@ -122,37 +131,97 @@ export class KnownCall {
    * @throws MercerError DISPOSED, OUT_OF_MEMORY, and as launches do
    */
   launch(tensors: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] | undefined {
-    for (const one of this.#held) if (one.disposed) return undefined;
-    if (this.#sharesMemory(tensors)) return undefined;
-    return this.launchChecked(tensors, stream, numbers);
+    return this.isLike(tensors) ? this.launchChecked(tensors, stream, numbers) : undefined;
+  }
+
+  /** Whether its checks hold for tensors of the same layouts: what it holds lives, and outputs share memory with no other tensor. */
+  isLike(tensors: CallTensors): boolean {
+    for (const one of this.#held) if (one.disposed) return false;
+    return !this.#sharesMemory(tensors);
+  }
+
+  /** The same as {@link launchChecked} for a call with a routine, which may wait. @throws as `launch`, the signal's reason */
+  async enqueueChecked(
+    tensors: CallTensors,
+    stream: Stream,
+    numbers: Scalars | undefined,
+    watch: RoutineWatch,
+  ): Promise<Tensor[]> {
+    return whenEnqueued(this.#enqueuing(tensors, stream, numbers, watch));
   }
 
   /** The same for a call whose checks were made, and which holds nothing. @throws as `launch` */
-  launchChecked({ inputs, outs }: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] {
+  launchChecked(tensors: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] {
+    if (this.hasRoutine) return atOnce(this.#enqueuing(tensors, stream, numbers, UNWATCHED));
+    const { queue, parts } = this.#memory(tensors, stream);
+    try {
+      for (const one of this.#programs) enqueue(one, parts, queue, numbers);
+      return this.#told(parts);
+    } catch (error) {
+      disposeMade(parts, tensors);
+      throw error;
+    } finally {
+      disposeScratch(parts);
+    }
+  }
+
+  *#enqueuing(
+    tensors: CallTensors,
+    stream: Stream,
+    numbers: Scalars | undefined,
+    watch: RoutineWatch,
+  ): Enqueuing<Tensor[]> {
+    const watched = own(watch, 'signal', 'debug', 'onProgress');
+    const { queue, parts } = this.#memory(tensors, stream);
+    try {
+      for (const one of this.#programs) {
+        const { routine, scalars } = one;
+        if (routine === undefined) enqueue(one, parts, queue, numbers);
+        else {
+          const memory = tensorsOf(routine.pointers, parts);
+          const all = { ...scalars, ...numbers };
+          yield* routine.is.enqueue({ ...watched, stream, memory, scalars: all });
+        }
+      }
+      return this.#told(parts);
+    } catch (error) {
+      disposeMade(parts, tensors);
+      throw error;
+    } finally {
+      disposeScratch(parts);
+    }
+  }
+
+  /** What the call makes beside what it is given. */
+  #memory(
+    { inputs, outs }: CallTensors,
+    stream: Stream,
+  ): { readonly queue: StreamCore; readonly parts: Parts } {
     // all before the first launch: nothing is written where one was disposed meanwhile
     for (const one of inputs) one.assertAlive();
     for (const one of outs) one?.assertAlive();
     const queue = streamFor(this.device, stream, 'a call');
-    const results: Tensor[] = [];
-    const scratch: Tensor[] = [];
+    const parts: Parts = { input: inputs, result: [], scratch: [] };
     try {
       for (let place = 0; place < outs.length; place++) {
-        results.push(outs[place] ?? this.#make(this.#results[place], queue));
+        parts.result.push(outs[place] ?? this.#make(this.#results[place], queue));
       }
-      for (const one of this.#scratch) scratch.push(this.#make(one, queue));
-      const parts = { input: inputs, result: results, scratch };
-      for (const one of this.#programs) enqueue(one, parts, queue, numbers);
-      for (let place = 0; place < this.#plans.length; place++) {
-        const [plan, result] = [this.#plans[place], results[place]];
-        if (plan !== undefined && result !== undefined) rememberPlan(result, plan);
-      }
-      return results;
+      for (const one of this.#scratch) parts.scratch.push(this.#make(one, queue));
+      return { queue, parts };
     } catch (error) {
-      for (const [place, one] of results.entries()) if (outs[place] === undefined) one.dispose();
+      disposeMade(parts, { outs });
+      disposeScratch(parts);
       throw error;
-    } finally {
-      for (const one of scratch) one.dispose();
     }
+  }
+
+  /** The results, with the plans that they tell. */
+  #told({ result: results }: Parts): Tensor[] {
+    for (let place = 0; place < this.#plans.length; place++) {
+      const [plan, result] = [this.#plans[place], results[place]];
+      if (plan !== undefined && result !== undefined) rememberPlan(result, plan);
+    }
+    return results;
   }
 
   #make(made: MadeTensor | undefined, stream: StreamCore): Tensor {
@@ -183,13 +252,8 @@ function madeTensor(device: Device, { shape, dtype }: ResultSpec): MadeTensor {
 }
 
 function boundProgram(launch: CallLaunch): BoundProgram {
-  const { program, pointers, scalars, zeroed } = own(
-    launch,
-    'program',
-    'pointers',
-    'scalars',
-    'zeroed',
-  );
+  const names = ['program', 'pointers', 'scalars', 'zeroed', 'routine'] as const;
+  const { program, pointers, scalars, zeroed, routine } = own(launch, ...names);
   const launches = program.steps.map(
     ({ kernel, pointers: names, scalars: ofStep }): BoundLaunch => {
       if (!(kernel instanceof DeviceKernel)) {
@@ -210,10 +274,45 @@ function boundProgram(launch: CallLaunch): BoundProgram {
       };
     },
   );
-  return { program: program.program, scalars, launches, zeroed };
+  return {
+    program: program.program,
+    scalars,
+    launches,
+    zeroed,
+    routine: routine && { is: routine, pointers },
+  };
 }
 
-type Parts = Readonly<Record<CallPart, readonly Tensor[]>>;
+/** The tensors of a call. */
+interface Parts {
+  readonly input: readonly Tensor[];
+  readonly result: Tensor[];
+  readonly scratch: Tensor[];
+}
+
+function disposeMade({ result }: Parts, { outs }: Pick<CallTensors, 'outs'>): void {
+  for (const [place, one] of result.entries()) if (outs[place] === undefined) one.dispose();
+}
+
+function disposeScratch({ scratch }: Parts): void {
+  for (const one of scratch) one.dispose();
+}
+
+/** Who looks on while a call waits, and how it loads what it needs on the way. */
+type RoutineWatch = WatchOptions & LoadOptions;
+
+const UNWATCHED: RoutineWatch = Object.freeze({});
+
+/** The tensors that a routine is given. */
+function tensorsOf(pointers: CallLaunch['pointers'], parts: Parts): RoutineCall['memory'] {
+  return Object.fromEntries(
+    Object.entries(pointers).map(([name, pointer]) => {
+      if (pointer.kind === 'none') return [name, undefined];
+      if (pointer.kind === 'held') return [name, pointer.tensor];
+      return [name, parts[pointer.kind][pointer.place]];
+    }),
+  );
+}
 
 /** Launches the kernels of a program; its workspace, if any, returns to the pool behind them. */
 function enqueue(
@@ -263,6 +362,7 @@ function pack(
     }
   }
   if (numbers === undefined) {
+    launch.last = undefined;
     kernel.setScalars(args, launch.scalars);
   } else if (launch.last === undefined || !hasAll(launch.last, numbers)) {
     launch.last = undefined;

@@ -37,7 +37,7 @@ export interface CallPlan<X = undefined> {
    * Scalars that the kernels take anew in each call like this one, by their names in the kernels; throws where one is refused. Holds no
    * tensor.
    */
-  readonly scalars?: ((options: never, args: never) => Scalars) | undefined;
+  readonly scalars?: ((options: never, args: never) => Scalars | undefined) | undefined;
   /** What the plans of prepared calls are told where this is that of their examples. Holds no tensor of the call. */
   readonly example?: X | undefined;
 }
@@ -89,11 +89,15 @@ export interface OperationRules<
    * @param prepared of a prepared call what the plan of its examples says; 'example' for that plan
    */
   plan(args: A, options: O, prepared?: X | 'example'): CallPlan<X>;
+  /** What an ordinary call does once it is enqueued, before it gives its results. What it throws ends the call. */
+  finish?(results: readonly Tensor[], options: O, args: A): Promise<void> | undefined;
 }
 
 /** A prepared call: it enqueues, and gives the results at once. */
 export interface PreparedCalls<A extends readonly unknown[]> {
   (args: A, options?: object): Tensor[];
+  /** The same with a routine that waits: it resolves when all is enqueued. */
+  readonly whenEnqueued: (args: A, options?: object) => Promise<Tensor[]>;
   /** The plans of its programs. */
   readonly plans: readonly unknown[];
   /** The plan that its results tell, where they tell one. */
@@ -116,6 +120,14 @@ interface Identified {
   readonly bound: Bound | undefined;
 }
 
+/** A call that is about to be enqueued. */
+type BoundCall = readonly [
+  call: KnownCall,
+  tensors: CallTensors,
+  queue: Stream,
+  numbers: Scalars | undefined,
+];
+
 /** A call whose options and arguments were read. */
 interface ReadCall<A, O> {
   readonly what: string;
@@ -133,12 +145,14 @@ export class Operation<
   X = undefined,
   G extends readonly unknown[] = A,
 > {
-  readonly #rules: Required<OperationRules<A, O, X, G>>;
+  readonly #rules: Required<Omit<OperationRules<A, O, X, G>, 'finish'>>;
+  readonly #finish: OperationRules<A, O, X, G>['finish'];
   readonly #readOptions: ReadOptions<O>;
   readonly #calls = new KnownCalls<Bound>();
 
   constructor(rules: OperationRules<A, O, X, G>) {
-    const given = own(rules, 'prepareOptions', 'readOptions', 'snapshot', 'place');
+    const given = own(rules, 'prepareOptions', 'readOptions', 'snapshot', 'place', 'finish');
+    this.#finish = given.finish;
     this.#rules = {
       ...rules,
       prepareOptions: given.prepareOptions ?? rules.options,
@@ -172,18 +186,32 @@ export class Operation<
     const rules = this.#rules;
     const what = this.#what(called);
     const [args, options] = rules.snapshot(called, this.#readOptions(what, given));
+    const finish = this.#finish;
+    const started = this.#start({ what, args, options });
+    if (finish === undefined) return started;
+    if (!(started instanceof Promise)) {
+      return finish(started, options, args)?.then(() => started) ?? started;
+    }
+    return started.then(async (results) => {
+      await finish(results, options, args);
+      return results;
+    });
+  }
+
+  #start(call: ReadCall<A, O>): Tensor[] | Promise<Tensor[]> {
+    const { what, args, options } = call;
     const { stream, debug, signal } = options;
-    const call = { what, args, options };
     const known =
       (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
     if (known?.bound === undefined) return this.#planned(call, known);
     const queue = streamFor(known.device, stream, what);
     signal?.throwIfAborted();
+    if (known.bound.call.hasRoutine) return this.#inTurn(call, known);
     if (!queue.hasRoom() || isBehindOthers(known.tensors)) return this.#inTurn(call, known);
     return again(known, call, queue) ?? this.#planned(call, known);
   }
 
-  /** A call like one before that has to wait: for room, or for calls that were made earlier and are not enqueued yet. */
+  /** A call like one before that may have to wait: for room, in a routine, or for calls that were made earlier and are not enqueued yet. */
   async #inTurn(call: ReadCall<A, O>, known: Identified): Promise<Tensor[]> {
     const { stream, signal } = call.options;
     const storages = [...known.tensors.inputs, ...known.tensors.outs].map((one) => one?.storage);
@@ -192,7 +220,7 @@ export class Operation<
       if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
       const queue = await roomOn(known.device, { stream, signal }, call.what);
       const results = again(known, call, queue);
-      if (results !== undefined) return results;
+      if (results !== undefined) return await results;
     } finally {
       for (const one of storages) one?.endCall();
     }
@@ -211,7 +239,10 @@ export class Operation<
       const plan = rules.plan(placed, options);
       const { bound, queue, isInterpreted } = await load(what, plan, options, made);
       const numbers = scalarsOf(bound, options, placed);
-      const results = bound.call.launchChecked(plan.tensors, queue, numbers);
+      const { call } = bound;
+      const results = call.hasRoutine
+        ? await call.enqueueChecked(plan.tensors, queue, numbers, options)
+        : call.launchChecked(plan.tensors, queue, numbers);
       // The next call may have compiled kernels.
       if (known !== undefined && made.length === 0 && !isInterpreted) {
         this.#calls.set(plan.steps.device, known.key, bound);
@@ -264,17 +295,17 @@ export class Operation<
       (name) => name !== 'out' && name !== 'stream',
     ) as (keyof O)[];
     const readFree = rules.readOptions.of(rules.freeOptions as OptionNames<O & FreeOptions>);
-    const run = (called: G, callOptions?: object): Tensor[] => {
+    const bound = (called: G, callOptions: object | undefined): BoundCall => {
       const free = readFree(what, callOptions as O & FreeOptions);
       const { out, stream } = free;
       const whole: O = { ...fixed, out, stream };
       for (const name of otherFree) whole[name] = free[name] ?? whole[name];
       const [others, options] = rules.snapshot(called, whole, example);
       const known = this.#identified(others, options, calls, example);
-      if (known?.bound !== undefined) {
+      if (known?.bound?.call.isLike(known.tensors) === true) {
+        const { call } = known.bound;
         const queue = streamFor(known.device, stream, what);
-        const results = again(known, { what, args: others, options }, queue);
-        if (results !== undefined) return results;
+        return [call, known.tensors, queue, scalarsOf(known.bound, options, others)];
       }
       const plan = rules.plan(others, options, example);
       const { device, steps } = plan.steps;
@@ -289,16 +320,24 @@ export class Operation<
           `${what}: prepared for ${preparedFor}, called with ${labels(plan.tensors)}, which needs other kernels. Prepare another for tensors that lie like these, or call contiguous() first.`,
         );
       }
-      const bound = bind(plan, parts);
-      if (known !== undefined) calls.set(device, known.key, bound);
-      return bound.call.launchChecked(plan.tensors, queue, scalarsOf(bound, options, others));
+      const made = bind(plan, parts);
+      if (known !== undefined) calls.set(device, known.key, made);
+      return [made.call, plan.tensors, queue, scalarsOf(made, options, others)];
+    };
+    const run = (called: G, callOptions?: object): Tensor[] => {
+      const [call, ...given] = bound(called, callOptions);
+      return call.launchChecked(...given);
+    };
+    const whenEnqueued = async (called: G, callOptions?: object): Promise<Tensor[]> => {
+      const [call, ...given] = bound(called, callOptions);
+      return call.enqueueChecked(...given, {});
     };
     const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
     const [plan] = plansOf(
       exampleSteps,
       exampleSteps.map(({ program }) => loaded.get(program) ?? []),
     );
-    return Object.assign(run, { plans, plan, dispose });
+    return Object.assign(run, { whenEnqueued, plans, plan, dispose });
   }
 
   #what(args: G): string {
@@ -322,11 +361,18 @@ export class Operation<
 }
 
 /** What `call` gives where a call like one before is launched; undefined where it must be checked again. */
-const again = (
+function again(
   { bound, tensors }: Identified,
-  { args, options }: ReadCall<readonly unknown[], object>,
+  { args, options }: ReadCall<readonly unknown[], LoadOptions>,
   queue: Stream,
-): Tensor[] | undefined => bound?.call.launch(tensors, queue, scalarsOf(bound, options, args));
+): Tensor[] | Promise<Tensor[]> | undefined {
+  if (bound?.call.hasRoutine !== true) {
+    return bound?.call.launch(tensors, queue, scalarsOf(bound, options, args));
+  }
+  const { call } = bound;
+  if (!call.isLike(tensors)) return undefined;
+  return call.enqueueChecked(tensors, queue, scalarsOf(bound, options, args), options);
+}
 
 /** Whether calls were made earlier that touch the same memory and are not enqueued yet. */
 function isBehindOthers({ inputs, outs }: CallTensors): boolean {
@@ -350,7 +396,8 @@ function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[
     return given.flatMap((launch, n) => {
       const part = parts[n];
       if (part === undefined) return [];
-      const { pointers, scalars: ofCall, zeroed } = own(launch, 'pointers', 'scalars', 'zeroed');
+      const names = ['pointers', 'scalars', 'zeroed', 'routine'] as const;
+      const { pointers, scalars: ofCall, zeroed, routine } = own(launch, ...names);
       const { program, tables, scalars: ofProgram } = part;
       return [
         {
@@ -358,6 +405,7 @@ function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[
           pointers: { ...pointers, ...heldPointers(tables) },
           scalars: { ...ofCall, ...ofProgram },
           zeroed,
+          routine,
         },
       ];
     });

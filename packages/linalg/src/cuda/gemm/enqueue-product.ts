@@ -1,8 +1,10 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import { enqueueMatmul, type ProductCompute } from '@mercer/cuda-runtime';
 import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import type { Setting } from '../../checks.js';
 import type { Within } from '../cuda-call.js';
+import { room } from '../kernels.js';
 import { planBatches } from './batches.js';
 import { placeOf, type Order, type Place, type Strided } from './strided.js';
 
@@ -25,12 +27,12 @@ export interface Product {
 }
 
 /** Enqueues c = alpha a b + beta c for every entry of the batch. Resolves when all of it is enqueued. @throws the signal's reason */
-export async function enqueueProduct(
+export function* enqueueProduct(
   { what, dtype, batchShape }: Setting,
-  { stream, signal }: Within,
+  within: Within,
   { a, b, c, alpha, beta, compute = dtype }: Product,
   workspace: Storage | undefined,
-): Promise<void> {
+): Enqueuing {
   const { factors, groups } = planBatches({ a, b, c }, batchShape);
   const placeC = placed(factors.c);
   const { order } = placeC;
@@ -38,9 +40,9 @@ export async function enqueueProduct(
   const placeB = placed(factors.b, order);
   const bytes = dtypeBytes(dtype);
   for (const { batch, ...first } of groups) {
-    await stream.room({ signal });
+    yield* room(within);
     enqueueNative(
-      stream,
+      within.stream,
       {
         what,
         reads: [a.memory, b.memory],

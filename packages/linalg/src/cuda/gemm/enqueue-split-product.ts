@@ -1,11 +1,12 @@
+import type { Enqueuing } from '@mercer/tensor/operation';
 import type { Storage } from '@mercer/tensor';
 import type { Setting } from '../../checks.js';
-import type { MatrixOperand } from '../../operand.js';
+import type { MatrixLayout, MatrixOperand } from '../../operand.js';
 import { availableBytes } from '../available-bytes.js';
 import type { Within } from '../cuda-call.js';
+import { room } from '../kernels.js';
 import { enqueueProduct, type Lying } from './enqueue-product.js';
-import { packed, type LibraryOperand } from './library-operand.js';
-import { singleBatch, type SingleBatch } from './single-batch.js';
+import { singleBatch } from './single-batch.js';
 import { loadSplit, SplitFactor, splitBytesPerStep, type SplitSource } from './split-factor.js';
 import { placeOf } from './strided.js';
 import { planSplit } from './tf32x3-plan.js';
@@ -29,62 +30,58 @@ export interface SplitProduct {
  * chunks of k. The numbers that are not finite join before the last: what they meet there is not 0 but where it is 0 itself, or
  * rounds to it.
  */
-export async function enqueueSplitProduct(
+export function* enqueueSplitProduct(
   setting: Setting,
   within: Within,
   { a, b, c, alpha, beta, limits }: SplitProduct,
   workspace: Storage | undefined,
-): Promise<void> {
-  using left = await splittable(setting, a, 'columns', within);
-  using right = await splittable(setting, b, 'rows', within);
-  const { stream, signal } = within;
-  const [sourceA, sourceB] = [left.source, right.source];
+): Enqueuing {
+  const { stream } = within;
+  const sourceA = sourceOf(setting, a, 'columns');
+  const sourceB = sourceOf(setting, b, 'rows');
   const k = a.columns;
   const bytesPerStep = splitBytesPerStep(sourceA) + splitBytesPerStep(sourceB);
   const budget = limits?.bytes ?? Math.min(MOST_SPLIT_BYTES, availableBytes(stream.device) / 4);
   const { chunk, block } = planSplit(k, bytesPerStep, budget, limits?.chunk);
-  const kernels = await loadSplit(stream.device, signal);
+  const kernels = yield* loadSplit(within);
   using partsA = new SplitFactor(sourceA, block, stream);
   using partsB = new SplitFactor(sourceB, block, stream);
   let kept = beta;
-  const add = async (x: Lying, y: Lying): Promise<void> => {
+  const add = function* (x: Lying, y: Lying): Enqueuing {
     const product = { a: x, b: y, c, alpha, beta: kept, compute: 'tf32' } as const;
-    await enqueueProduct(setting, within, product, workspace);
+    yield* enqueueProduct(setting, within, product, workspace);
     kept = 1;
   };
   for (let first = 0; first < k; first += block) {
     const count = Math.min(block, k - first);
-    await stream.room({ signal });
+    yield* room(within);
     for (const factor of [partsA, partsB]) factor.split(kernels.parts, first, count);
-    await add(partsA.part('lo'), partsB.part('hi'));
-    await add(partsA.part('hi'), partsB.part('lo'));
+    yield* add(partsA.part('lo'), partsB.part('hi'));
+    yield* add(partsA.part('hi'), partsB.part('lo'));
     for (const factor of [partsA, partsB]) factor.restore(kernels.specials);
     for (let from = 0; from < count; from += chunk) {
       const steps = Math.min(chunk, count - from);
-      await add(partsA.part('hi', from, steps), partsB.part('hi', from, steps));
+      yield* add(partsA.part('hi', from, steps), partsB.part('hi', from, steps));
     }
   }
 }
 
-/** A factor as the split reads it; the copy behind it, if there is one, is disposed with it. */
-interface Splittable extends LibraryOperand {
-  readonly source: SplitSource;
-}
-
-async function splittable(
-  setting: Setting,
+/** A factor as the split reads it. @throws RangeError for one that was not copied */
+function sourceOf(
+  { batchShape }: Setting,
   operand: MatrixOperand,
   along: 'rows' | 'columns',
-  within: Within,
-): Promise<Splittable> {
-  const { batchShape } = setting;
+): SplitSource {
   const batch = singleBatch(batchShape, operand.batchStrides);
   const place = placeOf(operand);
-  if (batch !== undefined && place !== undefined) {
-    return { operand, source: { operand, place, batch, along }, [Symbol.dispose]: () => undefined };
+  if (batch === undefined || place === undefined) {
+    throw new RangeError('a factor that the split cannot read was not copied');
   }
-  const copy = await packed(setting, operand, within);
-  const row = { order: 'row', leadingDimension: Math.max(1, operand.columns) } as const;
-  const dense = singleBatch(batchShape, copy.operand.batchStrides) as SingleBatch;
-  return { ...copy, source: { operand: copy.operand, place: row, batch: dense, along } };
+  return { operand, place, batch, along };
+}
+
+/** Whether the split can read a factor as it lies. */
+export function isSplittable(batchShape: readonly number[], factor: MatrixLayout): boolean {
+  const isOneBatch = singleBatch(batchShape, factor.batchStrides) !== undefined;
+  return isOneBatch && placeOf(factor) !== undefined;
 }

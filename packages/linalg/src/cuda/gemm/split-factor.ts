@@ -1,22 +1,19 @@
 import { emitTf32Split, type Tf32SplitStep } from '@mercer/kernels';
-import { empty, type Device, type LoadedKernel, type Stream, type Tensor } from '@mercer/tensor';
-import type { MatrixOperand } from '../../operand.js';
+import { empty, type LoadedKernel, type Stream, type Tensor } from '@mercer/tensor';
+import type { Enqueuing } from '@mercer/tensor/operation';
+import type { MatrixLayout, MatrixOperand } from '../../operand.js';
+import type { Within } from '../cuda-call.js';
+import { loaded } from '../kernels.js';
 import type { Lying } from './enqueue-product.js';
 import type { SingleBatch } from './single-batch.js';
 import type { Place } from './strided.js';
 
-/** The kernels of the split, each loaded once for a device. */
-const kernels = { parts: emitTf32Split('parts'), specials: emitTf32Split('specials') };
+/** The kernels of the split. */
+export const splitKernels = { parts: emitTf32Split('parts'), specials: emitTf32Split('specials') };
 
-export async function loadSplit(
-  device: Device,
-  signal: AbortSignal | undefined,
-): Promise<Record<Tf32SplitStep, LoadedKernel>> {
-  const [parts, specials] = await Promise.all([
-    device.load(kernels.parts, { signal }),
-    device.load(kernels.specials, { signal }),
-  ]);
-  return { parts, specials };
+export function* loadSplit(within: Within): Enqueuing<Record<Tf32SplitStep, LoadedKernel>> {
+  const parts = yield* loaded(within, splitKernels.parts);
+  return { parts, specials: yield* loaded(within, splitKernels.specials) };
 }
 
 /** A float32 factor of a product, and how its k axis lies. */
@@ -33,7 +30,7 @@ export function splitBytesPerStep({ operand, batch, along }: SplitSource): numbe
   return 8 * batch.count * padded(otherExtent(operand, along));
 }
 
-const otherExtent = ({ rows, columns }: MatrixOperand, along: 'rows' | 'columns'): number =>
+const otherExtent = ({ rows, columns }: MatrixLayout, along: 'rows' | 'columns'): number =>
   along === 'rows' ? columns : rows;
 
 /** Lines of 16 bytes let the library load four numbers at once. */

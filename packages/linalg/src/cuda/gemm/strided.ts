@@ -1,10 +1,7 @@
-import type { MatrixOperand } from '../../operand.js';
+import type { MatrixLayout } from '../../operand.js';
 
-/** Matrices by how a product walks through them; strides in elements. */
-export type Strided = Pick<
-  MatrixOperand,
-  'rows' | 'columns' | 'rowStride' | 'columnStride' | 'batchStrides'
->;
+/** Matrices by how a product walks through them. */
+export type Strided = MatrixLayout;
 
 /** Which axis has the leading dimension as its stride: that of the rows, or that of the columns. */
 export type Order = 'row' | 'column';

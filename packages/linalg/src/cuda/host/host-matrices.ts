@@ -91,7 +91,6 @@ export class HostBlock {
       rowStride,
       columnStride,
       batchStrides: [count === 1 ? 0 : (this.lines / count) * pitch],
-      view: () => memory.view(),
     };
   }
 

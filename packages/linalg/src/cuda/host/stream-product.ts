@@ -1,5 +1,6 @@
 import { empty, MercerError, type Device, type Storage, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
+import { waited, whenEnqueued } from '@mercer/tensor/operation';
 import type { Setting } from '../../checks.js';
 import type { MatrixOperand } from '../../operand.js';
 import type { RunOptions } from '../../options.js';
@@ -60,7 +61,8 @@ export async function streamProduct(product: HostProduct, gpu: Device): Promise<
   const kept = { ...product, a: hold(a), b: hold(b), c: hold(c) };
   // Nothing orders the host's reads and writes below after what is enqueued on the tensors.
   await setting.device.synchronize({ signal: product.signal });
-  await namingTheLibrary({ what: setting.what, device: gpu }, () => run(kept, gpu, problem, plan));
+  const where = { what: setting.what, device: gpu };
+  await whenEnqueued(namingTheLibrary(where, () => waited(() => run(kept, gpu, problem, plan))));
 }
 
 function problemOf({ setting, a, b, precision, maxBytes }: HostProduct, gpu: Device): BlockProblem {
@@ -182,10 +184,11 @@ function multiplierOf(
     const bytes = 8 * batch * linePitch(k) * (linePitch(m) + linePitch(n));
     const limits = { bytes, chunk: problem.leastK };
     return (setting, product) =>
-      enqueueSplitProduct(setting, within, { ...product, limits }, workspace);
+      whenEnqueued(enqueueSplitProduct(setting, within, { ...product, limits }, workspace));
   }
   const compute = precision === 'tf32' ? precision : undefined;
-  return (setting, product) => enqueueProduct(setting, within, { ...product, compute }, workspace);
+  return (setting, product) =>
+    whenEnqueued(enqueueProduct(setting, within, { ...product, compute }, workspace));
 }
 
 /** Tensors that are disposed together. */

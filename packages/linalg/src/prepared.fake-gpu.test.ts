@@ -1,0 +1,183 @@
+import { device, empty, memory, type Tensor } from '@mercer/tensor';
+import { nativeStream } from '@mercer/tensor/cuda';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { cholesky } from './cholesky.js';
+import { conditionEstimate } from './condition-estimate.js';
+import { eigh } from './eigh.js';
+import { inv } from './inv.js';
+import { kron } from './kron.js';
+import { kronMatvec } from './kron-matvec.js';
+import { matmul } from './matmul.js';
+import { qr } from './qr.js';
+import { slogdet } from './slogdet.js';
+import { solveCholesky } from './solve-cholesky.js';
+import { solveLU } from './solve-lu.js';
+import { solveTriangular } from './solve-triangular.js';
+
+type Operands = readonly [a: Tensor<'float32'>, b: Tensor<'float32'>, x: Tensor<'float32'>];
+
+/** An operation on matrices, ordinary and prepared. */
+interface Row {
+  readonly call: (...operands: Operands) => PromiseLike<object>;
+  readonly prepare: (...operands: Operands) => Promise<(...operands: Operands) => object>;
+}
+
+const pair = (
+  solve: typeof solveCholesky | typeof solveLU | typeof solveTriangular,
+  options: object = {},
+): Row => ({
+  call: (a, b) => solve(a, b, options),
+  prepare: async (a, b) => {
+    const prepared = await solve.prepare(a, b, options);
+    return (x, y) => prepared(x, y);
+  },
+});
+
+const alone = (
+  operation: typeof cholesky | typeof inv | typeof slogdet | typeof conditionEstimate | typeof qr,
+  options: object = {},
+): Row => ({
+  call: (a) => operation(a, options),
+  prepare: async (a) => {
+    const prepared = await operation.prepare(a, options);
+    return (x) => prepared(x);
+  },
+});
+
+const ROWS: Readonly<Record<string, Row>> = {
+  solveCholesky: pair(solveCholesky),
+  'solveCholesky in place': pair(solveCholesky, { overwriteA: true, overwriteB: true }),
+  'solveCholesky refined': pair(solveCholesky, { refine: 2 }),
+  solveLU: pair(solveLU),
+  'solveLU refined': pair(solveLU, { refine: 1 }),
+  solveTriangular: pair(solveTriangular, { transpose: true }),
+  cholesky: alone(cholesky, { uplo: 'upper' }),
+  inv: alone(inv),
+  'inv by Cholesky': alone(inv, { method: 'cholesky' }),
+  slogdet: alone(slogdet),
+  conditionEstimate: alone(conditionEstimate),
+  qr: alone(qr),
+  matmul: {
+    call: (a, b) => matmul(a, b),
+    prepare: async (a, b) => {
+      const prepared = await matmul.prepare(a, b);
+      return (x, y) => prepared(x, y);
+    },
+  },
+  'matmul in parts': {
+    call: (a, b) => matmul(a, b, { precision: 'tf32x3' }),
+    prepare: async (a, b) => {
+      const prepared = await matmul.prepare(a, b, { precision: 'tf32x3' });
+      return (x, y) => prepared(x, y);
+    },
+  },
+  kron: {
+    call: (a, b) => kron(a, b),
+    prepare: async (a, b) => {
+      const prepared = await kron.prepare(a, b);
+      return (x, y) => prepared(x, y);
+    },
+  },
+  kronMatvec: {
+    call: (a, b, x) => kronMatvec(a, b, x),
+    prepare: async (a, b, x) => kronMatvec.prepare(a, b, x),
+  },
+};
+
+const names = Object.keys(ROWS);
+
+function operands(name: string, n: number, count: number): Operands {
+  // Each has a device of its own, on which nothing is loaded before.
+  const gpu = device(`cuda:${names.indexOf(name)}`);
+  const columns = 2;
+  return [
+    empty([count, n, n], { device: gpu }),
+    empty([count, n, columns], { device: gpu }),
+    empty([count, n * columns], { device: gpu }),
+  ];
+}
+
+const live = (id: string): number =>
+  memory().devices.find((one) => one.device === id)?.liveBytes ?? NaN;
+
+function release(results: object): void {
+  const list = 'dispose' in results ? [results] : Object.values(results);
+  for (const value of list) (value as Tensor).dispose();
+}
+
+/** What the driver and the libraries were asked for, without addresses and sizes of memory. */
+async function askedBy(name: string, work: () => PromiseLike<object> | object): Promise<string[]> {
+  const lines = await callsOf(async () => {
+    release(await work());
+    await device(`cuda:${names.indexOf(name)}`).synchronize();
+  });
+  return lines.map((line) => line.split(' ')[0] ?? '');
+}
+
+/** Small systems, several streams, a batched call, and matrices of which each is the launch of a graph. */
+const SIZES = [
+  [16, 3],
+  [128, 3],
+  [128, 20],
+  [520, 40],
+  [1030, 1],
+] as const;
+
+beforeAll(async () => {
+  await useFakeDriver({ DEVICES: names.length, TOTAL_BYTES: 2 ** 33 });
+  await useFakeSolvers();
+});
+
+describe.skipIf(!nvrtcFound())(
+  'on GPUs behind the fake driver (skipped only without NVRTC)',
+  () => {
+    it.each(names)('a prepared %s enqueues at once what a call does, of any size', async (name) => {
+      const { call, prepare } = ROWS[name] as Row;
+      const examples = operands(name, 4, 1);
+      const prepared = await prepare(...examples);
+      for (const one of examples) one.dispose();
+      for (const [n, count] of SIZES) {
+        if (name === 'kron' && n > 16) continue;
+        const given = operands(name, n, count);
+        const before = live(`cuda:${names.indexOf(name)}`);
+        // First of all: what it needs was prepared, and not by a call.
+        await askedBy(name, () => prepared(...given));
+        await askedBy(name, () => call(...given));
+        expect(await askedBy(name, () => prepared(...given))).toEqual(
+          await askedBy(name, () => call(...given)),
+        );
+        expect(live(`cuda:${names.indexOf(name)}`)).toBe(before);
+        for (const one of given) one.dispose();
+      }
+    });
+
+    it('prepared solves of medium systems go to as many streams as those of calls', async () => {
+      const [a, b] = operands('solveLU', 520, 40);
+      const prepared = await solveLU.prepare(a, b);
+      const used = async (work: () => PromiseLike<object> | object): Promise<number> => {
+        const lines = await callsOf(async () => {
+          release(await work());
+          await a.device.synchronize();
+        });
+        return lines.filter((line) => /^(cuGraphLaunch|graphLaunch)/i.test(line)).length;
+      };
+      expect(await used(() => prepared(a, b))).toBe(await used(() => solveLU(a, b)));
+      expect(nativeStream(a.device.defaultStream).capturing).toBe(false);
+      a.dispose();
+      b.dispose();
+    });
+
+    it('a prepared eigh gives a promise, as the library waits', async () => {
+      const a = empty([2, 130, 130], { device: device('cuda:0') });
+      const before = live('cuda:0');
+      const prepared = await eigh.prepare(a);
+      const found = prepared(a);
+      expect(found).toBeInstanceOf(Promise);
+      release(await found);
+      expect(live('cuda:0')).toBe(before);
+      a.dispose();
+    });
+  },
+);

@@ -1,0 +1,3 @@
+import { preparedSuite } from './prepared-suite.test-support.js';
+
+preparedSuite('on the CPU');

@@ -1,0 +1,24 @@
+import type { Scalars } from '@mercer/kernels';
+import type { LoadOptions, Stream, WatchOptions } from '../device.js';
+import type { Tensor } from '../tensor.js';
+import type { Enqueuing } from './enqueuing.js';
+
+/** What a routine is called with. */
+export interface RoutineCall extends WatchOptions, LoadOptions {
+  readonly stream: Stream;
+  /** By the names of its pointers; undefined for one that is not given. */
+  readonly memory: Readonly<Record<string, Tensor | undefined>>;
+  readonly scalars: Scalars;
+}
+
+/** Work of a call that no kernel does alone: that of a library, or of a worker thread. */
+export interface CallRoutine {
+  /**
+   * Makes and loads all that `enqueue` may need beside the tensors of a call, so that a prepared call waits for none of it.
+   *
+   * @throws as loading does
+   */
+  prepare(options: LoadOptions): Promise<void>;
+  /** Enqueues it. Waits are optional where a prepared call is to give its results at once. */
+  enqueue(call: RoutineCall): Enqueuing;
+}
