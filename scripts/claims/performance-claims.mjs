@@ -119,6 +119,37 @@ Both views are kept: the first shows what the kernels leave on the table, the se
   },
   {
     file: PAIRWISE,
+    name: 'cells with Kermac',
+    text() {
+      const { device, peers } = measurement('h100-kermac-peer');
+      const all = cells('h100-kermac-peer').filter((cell) => ratio(cell, 'kermac') > 0);
+      const rows = [...new Set(all.map(operation))].map((what) => {
+        const of = all.filter((cell) => operation(cell) === what);
+        const ratios = of.map((cell) => ratio(cell, 'kermac')).sort((a, b) => a - b);
+        return { what, of, ratios };
+      });
+      /** @typedef {typeof rows[number]} Row */
+      /** @param {any[]} of @param {(cell: any) => number} value */
+      const most = (of, value) => `${short(Math.max(...of.map(value)))} u`;
+      return `\`mercer bench kermac\` with Kermac and torch ${peers.versions.torch} in one run (${device.name}, ${day('h100-kermac-peer')}; ratios are Kermac's time over Mercer's):\n\n${table(
+        [
+          ['operation', (/** @type {Row} */ { what }) => what],
+          ['cells', ({ of }) => String(of.length)],
+          ['ratio, least', ({ ratios }) => short(ratios[0] ?? NaN)],
+          ['ratio, most', ({ ratios }) => short(ratios.at(-1) ?? NaN)],
+          [
+            'largest error',
+            ({ of }) =>
+              most(of, ({ errors }) => Math.max(...Object.values(errors).map(({ max }) => max))),
+          ],
+          ["Kermac's", ({ of }) => most(of, ({ peers: { kermac } }) => kermac.maxErrorInUnits)],
+        ],
+        rows,
+      )}`;
+    },
+  },
+  {
+    file: PAIRWISE,
     name: 'kernel matrices',
     text: () =>
       table(
