@@ -477,6 +477,61 @@ const memory = [
   },
 ];
 
+const KEPT = {
+  promise: 'kept memory',
+  test: '../tensor/src/kept-memory.fake-gpu.test.ts',
+  file: `${TENSOR}/cuda-device.ts`,
+};
+
+/** @type {readonly Mutant[]} */
+const kept = [
+  {
+    ...KEPT,
+    name: 'memory that other streams have used is kept',
+    find: 'this.#keepsMemory && memory.allocatedOn === stream && stream.keep(memory)',
+    replace: 'this.#keepsMemory && stream.keep(memory)',
+    pattern: '(where several streams have used it|where another stream has used it)',
+    each: true,
+  },
+  {
+    ...KEPT,
+    name: 'memory that a graph holds is kept',
+    file: `${TENSOR}/kept-memory.ts`,
+    find: '    if (block.handle.isHeld) return false;\n',
+    replace: '',
+    pattern: 'is not what a graph holds',
+  },
+  {
+    ...KEPT,
+    name: 'streams keep any amount',
+    file: `${TENSOR}/kept-memory.ts`,
+    find: ' || this.#bytes + bytes > KEPT_LIMIT',
+    replace: '',
+    pattern: 'is bounded',
+  },
+  {
+    ...KEPT,
+    name: 'kept memory is not given back where memory is short',
+    find: '    for (const stream of this.streams()) stream.freeKept();\n',
+    replace: '',
+    pattern: 'where memory is short',
+  },
+  {
+    ...KEPT,
+    name: 'kept memory is lost with its stream',
+    find: '    this.freeKept();\n',
+    replace: '    void this.native;\n',
+    pattern: 'is given back with its stream',
+  },
+  {
+    ...KEPT,
+    name: 'a stream that captures takes kept memory',
+    find: 'const kept = capturing ? undefined : stream.take(size);',
+    replace: 'const kept = stream.take(size);',
+    pattern: 'is nothing that a stream takes while it captures',
+  },
+];
+
 /** Leaves one of several lines out that stand more than once in the file, but not one after the other. */
 function without(
   /** @type {typeof BLOCK} */ { promise, test, file },
@@ -491,4 +546,4 @@ function without(
  *
  * @type {readonly Mutant[]}
  */
-export const launchSites = [...order, ...enqueuing, ...overtaking, ...signals, ...memory];
+export const launchSites = [...order, ...enqueuing, ...overtaking, ...signals, ...memory, ...kept];

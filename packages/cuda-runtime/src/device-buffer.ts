@@ -23,6 +23,14 @@ export class DeviceBuffer extends Owned<BufferHandle> {
   }
 
   /**
+   * @internal Whether something beside this object holds the memory: a copy, a graph, or work of a library that is not enqueued yet.
+   * Memory that nothing holds can be used again in the order of its stream.
+   */
+  get isHeld(): boolean {
+    return this.#addon.bufferIsHeld(this[native]);
+  }
+
+  /**
    * Gives the memory back once the work enqueued so far on `stream` is done (default: the stream it
    * was allocated on). Later use of this object is a `DISPOSED` error; freeing twice does nothing.
    *

@@ -152,3 +152,26 @@ describe('a device without pools', () => {
     expect({ code, out: JSON.parse(stdout) as unknown }).toEqual({ code: 0, out: [8, 0, 0, 4096] });
   });
 });
+
+describe('memory', () => {
+  test('is held by copies under way on other streams and by graphs', async () => {
+    const buffer = device.allocate(8 * MiB, stream);
+    stream.memset(buffer, 0, 1, 8 * MiB);
+    expect(buffer.isHeld).toBe(false);
+    const recording = device.createStream();
+    const arrived = recording.copyToHost(new Uint8Array(8 * MiB), buffer);
+    expect(buffer.isHeld).toBe(true);
+    await arrived;
+    expect(buffer.isHeld).toBe(false);
+    recording.beginCapture();
+    recording.memset(buffer, 0, 2, MiB);
+    recording.keepForCapture(buffer);
+    const graph = recording.endCapture();
+    expect(buffer.isHeld).toBe(true);
+    graph.dispose();
+    expect(buffer.isHeld).toBe(false);
+    buffer.free();
+    expect(() => buffer.isHeld).toThrow('was disposed');
+    recording.dispose();
+  });
+});

@@ -17,6 +17,7 @@ import {
 } from '@mercer/kernels';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device, LoadOptions } from './device.js';
+import { keptBytes, KeptMemory, type DeviceMemoryBlock } from './kept-memory.js';
 import { jitCache, toolchainOf } from './jit.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
@@ -30,6 +31,7 @@ const TWO_32 = 2n ** 32n;
 /** A stream of a GPU. @internal */
 export class CudaStreamCore extends StreamCore<CudaEvent> {
   readonly native: CudaStream;
+  readonly #kept = new KeptMemory();
 
   constructor(device: Device, label: string, native: CudaStream) {
     super(device, label);
@@ -66,7 +68,23 @@ export class CudaStreamCore extends StreamCore<CudaEvent> {
     return this.native.whenDone();
   }
 
+  /** Memory for the next use on this stream, where it has kept such a block. */
+  take(bytes: number): DeviceMemoryBlock | undefined {
+    return this.#kept.take(bytes);
+  }
+
+  /** Keeps memory that was allocated on this stream and that it alone has used; false where it has to go back. */
+  keep(memory: DeviceMemoryBlock): boolean {
+    return this.#kept.keep(memory);
+  }
+
+  /** Gives back what it keeps, behind its work. */
+  freeKept(): void {
+    for (const { handle } of this.#kept.takeAll()) handle.free(this.native);
+  }
+
   protected release(): void {
+    this.freeKept();
     this.native.dispose();
   }
 }
@@ -88,7 +106,9 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   #limits: CudaLimits | undefined;
   #releases: CudaStreamCore | undefined;
   #besideCaptures: CudaStream | undefined;
-  #postponed: { readonly buffer: DeviceBuffer; readonly uses: readonly StreamUse[] }[] = [];
+  #postponed: { readonly memory: DeviceMemoryBlock; readonly uses: readonly StreamUse[] }[] = [];
+  /** Whether streams keep memory for their next results: not by default, until a whole run on a GPU has passed with it. */
+  readonly #keepsMemory = process.env['MERCER_KEEP_MEMORY'] === '1';
 
   constructor(index: number) {
     super();
@@ -131,22 +151,26 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
 
   protected allocateNative(bytes: number, stream: CudaStreamCore): NativeMemory {
     this.#freePostponed();
-    let buffer: DeviceBuffer;
+    const { capturing } = stream;
+    const size = (this.#keepsMemory ? keptBytes(bytes) : undefined) ?? bytes;
+    const kept = capturing ? undefined : stream.take(size);
+    if (kept !== undefined) return kept;
+    let handle: DeviceBuffer;
     try {
-      buffer = stream.capturing
-        ? this.#allocateBeside(bytes)
-        : this.native.allocate(bytes, stream.native);
+      handle = capturing ? this.#allocateBeside(bytes) : this.native.allocate(size, stream.native);
     } catch (cause) {
       if (cause instanceof OutOfMemoryError) throw new NativeOutOfMemory(cause.message, { cause });
       throw cause;
     }
-    return {
-      address: Number(buffer.address),
-      handle: buffer,
+    const memory: DeviceMemoryBlock = {
+      address: Number(handle.address),
+      handle,
+      allocatedOn: capturing ? undefined : stream,
       free: (uses) => {
-        this.#free(buffer, uses);
+        this.#free(memory, uses);
       },
     };
+    return memory;
   }
 
   /** A capture records work and cannot allocate: memory for what it records is there before it runs. */
@@ -158,20 +182,22 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   }
 
   /** Frees behind all uses. A stream that captures cannot be waited for: there the memory is freed some time afterwards. */
-  #free(buffer: DeviceBuffer, uses: readonly StreamUse[]): void {
+  #free(memory: DeviceMemoryBlock, uses: readonly StreamUse[]): void {
     const shared = uses.some(({ stream }) => stream !== uses[0]?.stream);
     if (shared && uses.some(({ stream }) => stream.capturing)) {
-      this.#postponed.push({ buffer, uses });
-    } else {
-      buffer.free(this.#freeingStream(uses).native);
+      this.#postponed.push({ memory, uses });
+      return;
     }
+    const stream = this.#freeingStream(uses);
+    const isKept = this.#keepsMemory && memory.allocatedOn === stream && stream.keep(memory);
+    if (!isKept) memory.handle.free(stream.native);
   }
 
   #freePostponed(): void {
     if (this.#postponed.length === 0) return;
     const waiting = this.#postponed;
     this.#postponed = [];
-    for (const { buffer, uses } of waiting) this.#free(buffer, uses);
+    for (const { memory, uses } of waiting) this.#free(memory, uses);
   }
 
   /** The one stream of all uses, or one that waits for all of them. */
@@ -188,6 +214,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
 
   protected trim(): void {
     this.#freePostponed();
+    for (const stream of this.streams()) stream.freeKept();
     this.native.synchronizeSync();
     this.native.pool.trimTo(0);
   }

@@ -145,11 +145,16 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     return stream;
   }
 
+  /** Its streams that are neither disposed nor collected, but those of its own. */
+  protected streams(): S[] {
+    const alive = this.#streams.map((ref) => ref.deref()).filter((s) => s !== undefined);
+    return alive.filter((stream) => !stream.disposed);
+  }
+
   async synchronize(options?: SignalOption): Promise<void> {
     const { signal } = readOptions('synchronize', options, SIGNAL_OPTION);
     signal?.throwIfAborted();
-    const alive = this.#streams.map((ref) => ref.deref()).filter((s) => s !== undefined);
-    const done = alive.filter((s) => !s.disposed).map((stream) => stream.synchronize());
+    const done = this.streams().map((stream) => stream.synchronize());
     await unlessAborted(Promise.all(done), signal);
   }
 

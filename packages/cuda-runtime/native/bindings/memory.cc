@@ -23,6 +23,13 @@ Napi::Value bufferFree(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+/// Whether something beside the handle holds the memory: a copy, a graph, work of a library that is not enqueued yet.
+Napi::Value bufferIsHeld(const Napi::CallbackInfo& info) {
+  const Box& box = boxOf(info[0], Kind::Buffer);
+  if (!box.object) disposedHandle(box.kind);
+  return Napi::Boolean::New(info.Env(), box.object.use_count() > 1);
+}
+
 Napi::Value poolDescription(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   const PoolState state = poolState(unwrap<DeviceUse>(info[0]).enter());
@@ -80,6 +87,7 @@ void exportMemory(Napi::Object exports) {
   method<bufferCreate>(exports, "bufferCreate");
   method<bufferAddress>(exports, "bufferAddress");
   method<bufferFree>(exports, "bufferFree");
+  method<bufferIsHeld>(exports, "bufferIsHeld");
   method<poolDescription>(exports, "poolState");
   method<poolThreshold>(exports, "poolSetThreshold");
   method<poolTrim>(exports, "poolTrim");

@@ -77,6 +77,7 @@ export interface Addon extends LibraryCalls {
   bufferCreate(stream: StreamHandle, bytes: number): BufferHandle;
   bufferAddress(buffer: BufferHandle): bigint;
   bufferFree(buffer: BufferHandle, stream: StreamHandle | undefined): void;
+  bufferIsHeld(buffer: BufferHandle): boolean;
   poolState(device: DeviceHandle): {
     usedBytes: number;
     reservedBytes: number;
