@@ -18,6 +18,8 @@ export interface Extent {
  * @throws MercerError SHAPE_MISMATCH (rows, batch axes, placeholders), DTYPE_MISMATCH, DEVICE_MISMATCH, naming both inputs
  */
 export function commonExtent(what: string, inputs: readonly Input[]): Extent {
+  const [only] = inputs;
+  if (only !== undefined && inputs.length === 1) return extentOfOne(only);
   return {
     rowsI: commonRows(what, inputs, 'i'),
     rowsJ: commonRows(what, inputs, 'j'),
@@ -25,6 +27,12 @@ export function commonExtent(what: string, inputs: readonly Input[]): Extent {
     dtype: commonDType(what, inputs),
     device: commonDevice(what, inputs),
   };
+}
+
+function extentOfOne(one: Input): Extent {
+  const { extent, dtype, device } = one;
+  const batchShape = extent?.batchShape ?? NO_BATCH;
+  return { rowsI: rowsOn('i', one), rowsJ: rowsOn('j', one), batchShape, dtype, device };
 }
 
 function commonRows(what: string, inputs: readonly Input[], side: 'i' | 'j'): number | undefined {

@@ -55,10 +55,13 @@ export function shapeOf(
   return [...batchShape, rows, ...(columns === undefined ? [] : [columns]), dim];
 }
 
+const NO_BATCH: readonly number[] = Object.freeze([]);
+
 /** The sizes that a shape tells, of an input of this category. */
 export function extentOf(category: Category, shape: readonly number[]): InputExtent {
   if (category !== 'pair') {
-    return { rows: shape.at(-2) ?? 1, columns: undefined, batchShape: shape.slice(0, -2) };
+    const batchShape = shape.length > 2 ? shape.slice(0, -2) : NO_BATCH;
+    return { rows: shape.at(-2) ?? 1, columns: undefined, batchShape };
   }
   return { rows: shape.at(-3) ?? 1, columns: shape.at(-2) ?? 1, batchShape: shape.slice(0, -3) };
 }
