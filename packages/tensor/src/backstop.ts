@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import { inspect } from 'node:util';
 import { collectGarbage } from './collect-garbage.js';
 import type { StorageBlock } from './storage-block.js';
