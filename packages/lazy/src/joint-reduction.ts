@@ -132,8 +132,7 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
 /**
  * Several reductions over the same rows as one, with results by name: a sum, a count and the nearest rows of one formula, or of
  * several. They are computed in one pass over the pairs of rows, in which shared parts of the formulas are computed once. Where formulas
- * of long vectors share little, a pass for each is quicker and is taken (and on the interpreter, which takes one at a
- * time). All results have the common batch axes.
+ * of long vectors share little, a pass for each is quicker and is taken. All results have the common batch axes.
  *
  * `accumulate` and `sumScheme` hold for all sums; what compares or counts beside them has nothing to add up. They are refused
  * where there is no sum, and beside Prod and Var, which they do not go with.

@@ -246,8 +246,8 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * rows of j, in order. A NaN is not 0. Unlike reductions it waits for the device, which has to count the pairs before there
    * is a place for them.
    *
-   * @throws LazyError DIM_MISMATCH for a mask of another dim, UNBOUND_VARIABLE for placeholders, UNSUPPORTED for formulas that
-   * are too long to be written out, and for sides of more than 2^24 rows in float32; MercerError as `sum`
+   * @throws LazyError DIM_MISMATCH for a mask of another dim, UNBOUND_VARIABLE for placeholders, UNSUPPORTED for more
+   * than 64 values, and for sides of more than 2^24 rows in float32; MercerError as `sum`
    *
    * @example
    * ```ts

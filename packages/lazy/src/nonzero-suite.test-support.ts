@@ -68,6 +68,28 @@ export function describeNonzero(device: () => Device): void {
       expect(found.values?.dtype).toBe(valued ? dtype : undefined);
     });
 
+    it('finds pairs of long vectors, with values that are sums of all their components', async () => {
+      const [x, y] = [wholeNumbers(5, 19, 150), wholeNumbers(6, 70, 150)];
+      const a = lazyI(await upload(x, 'float32', device()));
+      const b = lazyJ(await upload(y, 'float32', device()));
+      const squares = (i: number, j: number): number =>
+        Array.from({ length: 150 }, (_, c) => (at(x, 0, i, c) - at(y, 0, j, c)) ** 2).reduce(
+          (sum, square) => sum + square,
+        );
+      const middle = squares(0, 0);
+      const found = await read(
+        await a
+          .sqdist(b)
+          .le(middle)
+          .nonzero('j', { values: a.sqdist(b) }),
+      );
+      const pairs = Array.from({ length: 19 }, (_, i) =>
+        Array.from({ length: 70 }, (_row, j) => j).filter((j) => squares(i, j) <= middle),
+      );
+      expect(found.indices).toEqual(pairs.flat());
+      expect(found.values).toEqual(pairs.flatMap((js, i) => js.map((j) => squares(i, j))));
+    });
+
     it('finds within ranges alone', async () => {
       const [x, y] = [wholeNumbers(3, 20, 2), wholeNumbers(4, 30, 2)];
       const [rows, columns] = [

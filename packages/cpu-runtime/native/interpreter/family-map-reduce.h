@@ -23,7 +23,7 @@ struct MapReduceFamily {
   T *ownTiles, *otherTiles, *gatheredTiles, *pairTiles, *parameters;
   T **totals, **parts;  // by reduction
   const T** values;
-  Factor* factors;  // of the first reduction, where several rows are added
+  Factor* factors;  // of the first sums, where several rows are added
   int64_t* seen;
 
   int64_t firstRoot() const { return set.own; }
@@ -290,11 +290,15 @@ struct MapReduceFamily {
     if (!set.selects()) write(g, layer * g.kept + first, rows, reduced);
   }
 
-  // Sums that several rows may be added to as products.
+  // Results of the first reductions that several rows may be added to as products: sums.
   int64_t sumsOfProducts() const {
-    if (atOnce == 1 || set.selects()) return 0;
-    const Reducer& first = reducers[0];
-    return (first.kind == kSum || first.kind == kMean) && (first.rounds() || !first.careful()) ? first.dim : 0;
+    int64_t sums = 0;
+    for (int32_t r = 0; atOnce > 1 && !set.selects() && r < set.reductions; r++) {
+      const Reducer& one = reducers[r];
+      if ((one.kind != kSum && one.kind != kMean) || (one.careful() && !one.rounds())) break;
+      sums += one.dim;
+    }
+    return sums;
   }
 
   // Weights of exponentials that need not be read.
@@ -367,9 +371,11 @@ struct MapReduceFamily {
       factors[one.root] = Factor{one.times, pairs[0].slots(place)[one.value], pairs[0].at[one.input]};
     }
     const T* const* f = values;
+    const int64_t sums = sumsOfProducts();
     for (int32_t r = 0; r < set.reductions; r++) {
       const Reducer one = reducers[r].rounds() ? reducers[r].plain() : reducers[r];
-      SeveralRows{one, results, r == 0 ? factors : nullptr}.add(reducers[r].rounds() ? parts[r] : totals[r], f, row, whole);
+      const Factor* const own = f - values < sums ? factors + (f - values) : nullptr;
+      SeveralRows{one, results, own}.add(reducers[r].rounds() ? parts[r] : totals[r], f, row, whole);
       f += one.arity();
     }
     for (int64_t p = 0; p < pairs[0].productCount; p++) {

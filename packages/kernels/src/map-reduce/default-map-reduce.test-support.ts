@@ -118,8 +118,12 @@ function selections(): SelectionProblem[] {
   const sizes = { rowsI: 100_000, rowsJ: 100_000, batch: 1 };
   const distance = ops.sqDist(vi(0, 3), vj(1, 3));
   const mask = ops.lessOrEqual(distance, 0.01);
+  const long = ops.sqDist(vi(0, 150), vj(1, 150));
+  const near = ops.lessOrEqual(long, 1);
   return (['float32', 'float64'] as const).flatMap((dtype): SelectionProblem[] => [
     { mask, dtype, ...sizes },
     { mask, values: distance, ranges: true, dtype, ...sizes },
+    { mask: near, values: long, dtype, ...sizes },
+    { mask: near, ranges: true, dtype, ...sizes },
   ]);
 }

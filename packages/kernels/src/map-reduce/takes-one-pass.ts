@@ -1,5 +1,5 @@
 import { finish, traitsOf, unrolledSize, type Reduction } from '@mercer/formula';
-import { isInterpreted, type DeviceLimits } from '../device-limits.js';
+import type { DeviceLimits } from '../device-limits.js';
 import { scheduleCosts, type ScheduleCosts } from './choose-schedule.js';
 import { rootsOf } from './lowering/written-out.js';
 import { aloneOf, planSums } from './plan-sums.js';
@@ -12,8 +12,7 @@ const MOST_LISTED = 32;
 
 /**
  * Whether the reductions of a problem are best computed by one kernel: with a row per thread (`chooseSchedule`), or in tiles that are
- * predicted to take no longer than a pass for each, where the formulas share a part of their work. The interpreter computes one
- * reduction at a time.
+ * predicted to take no longer than a pass for each, where the formulas share a part of their work. So it is on the interpreter.
  *
  * Throws a `PlanError` for unusual sums of what is no sum, as `planMapReduce` does.
  *
@@ -34,7 +33,6 @@ export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boo
   const { reduction, further = [], ...rest } = problem;
   if (further.length === 0) return true;
   planSums(problem);
-  if (isInterpreted(limits)) return false;
   const costs = finish(scheduleCosts(problem, limits));
   if (costs['row per thread'] <= costs['pair tile']) return true;
   const all = [reduction, ...further];

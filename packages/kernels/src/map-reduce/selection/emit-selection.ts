@@ -1,15 +1,23 @@
+import { finish } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
-import { lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/indent.js';
+import type { CpuKernel, CudaKernel } from '../../emitted-kernel.js';
 import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
 import type { KernelProgram } from '../../kernel-program.js';
 import { computingKernel as cpuKernel } from '../cpu/kernel.js';
 import { rowOfThread } from '../cuda/block.js';
 import { computingKernel as cudaKernel } from '../cuda/kernel.js';
 import { emitMapReduce } from '../emit.js';
-import type { CudaMapReducePlan } from '../plan-types.js';
+import type { CpuMapReducePlan, CudaMapReducePlan } from '../plan-types.js';
+import { tileKernel as cpuTileKernel } from '../wide/cpu/kernel.js';
+import { cpuNarrowText } from '../wide/cpu/narrow-text.js';
+import type { TileNeeds } from '../wide/cuda/dialect.js';
+import { tileKernel as cudaTileKernel } from '../wide/cuda/kernel.js';
+import { cudaSelectionText } from '../wide/cuda/narrow-text.js';
+import type { CpuWidePlan, CudaWidePlan } from '../wide/wide-plan-types.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
 import type { SelectionPlan } from './plan-selection.js';
 
@@ -23,18 +31,7 @@ const NOTHING: ReadonlySet<CudaHelper> = new Set();
  */
 export function emitSelection(plan: SelectionPlan): KernelProgram {
   const { pass } = plan;
-  const params = selectionParams(plan);
-  const kernel =
-    pass.kind === 'cpu'
-      ? {
-          ...cpuKernel(pass, selectedRows(cpuText(plan)), new Set<CpuHelper>(), { params }),
-          program: selectionProgram(pass, plan.valueDim),
-        }
-      : cudaKernel(
-          pass,
-          { ...selectedRows(cudaText(pass, plan.valueDim)), needs: NOTHING, called: NOTHING },
-          { params },
-        );
+  const kernel = pass.kind === 'cpu' ? cpuSelection(plan, pass) : cudaSelection(plan, pass);
   const program = {
     steps: [{ kernel: { ...kernel, name: plan.summary } }],
     workspaceBytes: () => 0,
@@ -48,7 +45,7 @@ export function emitSelection(plan: SelectionPlan): KernelProgram {
  */
 export function emitSelectionCounts({ counts }: Pick<SelectionPlan, 'counts'>): KernelProgram {
   const { steps, ...rest } = roundedAlike(emitMapReduce(counts));
-  if (counts.kind === 'cuda') return { steps, ...rest };
+  if (counts.kind === 'cuda' || 'form' in counts) return { steps, ...rest };
   // with one step: what the interpreter runs; plans for it have no second
   const program = mapReduceProgram(counts, true);
   return {
@@ -71,8 +68,45 @@ function roundedAlike({ steps, ...rest }: KernelProgram): KernelProgram {
   };
 }
 
-function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
+function cpuSelection(plan: SelectionPlan, pass: CpuMapReducePlan | CpuWidePlan): CpuKernel {
+  const params = selectionParams(plan);
+  const helpers = new Set<CpuHelper>();
+  if ('form' in pass) {
+    const running = selectedRows(cpuText(plan, 'first + v * LANES + lane', 'limit', 'q + r'));
+    const body = finish(cpuNarrowText(pass, running, helpers));
+    return cpuTileKernel(pass, running, helpers, { params, body, parts: 0 });
+  }
   const limit = pass.ranges === true ? 'last' : 'kept';
+  const running = selectedRows(cpuText(plan, 'first + group * LANES + lane', limit, 'row'));
+  return {
+    ...cpuKernel(pass, running, helpers, { params }),
+    program: selectionProgram(pass, plan.valueDim),
+  };
+}
+
+function cudaSelection(plan: SelectionPlan, pass: CudaMapReducePlan | CudaWidePlan): CudaKernel {
+  const params = selectionParams(plan);
+  const called = { needs: NOTHING, called: NOTHING };
+  if ('form' in pass) {
+    const running = { ...selectedRows(tiledCudaText(pass, plan.valueDim)), ...called };
+    const needs: TileNeeds = { helpers: new Set(), others: new Set() };
+    const body = finish(cudaSelectionText(pass, running, needs));
+    return cudaTileKernel(pass, running, { params, body, needs });
+  }
+  return cudaKernel(
+    pass,
+    { ...selectedRows(cudaText(pass, plan.valueDim)), ...called },
+    { params },
+  );
+}
+
+/** `mine` is the number of the kept row of a lane, before `limit`, and `row` that of the reduced row. */
+function cpuText(
+  { pass, valueDim }: SelectionPlan,
+  mine: string,
+  limit: string,
+  row: string,
+): WriteText {
   return {
     add: (total, mask, values) =>
       lines(
@@ -80,12 +114,12 @@ function cpuText({ pass, valueDim }: SelectionPlan): WriteText {
         'if (any(wanted)) {',
         ...values.map((value, c) => `  const V value${c} = ${value};`),
         '  for (int64_t lane = 0; lane < LANES; lane++) {',
-        '    const int64_t mine = first + group * LANES + lane;',
+        `    const int64_t mine = ${mine};`,
         `    if (!wanted[lane] || mine >= ${limit}) continue;`,
         '    const int64_t* const room = g.offsets + layer * kept + mine;',
         `    const int64_t at = room[0] + ${total}.seen[lane]++;`,
         '    if (at >= room[1]) continue;',
-        '    g.rows[at] = (int32_t)row;',
+        `    g.rows[at] = (int32_t)${/^\w+$/.test(row) ? row : `(${row})`};`,
         ...values.map((_, c) => `    g.values[at * ${valueDim} + ${c}] = value${c}[lane];`),
         '  }',
         '}',
@@ -102,11 +136,34 @@ function cudaText(pass: CudaMapReducePlan, valueDim: number): WriteText {
         `if (${mask} != ${cudaLiteral(0, pass.dtype)} && mine < ${limit}) {`,
         '  const long long* const room = offsets + layer * kept + mine;',
         `  const long long at = room[0] + ${total}.seen++;`,
-        '  if (at < room[1]) {',
-        `    rows[at] = (int)${row};`,
-        ...values.map((value, c) => `    values[at * ${valueDim} + ${c}] = ${value};`),
+        indent(writeText(values, row, valueDim)),
+        '}',
+      ),
+  };
+}
+
+function tiledCudaText({ groups, dtype }: CudaWidePlan, valueDim: number): WriteText {
+  return {
+    add: (total, mask, values, row) =>
+      lines(
+        `const long long mine = blockFirst + ty * ${groups} + g;`,
+        `if (${mask} != ${cudaLiteral(0, dtype)} && mine < limit) {`,
+        '  if (phase == 0) {',
+        '    ++found[g];',
+        '  } else {',
+        '    const long long* const room = offsets + layer * kept + mine;',
+        `    const long long at = room[0] + ${total}.seen + found[g]++;`,
+        indent(writeText(values, row, valueDim), 4),
         '  }',
         '}',
       ),
   };
 }
+
+const writeText = (values: readonly string[], row: string, valueDim: number): string =>
+  lines(
+    'if (at < room[1]) {',
+    `  rows[at] = (int)${row};`,
+    ...values.map((value, c) => `  values[at * ${valueDim} + ${c}] = ${value};`),
+    '}',
+  );

@@ -1,10 +1,12 @@
-import { finish, reduction, type VectorExpr } from '@mercer/formula';
+import { finish, ops, reduction, type Reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
 import { scheduleCosts } from '../choose-schedule.js';
-import type { UnrolledPlan } from '../plan-types.js';
+import { MAP_REDUCE_LIMITS } from '../limits.js';
+import type { MapReducePlan } from '../plan-types.js';
 import { planUnrolled } from '../plan.js';
-import type { MapReduceProblem } from '../problem.js';
+import { wholeProblem, type MapReduceProblem } from '../problem.js';
+import { planWide } from '../wide/wide-plan.js';
 
 /** Pairs of rows that are wanted, listed row by row. */
 export interface SelectionProblem extends Pick<
@@ -25,9 +27,9 @@ export interface SelectionPlan {
   /** One readable line. */
   readonly summary: string;
   /** The pass over all pairs, in one part: a row writes its pairs in order. */
-  readonly pass: UnrolledPlan;
+  readonly pass: MapReducePlan;
   /** How the pairs of every row are counted before. */
-  readonly counts: UnrolledPlan;
+  readonly counts: MapReducePlan;
   /** Numbers written for a pair. */
   readonly valueDim: number;
 }
@@ -35,8 +37,8 @@ export interface SelectionPlan {
 const NO_MORE = { values: undefined, axis: undefined };
 
 /**
- * The plan of a selection. Throws a `PlanError` for a mask that is no single number and for formulas that are not written
- * out (`MAP_REDUCE_LIMITS`).
+ * The plan of a selection: a row per thread, or tiles of pairs where formulas are too long for that (`MAP_REDUCE_LIMITS`). Throws a
+ * `PlanError` for a mask that is no single number, and for more than 64 values.
  *
  * ```ts
  * import { ops, vi, vj } from '@mercer/formula';
@@ -55,17 +57,23 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
       `cannot plan a selection: the mask has dim ${mask.dim}. Pass one number for every pair, such as a comparison of distances.`,
     );
   }
-  const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
-  const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
-  if (finish(scheduleCosts(counted, limits))['row per thread'] === Infinity) {
+  const most = MAP_REDUCE_LIMITS.results;
+  if (values !== undefined && values.dim > most) {
     throw new PlanError(
       'UNSUPPORTED',
-      `cannot plan a selection: its formulas are too long to be written out (MAP_REDUCE_LIMITS). ` +
-        `Reduce the dims of the mask, or select without values.`,
+      `cannot plan a selection: it writes ${values.dim} numbers for a pair, and ${most} is the most. ` +
+        `Select without values, and compute them for the pairs that were found.`,
     );
   }
-  const counts = planUnrolled({ ...rest, reduction: counted.reduction }, limits);
-  const pass = planUnrolled(counted, limits, true);
+  const further = values === undefined ? [] : [reduction('Sum', values, { axis })];
+  const counted = { ...rest, reduction: reduction('Count', mask, { axis }), further };
+  const isTiled = finish(scheduleCosts(counted, limits))['row per thread'] === Infinity;
+  const [counts, pass] = isTiled
+    ? tiledPlans(rest, counted.reduction, values, limits)
+    : [
+        planUnrolled({ ...rest, reduction: counted.reduction }, limits),
+        planUnrolled(counted, limits, true),
+      ];
   return Object.freeze({
     family: 'selection',
     pass,
@@ -73,4 +81,21 @@ export function planSelection(problem: SelectionProblem, limits: DeviceLimits): 
     valueDim: values?.dim ?? 0,
     summary: pass.summary.replace('map-reduce', 'selection'),
   });
+}
+
+/** The plans in tiles: every component that is written is a value of the pair. */
+function tiledPlans(
+  rest: Omit<SelectionProblem, 'mask' | 'values' | 'axis'>,
+  mask: Reduction,
+  values: VectorExpr | undefined,
+  limits: DeviceLimits,
+): readonly [counts: MapReducePlan, pass: MapReducePlan] {
+  const further = Array.from({ length: values?.dim ?? 0 }, (_, c) =>
+    reduction('Sum', ops.elem(values ?? 0, c), { axis: mask.axis }),
+  );
+  const problem = { ...rest, reduction: mask };
+  return [
+    finish(planWide(wholeProblem(problem), limits)),
+    finish(planWide(wholeProblem({ ...problem, further }), limits, true)),
+  ];
 }

@@ -24,6 +24,24 @@ export const SELECTIONS: readonly (readonly [
   ['none', { mask: ops.mul(vi(0, 1), 0), values: vi(0, 1) }],
 ];
 
+const long = ops.sqDist(vi(0, 150), vj(1, 150));
+const NEAR_IN_LONG = ops.lessOrEqual(long, 1150);
+
+/** Distances and some offsets. */
+export const LONG_WITH_VALUES = {
+  mask: NEAR_IN_LONG,
+  values: ops.concat(long, ops.extract(ops.sub(vj(1, 150), vi(0, 150)), 140, 3)),
+};
+
+/** Selections whose formulas are too long to be written out. */
+export const LONG_SELECTIONS: typeof SELECTIONS = [
+  ['neighbours', { mask: NEAR_IN_LONG }],
+  ['neighbours with distances and offsets', LONG_WITH_VALUES],
+  ['neighbours of every j', { mask: NEAR_IN_LONG, values: indexI, axis: 0 }],
+  ['every pair', { mask: ops.add(long, 1) }],
+  ['none', { mask: ops.lessThan(long, -1), values: long }],
+];
+
 /** Two ranges of rows that see some rows of the other side. */
 export const RANGES: KeptRanges = {
   rangesI: [

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
-import { runCpuProgram } from '../../testing/cpu-program.test-support.js';
+import { runCpuProgram, runInterpretedProgram } from '../../testing/cpu-program.test-support.js';
 import { checkMapReduce } from '../map-reduce-check.test-support.js';
 import { SUM_RANGES } from '../sum-cases.test-support.js';
 import { WIDE_MANY_CASES } from './wide-many-cases.test-support.js';
@@ -19,5 +19,11 @@ describe('several reductions of long formulas on the CPU', () => {
         : [{ ...SUM_RANGES, planned: { rowsI: 100_000, rowsJ: 100_000 } }];
     for (const size of sizes) checkMapReduce({ ...one, ...size }, limits, runCpuProgram);
     expect.assertions(sizes.length);
+  });
+
+  test.each(WIDE_MANY_CASES)('%s, by the interpreter', (_, one) => {
+    const sizes = one.ranges === undefined ? { rowsI: 37, rowsJ: 101, batch: 2 } : SUM_RANGES;
+    checkMapReduce({ ...one, ...sizes }, { ...limits, interpreted: true }, runInterpretedProgram);
+    expect.assertions(1);
   });
 });

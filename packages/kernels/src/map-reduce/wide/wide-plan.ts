@@ -21,8 +21,15 @@ import {
   type WideShape,
 } from './wide-shape.js';
 
-/** The plan of a map-reduce in tiles of pairs, whose long sums and columns are loops. Throws a `PlanError` for what has no text. */
-export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Steps<WidePlan> {
+/**
+ * The plan of a map-reduce in tiles of pairs, whose long sums and columns are loops. With `selects` (default false) a kept row is a task's
+ * or a block's alone, and keeps a count. Throws a `PlanError` for what has no text.
+ */
+export function* planWide(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+  selects = false,
+): Steps<WidePlan> {
   const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
   const all = [reduction, ...further];
   const sums = planSums(problem);
@@ -62,7 +69,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     dtype,
     formula,
     columns,
-    accumulators: wordsOfBlocks(columns, dtype),
+    accumulators: selects ? 1 : wordsOfBlocks(columns, dtype),
     // the numbers of rows by index are kept beside inner sums
     sums: inner === 0 ? 0 : inner + (formula.gathers?.length ?? 0),
     pairLoads: formula.loads.filter(
@@ -74,7 +81,7 @@ export function* planWide(problem: MapReduceProblem, limits: DeviceLimits): Step
     keptRows: (axis === 1 ? rowsI : rowsJ) * batch,
     reducedRows: axis === 1 ? rowsJ : rowsI,
     own: componentsOf(inputs, kept),
-    mergeable: !ranges,
+    mergeable: !ranges && !selects,
   };
   const joined = (of: (one: ColumnBlock) => string | number): string => columns.map(of).join(' + ');
   const head = [

@@ -16,8 +16,7 @@ import {
   strideName,
 } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
-import type { Reducer } from '../../reducers/reducer.js';
-import { runningResult } from '../../reducers/running-result.js';
+import { runningResult, type RunningResult } from '../../reducers/running-result.js';
 import { wordsOf } from '../../reducers/state-words.js';
 import { blockReducer, columnBlocks } from '../column-blocks.js';
 import { cpuColumnsText } from './columns-text.js';
@@ -41,50 +40,64 @@ export function* emitCpuWide(plan: CpuWidePlan): Steps<KernelProgram> {
     ? yield* cpuNarrowText(plan, running, helpers)
     : yield* cpuColumnsText(plan, running, helpers);
   yield;
-  const params = mapReduceParams(plan);
-  const lanes = lanesOf(plan.level, plan.dtype);
-  const split = plan.splits > 1;
-  const all = split ? withWorkspace(params, 'write') : params;
-  const parts = split ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
-  const source = (entry: string, text: string): string =>
-    lines(
-      cpuPrelude(plan, running, { helpers, params: all }),
-      'typedef int64_t Step;',
-      functionsText(plan),
-      `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {`,
-      '  const Args& g = *(const Args*)args;',
-      indent(text),
-      '}',
-      '',
-    ).concat('\n');
-  const compute: CpuKernel = {
-    dialect: 'cpu',
-    name: plan.summary,
-    entry: ENTRY,
-    source: source(ENTRY, tasksText(plan, parts, body)),
-    params: all,
-    options: [],
-    geometry: (scalars) => ({
-      tasks: launchTasks(plan, scalars, plan.groups * lanes) * parts * (scalars['batch'] ?? 0),
-      chunk: 1,
-      scratchBytes: scratchOf(plan, reducers),
-    }),
-    cost: (scalars) => wideCost(plan, scalars),
-  };
-  if (!split) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
-  return withMergeKernel(plan, running, { compute, params, helpers });
-}
-
-/** The copied rows, and the running results of a task: in parts and in all where there are columns. */
-function scratchOf(plan: CpuWidePlan, reducers: readonly Reducer[]): number {
-  const words = wordsOf(
-    reducers.flatMap(({ accumulators }) => accumulators),
-    plan.dtype,
-  );
   const parts = wordsOf(
     reducers.flatMap((one) => (one.rounds ? (one.block ?? one).accumulators : [])),
     plan.dtype,
   );
+  const params = mapReduceParams(plan);
+  const compute = tileKernel(plan, running, helpers, { params, body, parts });
+  if (plan.splits === 1) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
+  return withMergeKernel(plan, running, { compute, params, helpers });
+}
+
+/** What a kernel over tiles is made from. */
+interface TileBody {
+  /** Its parameters but for the workspace. */
+  readonly params: CpuKernel['params'];
+  readonly body: string;
+  /** Words of the running results that parts are summed in. */
+  readonly parts: number;
+}
+
+/** The kernel that computes a formula over tiles of pairs. */
+export function tileKernel(
+  plan: CpuWidePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+  { params, body, parts }: TileBody,
+): CpuKernel {
+  const lanes = lanesOf(plan.level, plan.dtype);
+  const split = plan.splits > 1;
+  const all = split ? withWorkspace(params, 'write') : params;
+  const shares = split ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
+  const words = wordsOf(running.accumulators, plan.dtype);
+  return {
+    dialect: 'cpu',
+    name: plan.summary,
+    entry: ENTRY,
+    source: lines(
+      cpuPrelude(plan, running, { helpers, params: all }),
+      'typedef int64_t Step;',
+      functionsText(plan),
+      `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {`,
+      '  const Args& g = *(const Args*)args;',
+      indent(tasksText(plan, shares, body)),
+      '}',
+      '',
+    ).concat('\n'),
+    params: all,
+    options: [],
+    geometry: (scalars) => ({
+      tasks: launchTasks(plan, scalars, plan.groups * lanes) * shares * (scalars['batch'] ?? 0),
+      chunk: 1,
+      scratchBytes: scratchOf(plan, words, parts),
+    }),
+    cost: (scalars) => wideCost(plan, scalars),
+  };
+}
+
+/** The copied rows, and the running results of a task: in parts and in all where there are columns. */
+function scratchOf(plan: CpuWidePlan, words: number, parts: number): number {
   const states = plan.formula.columns === 1 ? words : plan.blocks * (words + parts);
   return (packedInputs(plan).count + states) * plan.groups * vectorUnit(plan.level).bytes;
 }

@@ -22,7 +22,6 @@ import {
   resultRows,
   rowNames,
 } from '../../params.js';
-import type { Reducer } from '../../reducers/reducer.js';
 import { wordsOf } from '../../reducers/state-words.js';
 import { blockReducer } from '../column-blocks.js';
 import { cudaColumnsMerge } from './columns-merge.js';
@@ -55,9 +54,15 @@ export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
   const dialect = cudaReducerDialect(plan, called);
   const reducers = plan.columns.map((one) => blockReducer(one, dialect, '#pragma unroll'));
   const running = cudaRunningResult(reducers, called);
-  const first = yield* firstKernel(plan, reducers, running);
-  if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
+  const needs: TileNeeds = { helpers: new Set(), others: new Set() };
   const isNarrow = plan.formula.columns === 1;
+  const body = isNarrow
+    ? yield* cudaNarrowText(plan, running, needs)
+    : yield* cudaColumnsText(plan, reducers, running, needs);
+  yield;
+  const helper = isNarrow ? rowLists(plan)?.helper : undefined;
+  const first = tileKernel(plan, running, { params: mapReduceParams(plan), body, needs, helper });
+  if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
   const merge = (isNarrow ? cudaMergeKernel : cudaColumnsMerge)(plan, running);
   const bytes = plan.splits * wordsOf(running.accumulators, plan.dtype) * dtypeBytes(plan.dtype);
   const results = isNarrow ? 1 : columnThreads(plan);
@@ -67,20 +72,25 @@ export function* emitCudaWide(plan: CudaWidePlan): Steps<KernelProgram> {
   };
 }
 
-function* firstKernel(
+/** What a kernel over tiles is made from. */
+interface TileBody {
+  /** Its parameters but for the workspace. */
+  readonly params: CudaKernel['params'];
+  readonly body: string;
+  readonly needs: TileNeeds;
+  /** Functions that the body calls. */
+  readonly helper?: string | undefined;
+}
+
+/** The kernel that computes a formula over tiles of pairs. */
+export function tileKernel(
   plan: CudaWidePlan,
-  reducers: readonly Reducer[],
   running: CudaRunningResult,
-): Steps<CudaKernel> {
+  { params, body, needs, helper }: TileBody,
+): CudaKernel {
   const { formula, groups, splits, dtype } = plan;
   const entry = 'map_reduce';
-  const needs: TileNeeds = { helpers: new Set(), others: new Set() };
   const isNarrow = formula.columns === 1;
-  const body = isNarrow
-    ? yield* cudaNarrowText(plan, running, needs)
-    : yield* cudaColumnsText(plan, reducers, running, needs);
-  yield;
-  const params = mapReduceParams(plan);
   const all = splits > 1 ? withWorkspace(params, 'write') : params;
   const side = String(CUDA_SIDE);
   return {
@@ -89,7 +99,7 @@ function* firstKernel(
     entry,
     source: lines(
       cudaPrelude(plan, running, needs.helpers),
-      isNarrow && rowLists(plan)?.helper,
+      helper,
       'typedef int Step;',
       needs.others.has('least_step') &&
         'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',

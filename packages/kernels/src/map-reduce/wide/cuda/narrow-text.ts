@@ -9,7 +9,7 @@ import { reducesInPairs } from './choose-tile.js';
 import { cudaTileDialect, unrollPragma, type TileNeeds } from './dialect.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
-import { rowLists, type RowLists } from './row-lists.js';
+import { ALL_LANES, rowLists, type RowLists } from './row-lists.js';
 import { everyGroup } from '../every-group.js';
 import { tileText, type TileText } from '../tile-text.js';
 import { takenRoots } from '../wide-formula.js';
@@ -62,6 +62,55 @@ export function* cudaNarrowText(
     'if (tx == 0) {',
     indent(everyGroup(groups, storeOf('total[g]'))),
     '}',
+  );
+}
+
+/**
+ * A batch entry of a selection, whose `running` counts in `found[g]` while `phase` is 0 and writes then, `found[g]` places after
+ * `total[g].seen`: each thread of a row of threads has a stretch of the reduced rows, so that all are counted before any is written.
+ */
+export function* cudaSelectionText(
+  plan: CudaWidePlan,
+  running: RunningResult,
+  needs: TileNeeds,
+): Steps<string> {
+  const { groups, rows } = plan;
+  const stretch = yield* stretchText(plan, running, needs);
+  const [side, last] = [String(CUDA_SIDE), String(CUDA_SIDE - 1)];
+  return lines(
+    `State total[${groups}];`,
+    everyGroup(groups, 'total[g] = empty();'),
+    cudaSpans(
+      plan,
+      CUDA_SIDE * rows,
+      lines(
+        `I found[${groups}], all[${groups}];`,
+        everyGroup(groups, 'found[g] = number(0);'),
+        '#pragma unroll 1',
+        'for (int phase = 0; phase < 2; ++phase) {',
+        indent(stretch),
+        '  if (phase == 0) {',
+        indent(
+          everyGroup(
+            groups,
+            lines(
+              'I upTo = found[g];',
+              '#pragma unroll',
+              `for (int far = 1; far < ${side}; far *= 2) {`,
+              `  const I before = __shfl_up_sync(${ALL_LANES}, upTo, far, ${side});`,
+              '  upTo += tx >= far ? before : number(0);',
+              '}',
+              `all[g] = __shfl_sync(${ALL_LANES}, upTo, ${last}, ${side});`,
+              'found[g] = upTo - found[g];',
+            ),
+          ),
+          4,
+        ),
+        '  }',
+        '}',
+        everyGroup(groups, 'total[g].seen += all[g];'),
+      ),
+    ),
   );
 }
 

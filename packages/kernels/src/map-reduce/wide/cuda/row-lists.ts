@@ -19,7 +19,8 @@ export interface RowLists {
   readonly found: (body: string) => string;
 }
 
-const ALL_LANES = '0xffffffffu';
+/** The threads of a warp. */
+export const ALL_LANES = '0xffffffffu';
 
 /** Entries of a list that a thread has. */
 export const entriesOfThread = (k: number): number => Math.ceil(k / CUDA_SIDE);
