@@ -5,22 +5,25 @@ import { MOST_BATCH_AXES, type LinalgDType } from './checks.js';
 import type { MatrixLayout, MatrixOperand, PlannedMatrix } from './operand.js';
 
 /**
- * A field of a routine's arguments: a matrix by how it is accessed, memory with one element for each batch entry (`ints`
+ * A field of a routine's arguments: a matrix by how it is accessed, `optional` for one that is written where it is wanted, memory with one element for each batch entry (`ints`
  * are int32, `reals` of the matrices' dtype), an integer or a number.
  */
-export type Field = 'read' | 'write' | 'readwrite' | 'ints' | 'reals' | 'integer' | 'number';
+export type Field =
+  'read' | 'write' | 'readwrite' | 'optional' | 'ints' | 'reals' | 'integer' | 'number';
 
 export type Fields = Readonly<Record<string, Field>>;
 
 type ArgumentOf<F extends Field, Matrix, Ints, Reals> = F extends 'read' | 'write' | 'readwrite'
-  ? Matrix | undefined
-  : F extends 'ints'
-    ? Ints
-    : F extends 'reals'
-      ? Reals
-      : number;
+  ? Matrix
+  : F extends 'optional'
+    ? Matrix | undefined
+    : F extends 'ints'
+      ? Ints
+      : F extends 'reals'
+        ? Reals
+        : number;
 
-/** The arguments of a routine by name; a matrix that is not wanted is undefined. */
+/** The arguments of a routine by name. */
 export type Arguments<F extends Fields = Fields> = {
   readonly [K in keyof F]: ArgumentOf<F[K], MatrixOperand, Tensor<'int32'>, Tensor>;
 };
@@ -80,8 +83,9 @@ function paramsOf(name: string, kind: Field, dtype: LinalgDType): KernelParam[] 
     case 'read':
     case 'write':
     case 'readwrite':
+    case 'optional':
       return [
-        { name, kind: 'pointer', dtype, access: kind },
+        { name, kind: 'pointer', dtype, access: kind === 'optional' ? 'write' : kind },
         ...matrixParams(namesOf(name)).map(int64),
       ];
   }

@@ -9,7 +9,7 @@ const solve = {
   a: 'read',
   b: 'read',
   x: 'write',
-  factor: 'write',
+  factor: 'optional',
   infos: 'ints',
   upper: 'integer',
 } as const;

@@ -7,7 +7,6 @@ import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
-import { needed } from './needed.js';
 import { readNumbers } from './read-numbers.js';
 import { clear, countOf, Scratch } from './scratch.js';
 
@@ -22,8 +21,7 @@ export function* cholesky(call: CholeskyCall): Enqueuing {
   const { batchShape } = setting;
   const count = countOf(batchShape);
   if (count === 0) return;
-  const [a, factor] = needed(args, 'a', 'factor');
-  const { infos, jitters } = args;
+  const { a, factor, infos, jitters } = args;
   const part = triangle(args.upper);
   using scratch = new Scratch(call);
   clear(call, infos);

@@ -3,16 +3,13 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
 import { mergeCodes, triangle, unpack } from './move.js';
-import { needed } from './needed.js';
-import { clear, countOf, Scratch } from './scratch.js';
+import { clear, Scratch } from './scratch.js';
 
 /** Eigenvalues and eigenvectors. */
 export function* eigh(call: CudaCall<FieldsOf<'eigh'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, values, vectors] = needed(args, 'a', 'values', 'vectors');
-  const { infos } = args;
+  const { a, values, vectors, infos } = args;
   using scratch = new Scratch(call);
   clear(call, infos);
   const found = yield* spectrum(call, scratch, a, { uplo: triangle(args.upper), infos });

@@ -12,7 +12,6 @@ import {
 } from './gemm/enqueue-split-product.js';
 import { placeOf } from './gemm/strided.js';
 import { productWorkspace } from './gemm/workspace.js';
-import { needed } from './needed.js';
 import { clear } from './scratch.js';
 
 type GemmCall = CudaCall<FieldsOf<'gemm'>>;
@@ -40,8 +39,7 @@ type Enqueue = (
 /** As in BLAS, a and b are not read where alpha is 0, nor c where beta is. */
 function* run(call: GemmCall, enqueue: Enqueue): Enqueuing {
   const { setting, stream, args } = call;
-  const [a, b, c] = needed(args, 'a', 'b', 'c');
-  const { alpha, beta } = args;
+  const { a, b, c, alpha, beta } = args;
   if (c.rows === 0 || c.columns === 0 || setting.batchShape.includes(0)) return;
   if (a.columns === 0 || alpha === 0) {
     yield* scale(call, c, beta);

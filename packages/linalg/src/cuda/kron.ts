@@ -3,7 +3,6 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { batchScalars, strideScalars } from './move.js';
-import { needed } from './needed.js';
 import { countOf } from './scratch.js';
 
 /** Kronecker products. */
@@ -11,7 +10,7 @@ export function* kron(call: CudaCall<FieldsOf<'kron'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
   const count = countOf(batchShape);
-  const [a, b, c] = needed(args, 'a', 'b', 'c');
+  const { a, b, c } = args;
   if (count * c.rows * c.columns === 0) return;
   const pointers = { a: a.memory, b: b.memory, c: c.memory };
   const sizes = { p: a.rows, q: a.columns, r: b.rows, s: b.columns, count };

@@ -3,18 +3,15 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
-import { needed } from './needed.js';
 import { multiply } from './product.js';
-import { clear, countOf, Scratch } from './scratch.js';
+import { clear, Scratch } from './scratch.js';
 import { singularParts } from './singular.js';
 
 /** Least squares solutions from singular values: x = v diag(1 / s) u^T b. */
 export function* lstsq(call: CudaCall<FieldsOf<'lstsq'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, b, x, singularValues] = needed(args, 'a', 'b', 'x', 'singularValues');
-  const { infos, ranks, tolerance } = args;
+  const { a, b, x, singularValues, infos, ranks, tolerance } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
   clear(call, infos);

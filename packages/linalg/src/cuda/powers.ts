@@ -7,10 +7,9 @@ import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
-import { needed } from './needed.js';
 import { multiply } from './product.js';
 import { readNumbers } from './read-numbers.js';
-import { clear, countOf, Scratch, type Dense } from './scratch.js';
+import { clear, Scratch, type Dense } from './scratch.js';
 
 /** The info of an iteration that did not end. */
 const NOT_CONVERGED = -2;
@@ -19,9 +18,7 @@ const NOT_CONVERGED = -2;
 export function* eigenPower(call: CudaCall<FieldsOf<'eigenPower'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, result] = needed(args, 'a', 'result');
-  const { infos, errors, power, ridge, epsilon } = args;
+  const { a, result, infos, errors, power, ridge, epsilon } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
   clear(call, infos);
@@ -57,9 +54,7 @@ const ACCEPTED = 0.1;
 export function* inverseRoot(call: RootCall): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, result] = needed(args, 'a', 'result');
-  const { infos, errors, ridge } = args;
+  const { a, result, infos, errors, ridge } = args;
   using scratch = new Scratch(call);
   clear(call, infos);
   const m = scratch.matrices(a.rows, a.columns);

@@ -5,17 +5,14 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
-import { needed } from './needed.js';
-import { clear, countOf, placed, Scratch } from './scratch.js';
+import { clear, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
 export function* qr(call: CudaCall<FieldsOf<'qr'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, q, r] = needed(args, 'a', 'q', 'r');
-  const { infos } = args;
+  const { a, q, r, infos } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
   clear(call, infos);

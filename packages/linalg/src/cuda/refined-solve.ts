@@ -4,10 +4,9 @@ import type { CudaCall } from './cuda-call.js';
 import { factorAll, Factors, solveAll } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { convert, mergeCodes, pack, triangle, unpack } from './move.js';
-import { needed } from './needed.js';
 import { factored, planLU } from './plan-lu.js';
 import { multiply } from './product.js';
-import { clear, countOf, Scratch, type Dense } from './scratch.js';
+import { clear, Scratch, type Dense } from './scratch.js';
 
 type RefinedCall = CudaCall<FieldsOf<'refinedCholesky'>>;
 
@@ -20,9 +19,7 @@ export const refinedLU = (call: RefinedCall): Enqueuing => refined(call, false);
 function* refined(call: RefinedCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, b, x] = needed(args, 'a', 'b', 'x');
-  const { infos, steps } = args;
+  const { a, b, x, infos, steps } = args;
   const uplo = triangle(args.upper);
   const part = cholesky ? uplo : 'all';
   const problem = { dtype: 'float32', n: a.rows, columns: b.columns, use: 'solution' } as const;

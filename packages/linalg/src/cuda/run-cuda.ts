@@ -17,6 +17,7 @@ import { eigenPower, inverseRoot } from './powers.js';
 import { qr } from './qr.js';
 import { refinedCholesky, refinedLU } from './refined-solve.js';
 import { solveCholesky, solveLU } from './solve.js';
+import { countOf } from './scratch.js';
 import { FACTOR_STREAMS } from './spread.js';
 import { condition, inverse, logdet } from './square-functions.js';
 import { prepared, solverStreams } from './streams.js';
@@ -125,9 +126,10 @@ export function cudaRoutine<K extends RoutineName>(
       );
     },
     enqueue: (call) =>
-      namingTheLibrary(setting, () => {
+      namingTheLibrary(setting, function* () {
+        if (countOf(setting.batchShape) === 0) return;
         const args = argumentsOf(routines[name], planned, call) as CudaCall<FieldsOf<K>>['args'];
-        return cudaRoutines[name]({ ...call, setting, args, onProgress: call.onProgress });
+        yield* cudaRoutines[name]({ ...call, setting, args, onProgress: call.onProgress });
       }),
   };
 }

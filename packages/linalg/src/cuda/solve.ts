@@ -1,7 +1,6 @@
 import type { Enqueuing } from '@mercer/tensor/operation';
 import { nativeStream } from '@mercer/tensor/cuda';
 import type { FieldsOf } from '../routines.js';
-import { needed } from './needed.js';
 import { factorBatched } from './batched.js';
 import type { CudaCall } from './cuda-call.js';
 import { exchangedSolve } from './exchanged-solve.js';
@@ -23,8 +22,7 @@ export const solveLU = (call: SolveCall): Enqueuing => solve(call, false);
 function* solve(call: SolveCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, b, x] = needed(args, 'a', 'b', 'x');
+  const { a, b, x } = args;
   const plan = planOf(call, cholesky);
   if (plan === 'small') {
     yield* solveSmall(call, cholesky);
@@ -56,7 +54,7 @@ function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolveP
   const { device, dtype, batchShape } = setting;
   const { limits } = device;
   if (limits.kind !== 'cuda') throw new TypeError(`${device.id} is no GPU`);
-  const [a, b] = needed(args, 'a', 'b');
+  const { a, b } = args;
   const problem = { cholesky, dtype, n: a.rows, columns: b.columns, count: countOf(batchShape) };
   const plan = planSolve(problem, limits);
   // A capture takes no tables of addresses from the host.
@@ -66,8 +64,7 @@ function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolveP
 function* solveSmall(call: SolveCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
-  const [a, b, x] = needed(args, 'a', 'b', 'x');
-  const { infos, factor } = args;
+  const { a, b, x, infos, factor } = args;
   const kernel = kernels.smallSolve(cholesky ? 'cholesky' : 'lu', dtype);
   const pointers = { a: a.memory, b: b.memory, x: x.memory, factor: factor?.memory, infos };
   const sizes = { n: a.rows, columns: b.columns, upper: args.upper, count: countOf(batchShape) };

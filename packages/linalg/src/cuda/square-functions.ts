@@ -6,8 +6,7 @@ import { factorAll, Factors, type FactorMethod } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { planLU } from './plan-lu.js';
-import { needed } from './needed.js';
-import { clear, countOf, Scratch, type Dense } from './scratch.js';
+import { clear, Scratch, type Dense } from './scratch.js';
 
 /*
  * What follows from one factor of a square matrix.
@@ -27,9 +26,7 @@ const partOf = ({ cholesky, uplo }: FactorMethod) => (cholesky ? uplo : 'all');
 /** Inverses, as the solutions for the identity. */
 export function* inverse(call: InverseCall): Enqueuing {
   const { setting, args } = call;
-  if (countOf(setting.batchShape) === 0) return;
-  const [a, result] = needed(args, 'a', 'inverse');
-  const { infos } = args;
+  const { a, inverse: result, infos } = args;
   const method = methodOf(args);
   using scratch = new Scratch(call);
   clear(call, infos);
@@ -61,9 +58,7 @@ function* invert(
 /** Determinants. */
 export function* logdet(call: LogdetCall): Enqueuing {
   const { setting, args } = call;
-  if (countOf(setting.batchShape) === 0) return;
-  const [a] = needed(args, 'a');
-  const { infos, signs, logs } = args;
+  const { a, infos, signs, logs } = args;
   const method = methodOf(args);
   using scratch = new Scratch(call);
   clear(call, infos);
@@ -83,9 +78,7 @@ export function* logdet(call: LogdetCall): Enqueuing {
 /** Condition numbers in the 1-norm, of the inverse itself: on a GPU products are cheaper than an estimate's many steps. */
 export function* condition(call: ConditionCall): Enqueuing {
   const { setting, args } = call;
-  if (countOf(setting.batchShape) === 0) return;
-  const [a] = needed(args, 'a');
-  const { infos, conditions } = args;
+  const { a, infos, conditions } = args;
   const method = methodOf(args);
   using scratch = new Scratch(call);
   clear(call, infos);

@@ -3,17 +3,14 @@ import { transposed } from '../operand.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { mergeCodes, unpack } from './move.js';
-import { needed } from './needed.js';
-import { clear, countOf, Scratch } from './scratch.js';
+import { clear, Scratch } from './scratch.js';
 import { singularParts } from './singular.js';
 
 /** Singular value decompositions. */
 export function* svd(call: CudaCall<FieldsOf<'svd'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, u, s, vh] = needed(args, 'a', 'u', 's', 'vh');
-  const { infos } = args;
+  const { a, u, s, vh, infos } = args;
   using scratch = new Scratch(call);
   clear(call, infos);
   const parts = yield* singularParts(call, scratch, a, infos);

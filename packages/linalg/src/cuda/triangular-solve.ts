@@ -4,17 +4,14 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
-import { needed } from './needed.js';
-import { clear, countOf, placed, Scratch } from './scratch.js';
+import { clear, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
 export function* triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>>): Enqueuing {
   const { setting, args } = call;
   const { batchShape, dtype } = setting;
-  if (countOf(batchShape) === 0) return;
-  const [a, b, x] = needed(args, 'a', 'b', 'x');
-  const { infos } = args;
+  const { a, b, x, infos } = args;
   const uplo = triangle(args.upper);
   const [transpose, unitDiagonal] = [args.transpose !== 0, args.unitDiagonal !== 0];
   using scratch = new Scratch(call);
