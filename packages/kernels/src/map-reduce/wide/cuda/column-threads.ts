@@ -8,11 +8,13 @@ export const columnThreads = ({ columns }: Pick<CudaWidePlan, 'columns'>): numbe
 /** Threads that have columns of one reduction. */
 export const threadsOf = (one: ColumnBlock): number => columnThreads({ columns: [one] });
 
-const firstName = ({ counter }: ColumnBlock): string => counter.replace('column', 'firstColumn');
+const firstName = ({ columns, counter }: ColumnBlock): string =>
+  columns === 1 ? 'columnThread' : counter.replace('column', 'firstColumn');
 
 /** The declarations of the first columns of thread `columnThread`; its columns lie 16 apart, so that neighbours read side by side. */
 export const columnsOfThread = ({ columns }: Pick<CudaWidePlan, 'columns'>): string =>
   columns
+    .filter((one) => one.columns > 1)
     .map(
       (one) =>
         `const int ${firstName(one)} = columnThread / ${CUDA_SIDE} * ${CUDA_SIDE * one.block} + columnThread % ${CUDA_SIDE};`,

@@ -201,8 +201,11 @@ function columnText(
     `V f[${block}][${groups}];`,
     loops === '' ? '#pragma unroll' : '#pragma unroll 1',
     `for (int b = 0; b < ${block}; ++b) {`,
-    `  const int wanted = ${columnOfThread(one, 'b')};`,
-    `  const Step ${counter} = wanted < ${last} ? wanted : ${last};`,
+    columns > 1 &&
+      lines(
+        `  const int wanted = ${columnOfThread(one, 'b')};`,
+        `  const Step ${counter} = wanted < ${last} ? wanted : ${last};`,
+      ),
     indent(loops),
     indent(everyGroup(groups, lines(text, `f[b][g] = ${results.join('')};`))),
     '}',
