@@ -461,6 +461,15 @@ const memory = [
   },
   {
     ...MEMORY,
+    promise: 'calls made again',
+    name: 'numbers that go back to their defaults are not packed again when they change once more',
+    find: '    launch.last = undefined;\n    kernel.setScalars(args, launch.scalars);',
+    replace: '    kernel.setScalars(args, launch.scalars);',
+    test: '../linalg/src/prepared.test.ts',
+    pattern: 'alpha and beta are those of the call',
+  },
+  {
+    ...MEMORY,
     name: 'scratch memory is kept',
     find: 'for (const one of scratch) one.dispose();',
     replace: 'void scratch;',

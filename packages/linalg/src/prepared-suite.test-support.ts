@@ -204,6 +204,11 @@ export function preparedSuite(where: string, on: () => Device = () => deviceOf('
         expectClose(await prepared(a, b, { alpha }).toNested(), scaled(alpha, 0));
       }
       expectClose(await prepared(a, b).toNested(), scaled(3, 0));
+      // back to the default and away from it again
+      for (const alpha of [5, 1, 5]) {
+        expectClose(await (await matmul(a, b, { alpha })).toNested(), scaled(alpha, 0));
+        expectClose(await prepared(a, b, { alpha }).toNested(), scaled(alpha, 0));
+      }
       expect(() => prepared(a, b, { beta: 1 })).toThrow('there is no out');
       expect(() => prepared(a, b, { alpha: 'two' as never })).toThrow('alpha is "two"');
       await expect(matmul(a, b, { alpha: null as never })).rejects.toThrow('alpha is null');
