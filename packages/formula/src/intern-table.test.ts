@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { add, constant, internedCount, mul, variable } from './index.js';
+import { add, constant, internedCount, mul, variable, type Expr } from './index.js';
 
 /** Collects what nobody holds; finalisers run as later tasks. */
 async function collect(): Promise<void> {
@@ -28,6 +28,18 @@ describe('intern table', () => {
     expect(largest).toBeLessThan(start + 150_000);
     expect(variable('kept')).toBe(kept);
   }, 60_000);
+
+  it('gives the same nodes again when there are many more', () => {
+    const made = (): Expr[] =>
+      Array.from({ length: 40_000 }, (_, i) => mul(constant(2e6 + i), variable('of_many')));
+    const before = made();
+    const start = internedCount();
+    const again = made();
+    expect(again.filter((node, i) => node !== before[i])).toHaveLength(0);
+    expect(new Set(before).size).toBe(40_000);
+    // Nothing is entered twice.
+    expect(internedCount()).toBeLessThanOrEqual(start);
+  });
 
   it('keeps a node that replaced a dead one of the same content', async () => {
     const made = (i: number): unknown => mul(constant(1e6 + i), variable('made_again'));
