@@ -101,7 +101,8 @@ export function describeJoint(device: () => Device): void {
       for (const [dim, isShared, passes] of [
         [3, true, 1],
         [3, false, 1],
-        [70, true, 1],
+        // tiles of a GPU have no room for a list of the K best beside a sum
+        [70, true, device().kind === 'cpu' ? 1 : 2],
         [70, false, 2],
       ] as const) {
         const data = [numbers(1, 5, dim), numbers(2, 12, dim)] as const;

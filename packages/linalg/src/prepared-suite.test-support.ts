@@ -229,9 +229,12 @@ export function preparedSuite(where: string, on: () => Device = () => deviceOf('
         expect(x).not.toBe(sides);
         expect(x.storage).toBe(sides.storage);
         expect(await numbersOf({ x, infos })).toEqual(wanted);
-        expect(await factor.toNested()).toEqual(
-          (await numbersOf(await cholesky(a as never)))['factor'],
-        );
+        // on a GPU another kernel computes it, and may round otherwise
+        const written = await factor.toTypedArray();
+        const same = await (await cholesky(a as never)).factor.toTypedArray();
+        for (const [at, value] of same.entries()) {
+          expect(Math.abs(Number(written[at]) - Number(value))).toBeLessThan(8 * 2 ** -53);
+        }
         x.dispose();
         expect(sides.disposed).toBe(false);
       }

@@ -39,11 +39,12 @@ describe('takesOnePass', () => {
 
   it('is so in tiles where the formulas share their work, and else not', () => {
     const other = reduction('Sum', ops.sqDist(vi(2, 100), vj(3, 100)));
+    const largest = reduction('Max', ops.sqDist(vi(0, 100), vj(1, 100)));
     for (const limits of [cpu, H200]) {
       expect('form' in planMapReduce(problem([square(100), least(100)]), limits)).toBe(true);
-      expect(takesOnePass(problem([square(100), least(100)]), limits)).toBe(true);
+      expect(takesOnePass(problem([square(100), largest]), limits)).toBe(true);
       expect(takesOnePass(problem([square(100), other]), limits)).toBe(false);
-      expect(takesOnePass(problem([square(100), other, least(100)]), limits)).toBe(true);
+      expect(takesOnePass(problem([square(100), other, largest]), limits)).toBe(true);
     }
     const kahan = { sumScheme: 'kahan' } as const;
     expect(takesOnePass(problem([square(100), least(100)], kahan), cpu)).toBe(true);
@@ -55,10 +56,17 @@ describe('takesOnePass', () => {
     expect(takesOnePass(problem([least(3, half), least(3, half), square(3)]), H200)).toBe(false);
   });
 
-  it('is not so where a thread of a GPU would keep long lists', () => {
-    expect(takesOnePass(problem([square(100), least(100, 32)]), H200)).toBe(true);
-    expect(takesOnePass(problem([square(100), least(100, 33)]), H200)).toBe(false);
-    expect(takesOnePass(problem([square(100), least(100, 33)]), cpu)).toBe(true);
+  it('is not so in tiles of a GPU with lists of the K best, or with columns that several blocks of threads share', () => {
+    for (const [limits, isOne] of [
+      [H200, false],
+      [cpu, true],
+    ] as const) {
+      expect(takesOnePass(problem([square(100), least(100)]), limits)).toBe(isOne);
+      const columns = (dim: number): Reduction =>
+        reduction('Sum', ops.mul(ops.sqDist(vi(0, dim), vj(1, dim)), vj(1, dim)));
+      expect(takesOnePass(problem([square(128), columns(128)]), limits)).toBe(true);
+      expect(takesOnePass(problem([square(129), columns(129)]), limits)).toBe(isOne);
+    }
   });
 
   it('keeps a row per thread for longer rows on a GPU where there are several columns', () => {

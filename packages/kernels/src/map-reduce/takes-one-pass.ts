@@ -7,8 +7,8 @@ import { wholeProblem, type MapReduceProblem } from './problem.js';
 
 /** What tiles of several reductions compute at most, of what tiles of each compute together: those have more pairs a thread. */
 const MOST_SHARED = 3 / 4;
-/** Entries of lists of the K best that a thread of a GPU keeps in registers beside a tile; one list alone is spread over threads. */
-const MOST_LISTED = 32;
+/** Columns that a block of threads of a GPU has at once: pairs are computed again for the next (docs/lab/one-loop-nest.md). */
+const MOST_COLUMNS = 128;
 
 /**
  * Whether the reductions of a problem are best computed by one kernel: with a row per thread (`chooseSchedule`), or in tiles that are
@@ -36,7 +36,7 @@ export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boo
   const costs = finish(scheduleCosts(problem, limits));
   if (costs['row per thread'] <= costs['pair tile']) return true;
   const all = [reduction, ...further];
-  if (limits.kind === 'cuda' && listedOf(all) > MOST_LISTED) return false;
+  if (limits.kind === 'cuda' && all.some(isSlowBeside)) return false;
   const apart = all.map((one) =>
     leastOf(finish(scheduleCosts({ ...aloneOf(rest, one), reduction: one }, limits))),
   );
@@ -51,5 +51,6 @@ const leastOf = (costs: ScheduleCosts): number => Math.min(...Object.values(cost
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
 
-const listedOf = (all: readonly Reduction[]): number =>
-  sumOf(all.map(({ kind, k = 1 }) => (traitsOf(kind).takesK ? k : 0)));
+/** A list of the K best alone is spread over the threads of a row; beside a tile every thread has one. */
+const isSlowBeside = ({ kind, formula, weight }: Reduction): boolean =>
+  traitsOf(kind).takesK || Math.max(formula.dim, weight?.dim ?? 0) > MOST_COLUMNS;
