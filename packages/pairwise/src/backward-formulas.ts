@@ -131,15 +131,17 @@ function upstreamOf(place: number, masked: number | undefined): VectorExpr {
 
 /**
  * Whether the reductions of the inner expression are stored for the gradients to read, rather than computed at every pair again. They are
- * where that takes loops over many components on a GPU, up to 2 GiB of them. Products are computed quickly: they are stored from more
- * columns on than a block of threads has. Under a maximum the component that attains it is looked for anyway.
+ * where that takes loops over many components on a GPU, up to 2 GiB of them and a quarter of the device's `memoryLimitBytes`. Products are
+ * computed quickly: they are stored from more columns on than a block of threads has. Under a maximum the component that attains it is looked for anyway.
  */
 export function isSumStored(
   { inner, reduce }: Pick<ForwardExpressions, 'inner' | 'reduce'>,
   { m, n, k, batch, dtype, device }: PairwiseShape,
 ): boolean {
   if (reduce !== 'sum' || device.kind === 'cpu') return false;
-  if (m * n * batch * dtypeBytes(dtype) > MOST_STORED_BYTES) return false;
+  const { memoryLimitBytes = Infinity } = device;
+  const most = Math.min(MOST_STORED_BYTES, memoryLimitBytes / 4);
+  if (m * n * batch * dtypeBytes(dtype) > most) return false;
   return k > (inner.op === 'mul' ? MOST_AT_PAIRS.product : MOST_AT_PAIRS.other[dtype]);
 }
 

@@ -17,6 +17,7 @@ import {
   viewsOverlap,
   type CallPlan,
 } from '@mercer/tensor/operation';
+import { isSumStored } from './backward-formulas.js';
 import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
 import { BackwardSteps } from './backward-steps.js';
 import { CallInputs } from './call-inputs.js';
@@ -42,6 +43,8 @@ interface Example {
   readonly shape: Pick<PairwiseShape, 'dtype' | 'device' | 'k'>;
   /** Whether b was left out. */
   readonly one: boolean;
+  /** Whether sums of pairs are stored: calls of other sizes have the same kernels. */
+  readonly stored: boolean;
 }
 
 type Arguments = readonly [spec: BackwardSpec, gradient: Tensor, a: Tensor, b: Tensor | undefined];
@@ -165,13 +168,12 @@ function planCall(
   checkOuts(spec, outs, shape, read, [a, b]);
   const tensors = { inputs: read, outs };
   const steps = new CallSteps(coreOf(shape.device), tensors);
-  const call = new BackwardSteps(
-    spec,
-    new CallInputs(what, steps, read, true),
-    shape,
-    gradient,
-    prepared !== undefined,
-  );
+  const stored =
+    typeof prepared === 'object' ? prepared.stored : isSumStored(forward.expressions, shape);
+  const call = new BackwardSteps(spec, new CallInputs(what, steps, read, true), shape, gradient, {
+    stored,
+    isPrepared: prepared !== undefined,
+  });
   const results = wrt.map((one) => steps.rowMajorResult({ shape: shapeOf(one, a, b), dtype }));
   call.add(a, b, results);
   return {
@@ -179,7 +181,7 @@ function planCall(
     steps,
     // the expressions, whose ids are in the key, and the formulas, whose ids are in those of the kernels
     holds: [forward.expressions, open.expressions, call.formulas],
-    example: { shape: { dtype, device, k }, one: b === undefined },
+    example: { shape: { dtype, device, k }, one: b === undefined, stored },
   };
 }
 

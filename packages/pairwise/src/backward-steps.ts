@@ -13,7 +13,6 @@ import {
   type PairSizes,
 } from '@mercer/tensor/operation';
 import {
-  isSumStored,
   ofBothRoles,
   ofParameters,
   ofRows,
@@ -39,6 +38,14 @@ interface Rows {
   readonly count: number;
 }
 
+/** How the launches of a call are chosen. */
+interface BackwardForm {
+  /** Whether the reductions of the inner expression are stored for the gradients to read. */
+  readonly stored: boolean;
+  /** Whether later calls launch the same kernels. */
+  readonly isPrepared: boolean;
+}
+
 /** Writes down the launches of a backward call. */
 export class BackwardSteps {
   readonly #spec: BackwardSpec;
@@ -46,6 +53,7 @@ export class BackwardSteps {
   readonly #steps: CallSteps;
   readonly #shape: PairwiseShape;
   readonly #gradient: Tensor;
+  readonly #isStored: boolean;
   readonly #isPrepared: boolean;
   readonly #values = new Map<string | number, PairInput>();
   /** The formulas whose sums are taken. */
@@ -59,8 +67,9 @@ export class BackwardSteps {
     inputs: CallInputs,
     shape: PairwiseShape,
     gradient: Tensor,
-    isPrepared: boolean,
+    { stored, isPrepared }: BackwardForm,
   ) {
+    this.#isStored = stored;
     this.#isPrepared = isPrepared;
     this.#spec = spec;
     this.#inputs = inputs;
@@ -107,10 +116,10 @@ export class BackwardSteps {
 
   get #rules(): PairRules {
     const { forward } = this.#spec;
-    const { diagonal, expressions } = forward;
+    const { diagonal } = forward;
     return {
       masked: diagonal?.mode === 'set' ? diagonal.offset : undefined,
-      stored: isSumStored(expressions, this.#shape),
+      stored: this.#isStored,
     };
   }
 

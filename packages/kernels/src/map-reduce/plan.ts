@@ -26,7 +26,7 @@ import { planWide } from './wide/wide-plan.js';
 /**
  * The plan of a map-reduce: a row per thread with every component of the formula written out, or a tile of pairs with loops over them
  * where that is quicker or the only way (`chooseSchedule`). Throws a `PlanError` for functions beyond their largest order, and for
- * several reductions of one pass that are together too long to be written out.
+ * what a kernel has no memory for.
  *
  * ```ts
  * import { ops, reduction, vi, vj } from '@mercer/formula';
