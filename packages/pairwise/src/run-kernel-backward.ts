@@ -114,7 +114,7 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
     options,
     BACKWARD_OPTIONS,
   );
-  const one = b === undefined || b === a;
+  const one = b === undefined;
   const spec = backwardSpec(WHAT, descriptor, one, forward, wrt ?? (one ? ['a'] : ['a', 'b']));
   return {
     spec,
