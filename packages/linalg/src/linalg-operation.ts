@@ -1,5 +1,5 @@
 import type { Scalars } from '@mercer/kernels';
-import { own, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { isTensor, MercerError, type LoadOptions, type Tensor } from '@mercer/tensor';
 import {
   keyPart,
@@ -71,7 +71,9 @@ export function linalgOperation<O extends object>(
     const outs = [...((given.out ?? []) as (Tensor | undefined)[])];
     const over: (number | undefined)[] = [];
     for (const [option, place, name] of overwrites) {
-      if (given[option as keyof O] !== true) continue;
+      const isOver: unknown = given[option as keyof O];
+      if (isOver === undefined || isOver === false) continue;
+      if (isOver !== true) throw noBoolean(what, option, isOver);
       const at = names.includes(name) ? names.indexOf(name) : names.push(name) - 1;
       if (outs[at] !== undefined) throw twoPlaces(what, name, option);
       outs[at] = args[place] as Tensor;
@@ -166,6 +168,12 @@ const twoPlaces = (what: string, result: string, option: string): MercerError =>
     `${what}: both out and ${option} are given. Choose one place for ${result}.`,
   );
 
+const noBoolean = (what: string, option: string, value: unknown): MercerError =>
+  new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${option} is ${describeValue(value)}. Pass true or false.`,
+  );
+
 /**
  * An operation as a function of `arity` arguments and options, which gives its results by name, with its `prepare`. A result that was
  * written over a matrix is another handle for it.
@@ -182,7 +190,8 @@ export function linalgFunction<F, O extends object>(
   const give = (args: LinalgArguments, tensors: readonly Tensor[]): Record<string, Tensor> =>
     named(
       rules.results,
-      tensors.map((one) => (args.includes(one) ? one.view() : one)),
+      // Without what was written over a matrix and no caller sees.
+      tensors.slice(0, rules.results.length).map((one) => (args.includes(one) ? one.view() : one)),
     );
   const run = async (...given: readonly unknown[]): Promise<Record<string, Tensor>> => {
     const args = given.slice(0, arity);

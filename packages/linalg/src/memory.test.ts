@@ -1,4 +1,4 @@
-import { device, empty, memory, zeros } from '@mercer/tensor';
+import { device, empty, full, memory, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
@@ -8,6 +8,8 @@ import { matmul } from './matmul.js';
 import { qr } from './qr.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
+
+type Matrix = Tensor<'float32'>;
 
 const hasNvrtc = nvrtcFound();
 
@@ -33,6 +35,29 @@ describe('memory', () => {
       const vector = await zeros([9], { device: 'cpu' });
       (await kronMatvec(a, a, vector)).dispose();
       vector.dispose();
+    }
+    expect(live('cpu')).toBe(before);
+  });
+
+  it.each([
+    ['solveCholesky', solveCholesky],
+    ['solveLU', solveLU],
+  ])('that %s wrote over goes with its last handle, prepared or not', async (_, solve) => {
+    const before = live('cpu');
+    for (const options of [{ overwriteA: true }, { overwriteA: true, overwriteB: true }]) {
+      using a = empty([1, 1], { device: 'cpu' });
+      using b = empty([1, 1], { device: 'cpu' });
+      const prepared = await solve.prepare(a, b, options);
+      const ordinary = (matrix: Matrix, sides: Matrix) => solve(matrix, sides, options);
+      for (const call of [ordinary, prepared]) {
+        for (let turn = 0; turn < 3; turn++) {
+          const matrix = await full([1, 1], 4, { device: 'cpu' });
+          const sides = await full([1, 1], 12, { device: 'cpu' });
+          const { x, infos } = await call(matrix, sides);
+          expect(await x.toNested()).toEqual([[3]]);
+          for (const one of [matrix, sides, x, infos]) one.dispose();
+        }
+      }
     }
     expect(live('cpu')).toBe(before);
   });

@@ -1,6 +1,7 @@
+import { CudaStream } from '@mercer/cuda-runtime';
 import { device, empty, memory, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { cholesky } from './cholesky.js';
@@ -129,6 +130,7 @@ beforeAll(async () => {
   await useFakeDriver({ DEVICES: names.length, TOTAL_BYTES: 2 ** 33 });
   await useFakeSolvers();
 });
+afterEach(() => vi.restoreAllMocks());
 
 describe.skipIf(!nvrtcFound())(
   'on GPUs behind the fake driver (skipped only without NVRTC)',
@@ -168,6 +170,41 @@ describe.skipIf(!nvrtcFound())(
       a.dispose();
       b.dispose();
     });
+
+    it.each([
+      ['solveCholesky', solveCholesky, /potrfBatched/],
+      ['solveLU', solveLU, /getrfBatched/],
+    ] as const)(
+      '%s launches nothing behind addresses that were not copied, prepared or not',
+      async (name, solve, launched) => {
+        const [a, b] = operands(name, 128, 20);
+        const prepared = await solve.prepare(a, b);
+        const refused = new Error('refused');
+        const before = live(a.device.id);
+        const calls = [() => solve(a, b), async () => Promise.resolve(prepared(a, b))];
+        for (const call of calls) {
+          const lines = await callsOf(async () => {
+            release(await call());
+            await a.device.synchronize();
+          });
+          expect(lines.filter((line) => launched.test(line))).not.toEqual([]);
+        }
+        vi.spyOn(CudaStream.prototype, 'copyToDevice').mockRejectedValue(refused);
+        vi.spyOn(CudaStream.prototype, 'copyToDeviceSync').mockImplementation(() => {
+          throw refused;
+        });
+        for (const call of calls) {
+          const lines = await callsOf(async () => {
+            await expect(call()).rejects.toBe(refused);
+            await a.device.synchronize();
+          });
+          expect(lines.filter((line) => launched.test(line))).toEqual([]);
+        }
+        expect(live(a.device.id)).toBe(before);
+        a.dispose();
+        b.dispose();
+      },
+    );
 
     it('a prepared eigh gives a promise, as the library waits', async () => {
       const a = empty([2, 130, 130], { device: device('cuda:0') });

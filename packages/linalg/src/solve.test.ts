@@ -86,6 +86,24 @@ describe('bad input of the solvers', () => {
       /overwriteB/,
     ],
     [
+      'a flag that is a number',
+      () => solveLU(zeros(1, 1), zeros(1, 1), { overwriteA: 1 as never }),
+      'INVALID_ARGUMENT',
+      /overwriteA is 1\. Pass true or false/,
+    ],
+    [
+      'a flag that is a text, of a preparation',
+      () => solveCholesky.prepare(zeros(1, 1), zeros(1, 1), { overwriteB: 'no' as never }),
+      'INVALID_ARGUMENT',
+      /overwriteB is "no"\. Pass true or false/,
+    ],
+    [
+      'a flag that is null',
+      () => solveLU(zeros(1, 1), zeros(1, 1), { overwriteA: null as never }),
+      'INVALID_ARGUMENT',
+      /overwriteA is null\. Pass true or false/,
+    ],
+    [
       'half a correction',
       () => solveLU(zeros(1, 1), zeros(1, 1), { refine: 0.5 }),
       'INVALID_ARGUMENT',

@@ -77,9 +77,18 @@ function* addresses({ stream }: CudaCall, scratch: Scratch, dense: Dense): Enque
   const first = BigInt(storage.address);
   const table = BigUint64Array.from({ length: count }, (_, z) => first + BigInt(z) * step);
   const memory = scratch.bytes(table.byteLength);
-  // Up to 4 MiB the bytes are taken during the call.
-  const copied = nativeStream(stream).copyToDevice(regionOf(memory).buffer, 0, table);
-  copied.catch(() => undefined);
-  yield { until: () => copied, isOptional: true };
+  const native = nativeStream(stream);
+  const { buffer } = regionOf(memory);
+  // The library follows addresses: where they were not copied, nothing is launched.
+  const copy = { isDone: false };
+  yield {
+    until: async () => {
+      await native.copyToDevice(buffer, 0, table);
+      copy.isDone = true;
+    },
+    isOptional: true,
+  };
+  // Only tables of more than 4 MiB may have to wait for the stream.
+  if (!copy.isDone) native.copyToDeviceSync(buffer, 0, table);
   return memory;
 }
