@@ -2,12 +2,20 @@ import { device, empty, full, memory, zeros, type Tensor } from '@mercer/tensor'
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { cholesky } from './cholesky.js';
+import { conditionEstimate } from './condition-estimate.js';
 import { eigh } from './eigh.js';
+import { inv } from './inv.js';
 import { kronMatvec } from './kron-matvec.js';
+import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
+import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
+import { slogdet } from './slogdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
+import { solveTriangular } from './solve-triangular.js';
+import { svd } from './svd.js';
 
 type Matrix = Tensor<'float32'>;
 
@@ -88,6 +96,30 @@ describe.skipIf(!hasNvrtc)('tensors of a GPU (skipped only without NVRTC)', () =
       );
     }
     expect(live('cuda:0')).toBe(before);
+  });
+
+  it('need cuSOLVER before results are written', async () => {
+    const gpu = device('cuda:0');
+    using a = empty([2, 128, 128], { device: gpu });
+    using infos = await full([2], 7, { dtype: 'int32', device: gpu });
+    const out = { infos };
+    for (const call of [
+      () => solveCholesky(a, a, { out }),
+      () => solveLU(a, a, { out, refine: 1 }),
+      () => solveTriangular(a, a, { out }),
+      () => cholesky(a, { out }),
+      () => inv(a, { out }),
+      () => slogdet(a, { out }),
+      () => conditionEstimate(a, { out }),
+      () => qr(a, { out }),
+      () => eigh(a, { out }),
+      () => svd(a, { out }),
+      () => lstsq(a, a, { out }),
+      () => matrixPower(a, 0.5, { out }),
+    ]) {
+      await expect(call()).rejects.toMatchObject({ code: 'NO_BACKEND' });
+      expect(await infos.toNested()).toEqual([7, 7]);
+    }
   });
 
   it('do not mix with those of the CPU', async () => {

@@ -1,5 +1,5 @@
 import { CudaStream } from '@mercer/cuda-runtime';
-import { device, empty, memory, type Tensor } from '@mercer/tensor';
+import { device, empty, memory, type Device, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
@@ -10,12 +10,15 @@ import { eigh } from './eigh.js';
 import { inv } from './inv.js';
 import { kron } from './kron.js';
 import { kronMatvec } from './kron-matvec.js';
+import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
+import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
 import { slogdet } from './slogdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { solveTriangular } from './solve-triangular.js';
+import { svd } from './svd.js';
 
 type Operands = readonly [a: Tensor<'float32'>, b: Tensor<'float32'>, x: Tensor<'float32'>];
 
@@ -24,6 +27,82 @@ interface Row {
   readonly call: (...operands: Operands) => PromiseLike<object>;
   readonly prepare: (...operands: Operands) => Promise<(...operands: Operands) => object>;
 }
+
+type Debug = (line: string) => void;
+
+/** What prints what it loads and launches, and the kernels that it loads on a GPU. */
+interface Printed {
+  readonly prepare: (
+    operands: Operands,
+    debug: Debug | undefined,
+  ) => Promise<() => PromiseLike<object> | object>;
+  readonly loads: readonly string[];
+}
+
+const PACKED = [
+  'pack_matrices_float32_float32',
+  'unpack_matrices_float32_float32',
+  'identity_matrices_float32',
+  'merge_codes',
+];
+
+const PRINTED: Readonly<Record<string, Printed>> = {
+  solveLU: {
+    prepare: async ([a, b], debug) => {
+      const prepared = await solveLU.prepare(a, b, { debug });
+      return () => prepared(a, b);
+    },
+    loads: [
+      ...PACKED,
+      'move_pieces',
+      'advance_counter',
+      'small_solve_lu_float32',
+      'exchange_rows_float32',
+    ],
+  },
+  eigh: {
+    prepare: async ([a], debug) => {
+      const prepared = await eigh.prepare(a, { debug });
+      return () => prepared(a);
+    },
+    loads: PACKED,
+  },
+  svd: {
+    prepare: async ([a], debug) => {
+      const prepared = await svd.prepare(a, { debug });
+      return () => prepared(a);
+    },
+    loads: PACKED,
+  },
+  lstsq: {
+    prepare: async ([a, b], debug) => {
+      const prepared = await lstsq.prepare(a, b, { debug });
+      return () => prepared(a, b);
+    },
+    loads: [...PACKED, 'singular_reciprocals_float32', 'scale_matrices_float32'],
+  },
+  matrixPower: {
+    prepare: async ([a], debug) => {
+      const prepared = await matrixPower.prepare(a, 0.5, { debug });
+      return () => prepared(a, 0.5);
+    },
+    loads: [...PACKED, 'eigen_powers_float32', 'scale_matrices_float32'],
+  },
+  'matrixPower by products': {
+    prepare: async ([a], debug) => {
+      const prepared = await matrixPower.prepare(a, -0.5, { method: 'newton', debug });
+      return () => prepared(a, -0.5);
+    },
+    loads: [
+      ...PACKED.slice(0, 2),
+      'distances_float32',
+      'newton_start_float32',
+      'newton_factor_float32',
+    ],
+  },
+};
+
+const printing = Object.keys(PRINTED);
 
 const pair = (
   solve: typeof solveCholesky | typeof solveLU | typeof solveTriangular,
@@ -91,7 +170,10 @@ const names = Object.keys(ROWS);
 
 function operands(name: string, n: number, count: number): Operands {
   // Each has a device of its own, on which nothing is loaded before.
-  const gpu = device(`cuda:${names.indexOf(name)}`);
+  return operandsOn(device(`cuda:${names.indexOf(name)}`), n, count);
+}
+
+function operandsOn(gpu: Device, n: number, count: number): Operands {
   const columns = 2;
   return [
     empty([count, n, n], { device: gpu }),
@@ -127,7 +209,7 @@ const SIZES = [
 ] as const;
 
 beforeAll(async () => {
-  await useFakeDriver({ DEVICES: names.length, TOTAL_BYTES: 2 ** 33 });
+  await useFakeDriver({ DEVICES: names.length + printing.length, TOTAL_BYTES: 2 ** 33 });
   await useFakeSolvers();
 });
 afterEach(() => vi.restoreAllMocks());
@@ -154,6 +236,29 @@ describe.skipIf(!nvrtcFound())(
         for (const one of given) one.dispose();
       }
     });
+
+    it.each(printing)(
+      'a preparation of %s prints the kernels that it loads, and calls load no other',
+      async (name) => {
+        const { prepare, loads } = PRINTED[name] as Printed;
+        const gpu = device(`cuda:${names.length + printing.indexOf(name)}`);
+        const given = operandsOn(gpu, 130, 20);
+        const lines: string[] = [];
+        const call = await prepare(given, (line) => lines.push(line));
+        const loaded = lines.flatMap((line) => / (\w+) sm_/.exec(line)?.[1] ?? []);
+        expect(new Set(loaded)).toEqual(new Set(loads));
+        const before = lines.length;
+        release(await call());
+        const launches = lines.slice(before);
+        expect(launches).not.toEqual([]);
+        for (const line of launches) expect(line).toMatch(/^launch /);
+        const quiet = await prepare(given, undefined);
+        const load = vi.spyOn(gpu, 'load');
+        release(await quiet());
+        expect(load).not.toHaveBeenCalled();
+        for (const one of given) one.dispose();
+      },
+    );
 
     it('prepared solves of medium systems go to as many streams as those of calls', async () => {
       const [a, b] = operands('solveLU', 520, 40);

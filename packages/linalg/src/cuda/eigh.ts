@@ -3,7 +3,8 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
 import { mergeCodes, triangle, unpack } from './move.js';
-import { clear, Scratch } from './scratch.js';
+import { Scratch } from './scratch.js';
+import { start } from './start.js';
 
 /** Eigenvalues and eigenvectors. */
 export function* eigh(call: CudaCall<FieldsOf<'eigh'>>): Enqueuing {
@@ -11,7 +12,7 @@ export function* eigh(call: CudaCall<FieldsOf<'eigh'>>): Enqueuing {
   const { batchShape } = setting;
   const { a, values, vectors, infos } = args;
   using scratch = new Scratch(call);
-  clear(call, infos);
+  yield* start(call, a, infos);
   const found = yield* spectrum(call, scratch, a, { uplo: triangle(args.upper), infos });
   yield* mergeCodes(call, infos, found.codes, scratch.count);
   yield* unpack(call, batchShape, found.values, values, infos);

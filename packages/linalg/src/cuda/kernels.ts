@@ -67,7 +67,7 @@ export const kernels = {
 const loadedOn = new WeakMap<Device, Map<CudaKernel, LoadedKernel>>();
 
 /** Loads a kernel, or finds it. @throws the compiler's or the loader's error, the signal's reason */
-export async function load(
+async function load(
   device: Device,
   kernel: CudaKernel,
   options: LoadOptions,
@@ -77,6 +77,17 @@ export async function load(
   // One that prints is for this call alone.
   if ((options.debug ?? false) === false) loadedOn.set(device, known.set(kernel, made));
   return made;
+}
+
+/** Loads a kernel for later calls, of which those that are prepared cannot wait for it. @throws as {@link load} */
+export async function loadKept(
+  device: Device,
+  kernel: CudaKernel,
+  options: LoadOptions,
+): Promise<void> {
+  const { debug, signal } = options;
+  await load(device, kernel, options);
+  if ((debug ?? false) !== false) await load(device, kernel, { signal });
 }
 
 /** A kernel, which is waited for where it is not loaded yet. */

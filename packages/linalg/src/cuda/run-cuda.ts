@@ -9,7 +9,7 @@ import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
 import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
 import { splitKernels } from './gemm/split-factor.js';
-import { kernels, load } from './kernels.js';
+import { kernels, loadKept } from './kernels.js';
 import { kron } from './kron.js';
 import { lstsq } from './lstsq.js';
 import { namingTheLibrary } from './naming-the-library.js';
@@ -18,7 +18,7 @@ import { qr } from './qr.js';
 import { refinedCholesky, refinedLU } from './refined-solve.js';
 import { solveCholesky, solveLU } from './solve.js';
 import { countOf } from './scratch.js';
-import { FACTOR_STREAMS } from './spread.js';
+import { FACTOR_STREAMS, SPECTRAL_STREAMS } from './spread.js';
 import { condition, inverse, logdet } from './square-functions.js';
 import { prepared, solverStreams } from './streams.js';
 import { svd } from './svd.js';
@@ -47,12 +47,17 @@ const cudaRoutines: { readonly [K in RoutineName]: CudaRoutine<FieldsOf<K>> } = 
   inverseRoot,
 };
 
-/** The kernels around a library's work on matrices of one dtype. */
-const around = (dtype: LinalgDType): CudaKernel[] => [
+/** The kernels around work on matrices of one dtype that a library waits for. */
+const aroundWaits = (dtype: LinalgDType): CudaKernel[] => [
   kernels.pack(dtype, dtype),
   kernels.unpack(dtype, dtype),
   kernels.identity(dtype),
   kernels.mergeCodes(),
+];
+
+/** The kernels around a library's work that is enqueued. */
+const around = (dtype: LinalgDType): CudaKernel[] => [
+  ...aroundWaits(dtype),
   kernels.movePieces(),
   kernels.advance(),
 ];
@@ -66,13 +71,8 @@ const refinedKernels = (dtype: LinalgDType): CudaKernel[] => [
   kernels.addCorrections(),
 ];
 
-/**
- * The kernels that a routine may launch, whatever its sizes are, of those that never wait for the device: a prepared call has all of
- * them, and streams for the library. Undefined for routines that wait, which load their kernels on the way.
- */
-const KERNELS: {
-  readonly [K in RoutineName]: ((dtype: LinalgDType) => readonly CudaKernel[]) | undefined;
-} = {
+/** The kernels that a prepared call of a routine may launch, whatever its sizes are: it has all of them, and streams for the library. */
+const KERNELS: { readonly [K in RoutineName]: (dtype: LinalgDType) => readonly CudaKernel[] } = {
   solveCholesky: (dtype) => [...around(dtype), kernels.smallSolve('cholesky', dtype)],
   solveLU: (dtype) => [
     ...around(dtype),
@@ -91,11 +91,21 @@ const KERNELS: {
   gemmTf32: () => [],
   gemmTf32x3: () => Object.values(splitKernels),
   kron: (dtype) => [kernels.kron(dtype)],
-  eigh: undefined,
-  svd: undefined,
-  lstsq: undefined,
-  eigenPower: undefined,
-  inverseRoot: undefined,
+  eigh: aroundWaits,
+  svd: aroundWaits,
+  lstsq: (dtype) => [
+    ...aroundWaits(dtype),
+    kernels.singularReciprocals(dtype),
+    kernels.scale(dtype),
+  ],
+  eigenPower: (dtype) => [...aroundWaits(dtype), kernels.eigenPowers(dtype), kernels.scale(dtype)],
+  inverseRoot: (dtype) => [
+    kernels.pack(dtype, dtype),
+    kernels.unpack(dtype, dtype),
+    kernels.distances(dtype),
+    kernels.newtonStart(dtype),
+    kernels.newtonFactor(dtype),
+  ],
 };
 
 /** Routines that use no library, or one that needs no handles. */
@@ -104,7 +114,11 @@ const WITHOUT_HANDLES: ReadonlySet<RoutineName> = new Set([
   'gemmTf32',
   'gemmTf32x3',
   'kron',
+  'inverseRoot',
 ]);
+
+/** Routines whose library waits. */
+const SPECTRAL: ReadonlySet<RoutineName> = new Set(['eigh', 'svd', 'lstsq', 'eigenPower']);
 
 /** A routine of a planned call on a GPU. */
 export function cudaRoutine<K extends RoutineName>(
@@ -115,13 +129,12 @@ export function cudaRoutine<K extends RoutineName>(
   const { device, dtype } = setting;
   return {
     prepare: async (options: LoadOptions) => {
-      const needed = KERNELS[name]?.(dtype) ?? [];
-      await Promise.all(needed.map((kernel) => load(device, kernel, options)));
-      if (needed.length === 0 || WITHOUT_HANDLES.has(name)) return;
+      await Promise.all(KERNELS[name](dtype).map((kernel) => loadKept(device, kernel, options)));
+      if (WITHOUT_HANDLES.has(name)) return;
       await whenEnqueued(
         namingTheLibrary(setting, function* () {
           yield* prepared(device.defaultStream);
-          yield* solverStreams(device, FACTOR_STREAMS);
+          yield* solverStreams(device, SPECTRAL.has(name) ? SPECTRAL_STREAMS : FACTOR_STREAMS);
         }),
       );
     },

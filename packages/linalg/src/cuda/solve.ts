@@ -9,7 +9,8 @@ import { kernels, launch } from './kernels.js';
 import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
 import { factored, planLU } from './plan-lu.js';
 import { planSolve, type SolvePlan } from './plan.js';
-import { clear, countOf, Scratch } from './scratch.js';
+import { countOf, Scratch } from './scratch.js';
+import { start } from './start.js';
 
 type SolveCall = CudaCall<FieldsOf<'solveCholesky'>>;
 
@@ -36,7 +37,7 @@ function* solve(call: SolveCall, cholesky: boolean): Enqueuing {
   const problem = { dtype: setting.dtype, ...sizes, use } as const;
   const lu = cholesky || plan === 'batched' ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  clear(call, infos);
+  yield* start(call, a, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
   yield* pack(call, batchShape, factored(a, lu), matrices, { part, infos });

@@ -3,7 +3,8 @@ import { transposed } from '../operand.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { mergeCodes, unpack } from './move.js';
-import { clear, Scratch } from './scratch.js';
+import { Scratch } from './scratch.js';
+import { start } from './start.js';
 import { singularParts } from './singular.js';
 
 /** Singular value decompositions. */
@@ -12,7 +13,7 @@ export function* svd(call: CudaCall<FieldsOf<'svd'>>): Enqueuing {
   const { batchShape } = setting;
   const { a, u, s, vh, infos } = args;
   using scratch = new Scratch(call);
-  clear(call, infos);
+  yield* start(call, a, infos);
   const parts = yield* singularParts(call, scratch, a, infos);
   yield* mergeCodes(call, infos, parts.codes, scratch.count);
   // a^T = u s vt means a = vt^T s u^T.

@@ -4,7 +4,8 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
-import { clear, placed, Scratch } from './scratch.js';
+import { placed, Scratch } from './scratch.js';
+import { start } from './start.js';
 import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
@@ -15,7 +16,7 @@ export function* triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>>): E
   const uplo = triangle(args.upper);
   const [transpose, unitDiagonal] = [args.transpose !== 0, args.unitDiagonal !== 0];
   using scratch = new Scratch(call);
-  clear(call, infos);
+  yield* start(call, a, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
   yield* pack(call, batchShape, a, matrices, { part: uplo, infos });
