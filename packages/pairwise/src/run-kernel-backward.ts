@@ -53,9 +53,9 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * computed again. On a GPU sums over many features are stored in scratch memory, up to 2 GiB of them; otherwise nothing of the size of
  * the result is stored.
  *
- * b may be left out, `runKernelBackward(descriptor, gradient, a, options)`: it is a, as in `runKernel`, and the gradient of a
- * is then that of both roles. The gradient of a parameter has its
- * shape, [] for a number; what was broadcast is summed.
+ * b may be left out, `runKernelBackward(descriptor, gradient, a, options)`, or be a itself: it is a, as in `runKernel`, and the gradient of a
+ * is then that of both roles. For one of each, pass `a.view()` as b. The gradient of a parameter has its shape, [] for a number; what was
+ * broadcast is summed.
  *
  * Conventions where no derivative exists: a zero difference contributes exactly 0 for every power, and so do a pair at
  * distance 0 of a norm, a pair that epsilon clamps, and a row of zeros under cosine; for p = Infinity all goes to the first k
@@ -114,7 +114,7 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
     options,
     BACKWARD_OPTIONS,
   );
-  const one = b === undefined;
+  const one = b === undefined || b === a;
   const spec = backwardSpec(WHAT, descriptor, one, forward, wrt ?? (one ? ['a'] : ['a', 'b']));
   return {
     spec,
