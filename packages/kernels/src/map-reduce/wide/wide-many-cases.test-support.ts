@@ -147,7 +147,12 @@ export const WIDE_MANY_CASES: readonly (readonly [name: string, Given])[] = [
         reduction('MaxArgMax', ops.mul(vij(4, 1), ops.sum(vi(0, 150)))),
       ],
       units: 60,
-      fill: ({ position, row }) => (position === 3 ? row % 8 : 2 * Math.sin(row + position) - 1),
+      // numbers of 16 bits are not below 1: sums of any may cancel, and what is multiplied with such a sum has no digits
+      fillsHalf: true,
+      fill: ({ position, row, component }) => {
+        if (position === 3) return row % 8;
+        return position === 4 ? Math.sin(row + component) : 1 + ((row + component) % 5) / 4;
+      },
     },
   ],
   [
