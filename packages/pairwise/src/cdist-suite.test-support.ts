@@ -172,6 +172,9 @@ export function describeCdist(device: () => Device, { full }: { readonly full: b
       expect((await cdist(await make([0, 3]), await make([4, 3]))).shape).toEqual([0, 4]);
       expect((await cdist(await make([4, 3]), await make([0, 3]))).shape).toEqual([4, 0]);
       expect((await cdist(await make([0, 2, 3]), await make([1, 2, 3]))).shape).toEqual([0, 2, 2]);
+      const [some, none] = [await make([3, 1, 2, 3]), await make([0, 2, 3])];
+      expect((await cdist(some, none)).shape).toEqual([3, 0, 2, 2]);
+      expect((await cdist(none, some)).shape).toEqual([3, 0, 2, 2]);
       for (const p of [1, 1.3, 2, Infinity]) {
         const blank = await cdist(await make([3, 0]), await make([2, 0]), { p });
         expect([...(await blank.toTypedArray())].map(Number)).toEqual([0, 0, 0, 0, 0, 0]);

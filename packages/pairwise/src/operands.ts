@@ -96,7 +96,7 @@ export function inputOperand(
 ): Operand | undefined {
   const view = matrixLayout(x.shape, x.strides, preferred);
   const batchStride =
-    shape.batch === 1
+    shape.batch <= 1
       ? 0
       : strideOverBatch(x.shape.slice(0, -2), x.strides.slice(0, -2), shape.batchShape);
   if (view === undefined || batchStride === undefined || batchStride < 0) return undefined;

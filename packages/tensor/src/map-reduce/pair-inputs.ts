@@ -40,7 +40,7 @@ export function pairOperand(
   const [rows = 1, rowStride = 0] = [shape.at(-ownAxes), strides.at(-ownAxes)];
   if (dim > 1 && step !== 1) return undefined;
   const batchStride =
-    batch === 1
+    batch <= 1
       ? 0
       : strideOverBatch(shape.slice(0, -ownAxes), strides.slice(0, -ownAxes), batchShape);
   if (batchStride === undefined || batchStride < 0) return undefined;
