@@ -72,7 +72,8 @@ const undone = [
   {
     ...JOINT,
     name: 'accumulate reaches the pass of an index',
-    pattern: 'gives one pass where the formulas can be written out, and else one for each',
+    pattern:
+      'gives one pass where the formulas share their work, or are short, and else one for each',
     file: '../../tensor/src/map-reduce/add-reductions.ts',
     find: '...aloneOf(call, reduction), ',
     replace: '',
