@@ -409,17 +409,16 @@ const signals = [
   {
     ...SPREAD,
     name: 'matrices of a batch go on after their call was given up',
-    find: '        clock.signal?.throwIfAborted();\n        const lane',
-    replace: '        const lane',
+    find: '      signal?.throwIfAborted();\n      const { native: stream, workspace }',
+    replace: '      const { native: stream, workspace }',
     pattern: 'a batch is left between matrices',
   },
   {
     ...SPREAD,
     name: 'a failure among the matrices of a batch is swallowed',
-    find: "    if (failed?.status === 'rejected') throw failed.reason;\n",
-    replace: '    void failed;\n',
+    find: '    work.enqueue({ stream: native, workspace, place });',
+    replace: '    try { work.enqueue({ stream: native, workspace, place }); } catch { return; }',
     pattern: '(order .*) that the library refuses while the stream is busy throws its error',
-    each: true,
   },
   {
     ...SPREAD,
