@@ -44,7 +44,9 @@ const program = (/** @type {string} */ call) => `
   const profile = startProfile();
   await ${call};
   await x.device.synchronize();
-  const executors = [...new Set((await profile.stop()).map(({ executor }) => executor))];
+  // built-in functions have no executor
+  const launched = (await profile.stop()).flatMap(({ executor }) => executor ?? []);
+  const executors = [...new Set(launched)];
   console.log(JSON.stringify({ times, executors }));`;
 
 /** @returns {{ times: [number, number], executors: string[] }} */
