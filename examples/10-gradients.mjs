@@ -1,5 +1,5 @@
 // 10. Gradients. cdistBackward and runKernelBackward take dL/d(result) and give dL/d(inputs) and dL/d(parameters). They compute
-//     the distances again inside the kernel: nothing of the size of the result is stored. Checked here by differences.
+//     the distances again instead of reading the result. Checked here by differences.
 import assert from 'node:assert/strict';
 import { cdist, cdistBackward, kernels, runKernel, runKernelBackward, tensor } from '@mercer/core';
 

@@ -150,7 +150,7 @@ export class KnownCall {
     return whenEnqueued(this.#enqueuing(tensors, stream, numbers, watch));
   }
 
-  /** The same for a call whose checks were made, and which holds nothing. @throws as `launch` */
+  /** The same for a call whose checks were made, and which holds nothing: the quick way of kernels, without a generator. @throws as `launch` */
   launchChecked(tensors: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] {
     if (this.hasRoutine) return atOnce(this.#enqueuing(tensors, stream, numbers, UNWATCHED));
     const { queue, parts } = this.#memory(tensors, stream);
