@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runCpuProgram, runInterpretedProgram } from '../testing/cpu-program.test-support.js';
 import { checkMapReduce, type MapReduceCase } from './map-reduce-check.test-support.js';
-import { PAIR_CASES, PAIR_RANGE_CASES, WIDE_PAIR_CASES } from './pair-cases.test-support.js';
+import { PAIR_CASES, PAIR_RANGE_CASES, LOOPED_PAIR_CASES } from './pair-cases.test-support.js';
 import { planMapReduce } from './plan.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
@@ -20,7 +20,7 @@ const dtypeOf = (one: Pick<MapReduceCase, 'storage'>, n: number): 'float32' | 'f
   n % 2 === 0 || one.storage !== undefined ? 'float32' : 'float64';
 
 describe('values of pairs on the CPU', () => {
-  const all = [...PAIR_CASES, ...WIDE_PAIR_CASES].map((one, n) => [...one, n] as const);
+  const all = [...PAIR_CASES, ...LOOPED_PAIR_CASES].map((one, n) => [...one, n] as const);
   test.each(all)('%s', (_, one, n) => {
     for (const sizes of SIZES) {
       checkMapReduce({ ...one, ...sizes, dtype: dtypeOf(one, n), planned }, limits, runCpuProgram);
@@ -42,7 +42,7 @@ describe('values of pairs on the CPU', () => {
     checkMapReduce({ ...one, dtype: 'float64' }, interpreted, runInterpretedProgram);
   });
 
-  test.each([...PAIR_CASES.slice(0, 5), ...WIDE_PAIR_CASES.slice(0, 1)])(
+  test.each([...PAIR_CASES.slice(0, 5), ...LOOPED_PAIR_CASES.slice(0, 1)])(
     '%s, in parts that are merged',
     (_, one) => {
       const sizes = { rowsI: 5, rowsJ: 5900 };
@@ -58,7 +58,7 @@ describe('values of pairs on the CPU', () => {
   );
 
   test('both texts are among the cases', () => {
-    const forms = [...PAIR_CASES, ...WIDE_PAIR_CASES].map(([, one]) => {
+    const forms = [...PAIR_CASES, ...LOOPED_PAIR_CASES].map(([, one]) => {
       const { reduction, further = [] } = one;
       const plan = planMapReduce(
         { reduction, further, dtype: 'float32', batch: 1, ...planned },
@@ -66,7 +66,7 @@ describe('values of pairs on the CPU', () => {
       );
       return 'form' in plan;
     });
-    expect(forms.filter((isWide) => isWide).length).toBeGreaterThan(5);
-    expect(forms.filter((isWide) => !isWide).length).toBeGreaterThan(10);
+    expect(forms.filter((isTiled) => isTiled).length).toBeGreaterThan(5);
+    expect(forms.filter((isTiled) => !isTiled).length).toBeGreaterThan(10);
   });
 });

@@ -5,7 +5,7 @@ import { distinctKernels, type NamedKernel } from '../named-kernel.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { emitMapReduce } from './emit.js';
-import { PAIR_CASES, WIDE_PAIR_CASES } from './pair-cases.test-support.js';
+import { PAIR_CASES, LOOPED_PAIR_CASES } from './pair-cases.test-support.js';
 import { planMapReduce } from './plan.js';
 
 useNvrtc();
@@ -19,7 +19,7 @@ function restingBytes(name: string): number {
 
 function kernels(): NamedKernel[] {
   // 40 weights and as many sums are more than a thread's registers, with values of pairs or without
-  const cases = [...PAIR_CASES, ...WIDE_PAIR_CASES].filter(
+  const cases = [...PAIR_CASES, ...LOOPED_PAIR_CASES].filter(
     ([name]) => !name.includes('long weights'),
   );
   const programs = cases.map(([, one], n) => {

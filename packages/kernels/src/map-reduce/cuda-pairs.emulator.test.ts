@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { checkMapReduce } from './map-reduce-check.test-support.js';
-import { PAIR_CASES, PAIR_RANGE_CASES, WIDE_PAIR_CASES } from './pair-cases.test-support.js';
+import { PAIR_CASES, PAIR_RANGE_CASES, LOOPED_PAIR_CASES } from './pair-cases.test-support.js';
 import { planMapReduce } from './plan.js';
 
 /** Sizes whose plan splits the reduced rows, and whose plan does not. */
@@ -11,7 +11,7 @@ const MANY = { rowsI: 1_000_000, rowsJ: 1_000_000 };
 const swapped = ({ rowsI, rowsJ }: typeof FEW): typeof FEW => ({ rowsI: rowsJ, rowsJ: rowsI });
 
 describe('values of pairs on a GPU', () => {
-  const all = [...PAIR_CASES, ...WIDE_PAIR_CASES].map((one, n) => [...one, n] as const);
+  const all = [...PAIR_CASES, ...LOOPED_PAIR_CASES].map((one, n) => [...one, n] as const);
   test.each(all)('%s', (_, one, n) => {
     const dtype = n % 3 === 2 && one.storage === undefined ? 'float64' : 'float32';
     const few = one.reduction.axis === 1 ? FEW : swapped(FEW);

@@ -3,8 +3,8 @@ import type { KernelProgram } from '../kernel-program.js';
 import { emitCpuMapReduce } from './cpu/kernel.js';
 import { emitCudaMapReduce } from './cuda/kernel.js';
 import type { MapReducePlan } from './plan-types.js';
-import { emitCpuWide } from './wide/cpu/kernel.js';
-import { emitCudaWide } from './wide/cuda/kernel.js';
+import { emitCpuPairTile } from './pair-tile/cpu/kernel.js';
+import { emitCudaPairTile } from './pair-tile/cuda/kernel.js';
 
 /** The kernels of a map-reduce. The same plan always gives the same text. */
 export function emitMapReduce(plan: MapReducePlan): KernelProgram {
@@ -14,7 +14,7 @@ export function emitMapReduce(plan: MapReducePlan): KernelProgram {
 /** {@link emitMapReduce} in steps. */
 export function* emitMapReduceSteps(plan: MapReducePlan): Steps<KernelProgram> {
   if ('form' in plan) {
-    return yield* plan.kind === 'cuda' ? emitCudaWide(plan) : emitCpuWide(plan);
+    return yield* plan.kind === 'cuda' ? emitCudaPairTile(plan) : emitCpuPairTile(plan);
   }
   return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : yield* emitCpuMapReduce(plan);
 }

@@ -184,7 +184,7 @@ describe('the text of sum_j x_i y_j', () => {
     expect(program.steps).toHaveLength(1);
     expect(emittedText(program, 'arguments')).toMatchInlineSnapshot(`
       "struct Args { const T* x0; const T* x1; T* out; int64_t rowsI, rowsJ, batch; int64_t ld0, batchStride0; int64_t ld1, batchStride1; };
-      constexpr int64_t GROUPS = 4, ROWS = GROUPS * LANES, TILE = 256;
+      constexpr int64_t VECTORS = 4, ROWS = VECTORS * LANES, TILE = 256;
 
       extern "C" void mercer_map_reduce(const void* args, int64_t begin, int64_t end, void*) {
         const Args& g = *(const Args*)args;
@@ -192,38 +192,38 @@ describe('the text of sum_j x_i y_j', () => {
         const int64_t blocks = (kept + ROWS - 1) / ROWS;
         for (int64_t task = begin; task < end; task++) {
           const int64_t layer = task / blocks, first = task % blocks * ROWS;
-          const int64_t left = (kept - first + LANES - 1) / LANES, groups = left < GROUPS ? left : GROUPS;
+          const int64_t left = (kept - first + LANES - 1) / LANES, vectorCount = left < VECTORS ? left : VECTORS;
           UNUSED const T* const x0 = g.x0 + layer * g.batchStride0;
           UNUSED const T* const x1 = g.x1 + layer * g.batchStride1;
-          V own[GROUPS][1] = {};
-          for (int64_t group = 0; group < groups; group++) {
+          V own[VECTORS][1] = {};
+          for (int64_t vector = 0; vector < vectorCount; vector++) {
             for (int64_t lane = 0; lane < LANES; lane++) {
-              const int64_t wanted = first + group * LANES + lane, row = wanted < kept ? wanted : kept - 1;
-              own[group][0][lane] = x0[row * g.ld0 + 0];
+              const int64_t wanted = first + vector * LANES + lane, row = wanted < kept ? wanted : kept - 1;
+              own[vector][0][lane] = x0[row * g.ld0 + 0];
             }
           }
-          State total[GROUPS];
-          for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();
+          State total[VECTORS];
+          for (int64_t vector = 0; vector < VECTORS; vector++) total[vector] = empty();
           for (int64_t start = 0; start < reduced; start += TILE) {
             const int64_t stop = reduced - start < TILE ? reduced : start + TILE;
-            for (int64_t group = 0; group < groups; group++) {
+            for (int64_t vector = 0; vector < vectorCount; vector++) {
               State s = empty();
               int64_t row = start;
               for (; row < stop; row++) {
-                const V i0_0 = own[group][0];
+                const V i0_0 = own[vector][0];
                 const V j1_0 = splat(x1[row * g.ld1 + 0]);
                 const V t0 = i0_0 * j1_0;
                 add(s, t0, number((L)row));
               }
-              merge(total[group], s);
+              merge(total[vector], s);
             }
           }
           UNUSED const V count = splat((T)reduced);
-          for (int64_t group = 0; group < groups; group++) {
-            UNUSED const State& s = total[group];
+          for (int64_t vector = 0; vector < vectorCount; vector++) {
+            UNUSED const State& s = total[vector];
             const V value[] = {s.total0};
             for (int64_t lane = 0; lane < LANES; lane++) {
-              const int64_t row = first + group * LANES + lane;
+              const int64_t row = first + vector * LANES + lane;
               if (row >= kept) break;
               for (int c = 0; c < 1; c++) g.out[(layer * kept + row) * 1 + c] = (T)value[c][lane];
             }
@@ -238,7 +238,7 @@ describe('the text of sum_j x_i y_j', () => {
     const program = emitMapReduce(planMapReduce(sum(3, 100_000), CPU));
     expect(emittedText(program, 'arguments', 1)).toMatchInlineSnapshot(`
       "struct Args { const T* x0; const T* x1; T* out; int64_t rowsI, rowsJ, batch; int64_t ld0, batchStride0; int64_t ld1, batchStride1; const char* workspace; };
-      constexpr int64_t GROUPS = 1, ROWS = GROUPS * LANES, TILE = 256;
+      constexpr int64_t VECTORS = 1, ROWS = VECTORS * LANES, TILE = 256;
 
       extern "C" void mercer_map_reduce_merge(const void* args, int64_t begin, int64_t end, void*) {
         const Args& g = *(const Args*)args;

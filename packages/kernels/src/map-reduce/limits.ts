@@ -12,7 +12,7 @@ export const MAP_REDUCE_LIMITS = Object.freeze({
 });
 
 /** What the text with loops may compute for a pair of rows, so that it compiles in some seconds. */
-export const WIDE_LIMITS = Object.freeze({
+export const PAIR_TILE_LIMITS = Object.freeze({
   /** Values of parts of the formula at a component: each is an operation of the text, or a few. */
   values: 4096,
 });

@@ -181,7 +181,7 @@ export const PAIR_RANGE_CASES: readonly (readonly [name: string, Omit<MapReduceC
 const far = ops.sqDist(vi(0, 45), vj(1, 45));
 
 /** Values of pairs in formulas with loops over components. */
-export const WIDE_PAIR_CASES: readonly (readonly [name: string, Given])[] = [
+export const LOOPED_PAIR_CASES: readonly (readonly [name: string, Given])[] = [
   [
     'a masked sum over long rows',
     { reduction: reduction('Sum', ops.mul(ops.exp(ops.div(far, -90)), vij(2, 1))), units: 80 },

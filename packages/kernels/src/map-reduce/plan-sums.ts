@@ -22,12 +22,12 @@ export function planSums({
   if (!SCHEMES.includes(scheme)) {
     refuse(`there is no sum scheme '${scheme}'`, `Use one of ${SCHEMES.join(', ')}.`);
   }
-  const wide = accumulate === 'float64' && dtype === 'float32';
-  if (accumulate !== dtype && !wide) {
+  const inFloat64 = accumulate === 'float64' && dtype === 'float32';
+  if (accumulate !== dtype && !inFloat64) {
     refuse(`sums of ${dtype} are accumulated in ${accumulate}`, 'Use the data type, or float64.');
   }
-  if (scheme === 'block' && !wide) return undefined;
-  if (scheme === 'kahan' && wide) {
+  if (scheme === 'block' && !inFloat64) return undefined;
+  if (scheme === 'kahan' && inFloat64) {
     refuse(
       'sums are accumulated in float64 and compensated',
       "Use one of the two: float64 sums of scheme 'direct' are the closest.",
@@ -42,7 +42,7 @@ export function planSums({
       `Leave them out, or plan it apart: they are for ${REDUCTION_KINDS.filter(addsUp).join(', ')}.`,
     );
   }
-  return Object.freeze({ scheme, wide });
+  return Object.freeze({ scheme, inFloat64 });
 }
 
 /**
@@ -60,8 +60,8 @@ export function aloneOf<P extends { readonly accumulate?: unknown; readonly sumS
 }
 
 /** The options as a plan's line says them. */
-export const sumsText = ({ scheme, wide }: SumOptions): string =>
-  `${scheme} sums${wide ? ' in float64' : ''}`;
+export const sumsText = ({ scheme, inFloat64 }: SumOptions): string =>
+  `${scheme} sums${inFloat64 ? ' in float64' : ''}`;
 
 function refuse(problem: string, remedy: string): never {
   throw new PlanError('UNSUPPORTED', `cannot plan a map-reduce: ${problem}. ${remedy}`);

@@ -4,7 +4,7 @@ import type { CudaTile } from './cuda/tile.js';
 import type { RealExpr } from '@mercer/formula';
 import type { Gather } from './lowering/written-out.js';
 import type { LaunchedPlan } from './launched-plan.js';
-import type { WidePlan } from './wide/wide-plan-types.js';
+import type { PairTilePlan } from './pair-tile/plan-types.js';
 
 interface CommonPlan extends LaunchedPlan {
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */
@@ -28,4 +28,4 @@ export interface CudaMapReducePlan extends CommonPlan, CudaTile {
 export type UnrolledPlan = CpuMapReducePlan | CudaMapReducePlan;
 
 /** How a formula is reduced: plain frozen data, the same for the same problem and limits. */
-export type MapReducePlan = UnrolledPlan | WidePlan;
+export type MapReducePlan = UnrolledPlan | PairTilePlan;

@@ -21,7 +21,7 @@ import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { shareFactors } from './shared-factors.js';
-import { planWide } from './wide/wide-plan.js';
+import { planPairTile } from './pair-tile/plan.js';
 
 /**
  * The plan of a map-reduce: a row per thread with every component of the formula written out, or a tile of pairs with loops over them
@@ -51,7 +51,7 @@ export function* planMapReduceSteps(
   const problem = wholeProblem(given);
   const schedule = yield* chooseSchedule(problem, limits);
   return schedule === 'pair tile'
-    ? yield* planWide(problem, limits)
+    ? yield* planPairTile(problem, limits)
     : yield* unrolledSteps(problem, limits);
 }
 

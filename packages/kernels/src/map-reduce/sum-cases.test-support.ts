@@ -34,7 +34,7 @@ const beside = {
   units: 20,
 };
 const float32 = { dtype: 'float32' } as const;
-const wide = { ...float32, accumulate: 'float64' } as const;
+const inFloat64 = { ...float32, accumulate: 'float64' } as const;
 
 /**
  * Every way to add sums up, with the bound that it holds in the place of 2 sqrt K + 4: 3 u and one more for the division of
@@ -43,15 +43,15 @@ const wide = { ...float32, accumulate: 'float64' } as const;
  */
 export const SUM_CASES: readonly (readonly [name: string, Case])[] = [
   ['kahan', { ...equal, ...float32, sumScheme: 'kahan', growth: () => 4 }],
-  ['float64 term by term', { ...equal, ...wide, sumScheme: 'direct', growth: () => 1.01 }],
-  ['float64 by blocks', { ...equal, ...wide, fill: random, growth: () => 2 * 16 + 4 }],
+  ['float64 term by term', { ...equal, ...inFloat64, sumScheme: 'direct', growth: () => 1.01 }],
+  ['float64 by blocks', { ...equal, ...inFloat64, fill: random, growth: () => 2 * 16 + 4 }],
   ['term by term', { ...equal, ...float32, sumScheme: 'direct', growth: (terms) => terms + 1 }],
   ['kahan of float64', { ...equal, dtype: 'float64', sumScheme: 'kahan', fill: random }],
   ...(
     [
       ['kahan', { ...float32, sumScheme: 'kahan' }],
-      ['float64 term by term', { ...wide, sumScheme: 'direct' }],
-      ['float64 by blocks', wide],
+      ['float64 term by term', { ...inFloat64, sumScheme: 'direct' }],
+      ['float64 by blocks', inFloat64],
       ['term by term', { ...float32, sumScheme: 'direct' }],
     ] as const
   ).flatMap(

@@ -21,17 +21,17 @@ export function chooseCpuTile(
   const lanes = lanesOf(limits.level, shape.dtype);
   const vectors = Math.ceil(shape.rows / lanes / limits.cores);
   const most = interpreted ? TILE_BYTES / vectorUnit(limits.level).bytes : MOST_GROUPS;
-  const groups = Math.max(1, Math.min(most, vectors));
+  const keptVectors = Math.max(1, Math.min(most, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
   const idle = whole < limits.cores && !interpreted;
   const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
   const text = [
-    `${groups} groups of ${lanes} rows`,
+    `${keptVectors} vectors of ${lanes} rows`,
     `tiles of ${tile}`,
     ...(splits > 1 ? [`${splits} parts`] : []),
   ].join(', ');
-  return { groups, tile, splits, text, interpreted: interpreted ? true : undefined };
+  return { keptVectors, tile, splits, text, interpreted: interpreted ? true : undefined };
 }
 
 /** Parts of the reduced rows, of two tiles at least. */

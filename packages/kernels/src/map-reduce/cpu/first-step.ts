@@ -20,7 +20,7 @@ export function cpuFirstStep(
     !plan.ranges && 'const int64_t blocks = (kept + ROWS - 1) / ROWS;',
     'for (int64_t task = begin; task < end; task++) {',
     indent(rowsOfTask(plan)),
-    `  const int64_t left = (${limitOf(plan)} - first + LANES - 1) / LANES, groups = left < GROUPS ? left : GROUPS;`,
+    `  const int64_t left = (${limitOf(plan)} - first + LANES - 1) / LANES, vectorCount = left < VECTORS ? left : VECTORS;`,
     indent(taskText(plan, running, pair)),
     '}',
   );
@@ -67,16 +67,16 @@ function taskText(
   const pairAt = ({ position: p, component }: UsedComponent, row: string): string => {
     const along = pairStrides(plan, p);
     const from = `${inputName(p)} + ${row} * g.${along.reduced} + ${component}`;
-    return `${pairsName(p)}(${from}, g.${along.kept}, places + group * LANES)`;
+    return `${pairsName(p)}(${from}, g.${along.kept}, places + vector * LANES)`;
   };
   // rows past the end compute what the last row does, and nothing of it is written
   const ownLoads = [
-    ...own.map((one, q) => `own[group][${q}][lane] = ${at(one, 'row')};`),
-    ...(ownRow === undefined ? [] : [`own[group][${own.length}][lane] = (T)row;`]),
+    ...own.map((one, q) => `own[vector][${q}][lane] = ${at(one, 'row')};`),
+    ...(ownRow === undefined ? [] : [`own[vector][${own.length}][lane] = (T)row;`]),
   ];
   const ownNames = [...own.map(({ name }) => name), ...(ownRow === undefined ? [] : [ownRow])];
   const limit = limitOf(plan);
-  // 16-bit numbers are converted once for all groups
+  // 16-bit numbers are converted once for all vectors
   const halves = used.of(reduced).filter(({ storage }) => storage !== undefined);
   const staged = ({ name }: UsedComponent): string => `${name}_of`;
   const stage = lines(
@@ -88,7 +88,7 @@ function taskText(
   const other = (one: UsedComponent, row: string): string =>
     one.storage === undefined ? at(one, row) : `${staged(one)}[${row} - start]`;
   const pairs = cpuRowsLoop(running, {
-    own: ownNames.map((name, q) => `const V ${name} = own[group][${q}];`),
+    own: ownNames.map((name, q) => `const V ${name} = own[vector][${q}];`),
     pair: (at) => [
       ...used.of(reduced).map((one) => `const V ${one.name} = splat(${other(one, at)});`),
       ...ofPairs.map((one) => `const V ${one.name} = ${pairAt(one, at)};`),
@@ -115,16 +115,16 @@ function taskText(
       ),
     ownLoads.length > 0 &&
       lines(
-        `V own[GROUPS][${ownLoads.length}] = {};`,
-        'for (int64_t group = 0; group < groups; group++) {',
+        `V own[VECTORS][${ownLoads.length}] = {};`,
+        'for (int64_t vector = 0; vector < vectorCount; vector++) {',
         '  for (int64_t lane = 0; lane < LANES; lane++) {',
-        `    const int64_t wanted = first + group * LANES + lane, row = wanted < ${limit} ? wanted : ${limit} - 1;`,
+        `    const int64_t wanted = first + vector * LANES + lane, row = wanted < ${limit} ? wanted : ${limit} - 1;`,
         ...ownLoads.map((line) => `    ${line}`),
         '  }',
         '}',
       ),
-    'State total[GROUPS];',
-    'for (int64_t group = 0; group < GROUPS; group++) total[group] = empty();',
+    'State total[VECTORS];',
+    'for (int64_t vector = 0; vector < VECTORS; vector++) total[vector] = empty();',
     plan.ranges ? spansText(running, stage, pairs) : tilesText(plan, running, stage, pairs),
     plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
   );
@@ -142,10 +142,10 @@ function tilesText(
     `for (int64_t start = ${from}; start < ${until}; start += TILE) {`,
     `  const int64_t stop = ${until} - start < TILE ? ${until} : start + TILE;`,
     indent(stage),
-    '  for (int64_t group = 0; group < groups; group++) {',
-    block !== undefined && `    ${block.type} s = ${block.empty('total[group]')};`,
+    '  for (int64_t vector = 0; vector < vectorCount; vector++) {',
+    block !== undefined && `    ${block.type} s = ${block.empty('total[vector]')};`,
     indent(pairs, 4),
-    block !== undefined && '    merge(total[group], s);',
+    block !== undefined && '    merge(total[vector], s);',
     '  }',
     '}',
   );
@@ -156,8 +156,8 @@ function spansText({ block }: RunningResult, stage: string, pairs: string): stri
   return lines(
     block !== undefined &&
       lines(
-        `${block.type} parts[GROUPS];`,
-        `for (int64_t group = 0; group < GROUPS; group++) parts[group] = ${block.empty('total[group]')};`,
+        `${block.type} parts[VECTORS];`,
+        `for (int64_t vector = 0; vector < VECTORS; vector++) parts[vector] = ${block.empty('total[vector]')};`,
         'int64_t fresh = 0;',
       ),
     'int64_t seen = 0;',
@@ -166,8 +166,8 @@ function spansText({ block }: RunningResult, stage: string, pairs: string): stri
     '  for (int64_t start = g.spans[2 * span]; start < until; start += TILE) {',
     '    const int64_t stop = until - start < TILE ? until : start + TILE;',
     indent(stage, 4),
-    '    for (int64_t group = 0; group < groups; group++) {',
-    block !== undefined && `      ${block.type}& s = parts[group];`,
+    '    for (int64_t vector = 0; vector < vectorCount; vector++) {',
+    block !== undefined && `      ${block.type}& s = parts[vector];`,
     indent(pairs, 6),
     '    }',
     '    seen += stop - start;',
@@ -176,23 +176,23 @@ function spansText({ block }: RunningResult, stage: string, pairs: string): stri
         '    fresh += stop - start;',
         '    if (fresh < TILE) continue;',
         '    fresh = 0;',
-        '    for (int64_t group = 0; group < groups; group++) {',
-        '      merge(total[group], parts[group]);',
-        `      parts[group] = ${block.empty('total[group]')};`,
+        '    for (int64_t vector = 0; vector < vectorCount; vector++) {',
+        '      merge(total[vector], parts[vector]);',
+        `      parts[vector] = ${block.empty('total[vector]')};`,
         '    }',
       ),
     '  }',
     '}',
     block !== undefined &&
-      'for (int64_t group = 0; group < groups; group++) merge(total[group], parts[group]);',
+      'for (int64_t vector = 0; vector < vectorCount; vector++) merge(total[vector], parts[vector]);',
   );
 }
 
 function resultsText(plan: CpuMapReducePlan, running: RunningResult): string {
   return lines(
     `UNUSED const V count = splat((T)${plan.ranges ? 'seen' : 'reduced'});`,
-    'for (int64_t group = 0; group < groups; group++) {',
-    indent(cpuOutputText(running, 'total[group]', 'first + group * LANES', limitOf(plan))),
+    'for (int64_t vector = 0; vector < vectorCount; vector++) {',
+    indent(cpuOutputText(running, 'total[vector]', 'first + vector * LANES', limitOf(plan))),
     '}',
   );
 }
@@ -201,9 +201,9 @@ function resultsText(plan: CpuMapReducePlan, running: RunningResult): string {
 function storeText({ splits }: CpuMapReducePlan): string {
   return lines(
     'const int64_t vectors = (kept + LANES - 1) / LANES;',
-    'for (int64_t group = 0; group < groups; group++) {',
-    `  const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + group;`,
-    '  __builtin_memcpy(g.workspace + place * sizeof(State), &total[group], sizeof(State));',
+    'for (int64_t vector = 0; vector < vectorCount; vector++) {',
+    `  const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + vector;`,
+    '  __builtin_memcpy(g.workspace + place * sizeof(State), &total[vector], sizeof(State));',
     '}',
   );
 }

@@ -60,7 +60,7 @@ export function computingKernel(
 ): CpuKernel {
   const params = plan.splits > 1 ? withWorkspace(rest.params, 'write') : rest.params;
   const cost = Object.hasOwn(rest, 'cost') ? rest.cost : undefined;
-  const rows = plan.groups * lanesOf(plan.level, plan.dtype);
+  const rows = plan.keptVectors * lanesOf(plan.level, plan.dtype);
   return {
     dialect: 'cpu',
     name: plan.summary,

@@ -1,5 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
-import { addTogether, declareValues, keepValues } from './several-rows.js';
+import { addSeveral, declareValues, keepValues } from './several-rows.js';
 import { upTo } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
@@ -13,13 +13,13 @@ export interface CpuPair {
   readonly results: readonly string[];
 }
 
-/** Statements that are written out together at most; a row with more than half of them is on its own. */
+/** Statements that are written out at once at most; a row with more than half of them is on its own. */
 const MOST_STATEMENTS = 512;
 
-/** Adds the rows `start` to `stop` to `total[group]`, or to `s`, which is of it. */
+/** Adds the rows `start` to `stop` to `total[vector]`, or to `s`, which is of it. */
 export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuPair): string {
   const add = (at: string): string =>
-    running.add('total[group]', 's', [...results, `number((L)${at})`]);
+    running.add('total[vector]', 's', [...results, `number((L)${at})`]);
   const one = lines(
     'for (; row < stop; row++) {',
     indent(lines(...own, ...pair('row'), add('row'))),
@@ -27,19 +27,25 @@ export function cpuRowsLoop(running: RunningResult, { own, pair, results }: CpuP
   );
   if (running.several === undefined) return lines('int64_t row = start;', one);
   const length = pair('row').length;
-  const together = [8, 4, 2].find((count) => count * length <= MOST_STATEMENTS) ?? 1;
+  const rows = [8, 4, 2].find((count) => count * length <= MOST_STATEMENTS) ?? 1;
   const at = (u: number): string => `(row + ${u})`;
   return lines(
     'int64_t row = start;',
-    `for (; row + ${together} <= stop; row += ${together}) {`,
-    indent(lines(...own, declareValues(results, together))),
-    ...upTo(together).map((u) =>
+    `for (; row + ${rows} <= stop; row += ${rows}) {`,
+    indent(lines(...own, declareValues(results, rows))),
+    ...upTo(rows).map((u) =>
       lines('  {', indent(lines(...pair(at(u)), ...keepValues(results, u)), 4), '  }'),
     ),
     indent(
-      addTogether(running, { results, together, total: 'total[group]', block: 's', row: 'row' }),
+      addSeveral(running, {
+        results,
+        rows,
+        total: 'total[vector]',
+        block: 's',
+        row: 'row',
+      }),
     ),
     '}',
-    together > 1 && one,
+    rows > 1 && one,
   );
 }

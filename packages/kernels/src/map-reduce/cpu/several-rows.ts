@@ -7,8 +7,8 @@ const valueName = (result: string, c: number, u: number): string =>
   isLiteral(result) ? result : `f${c}_${u}`;
 
 /** Declares what `keepValues` sets, for each of the rows. */
-export function declareValues(results: readonly string[], together: number): string | false {
-  const names = upTo(together).flatMap((u) =>
+export function declareValues(results: readonly string[], rows: number): string | false {
+  const names = upTo(rows).flatMap((u) =>
     results.flatMap((result, c) => (isLiteral(result) ? [] : valueName(result, c, u))),
   );
   return names.length > 0 && `V ${names.join(', ')};`;
@@ -22,23 +22,23 @@ export function keepValues(results: readonly string[], u: number): string[] {
 }
 
 /** Adds the values kept of the rows from number `row` on; one by one in a loop, so that it is written once. */
-export function addTogether(
+export function addSeveral(
   running: RunningResult,
   {
     results,
-    together,
+    rows,
     total,
     block,
     row,
   }: {
     readonly results: readonly string[];
-    readonly together: number;
+    readonly rows: number;
     readonly total: string;
     readonly block: string;
     readonly row: string;
   },
 ): string {
-  const rows = upTo(together).map((u) => [
+  const values = upTo(rows).map((u) => [
     ...results.map((result, c) => valueName(result, c, u)),
     `number((L)(${row} + ${u}))`,
   ]);
@@ -47,13 +47,13 @@ export function addTogether(
     ...results.map(
       (result, c) =>
         !isLiteral(result) &&
-        `  const V f${c}_all[] = {${rows.map((args) => args[c]).join(', ')}};`,
+        `  const V f${c}_all[] = {${values.map((args) => args[c]).join(', ')}};`,
     ),
-    `  for (L u = 0; u < ${together}; u++) ${running.add(total, block, [
+    `  for (L u = 0; u < ${rows}; u++) ${running.add(total, block, [
       ...results.map((result, c) => (isLiteral(result) ? result : `f${c}_all[u]`)),
       `number((L)${row} + u)`,
     ])}`,
     '}',
   );
-  return running.several?.(total, block, rows, slow) ?? slow;
+  return running.several?.(total, block, values, slow) ?? slow;
 }

@@ -15,7 +15,7 @@ import type { RunningOutput, RunningResult } from '../reducers/running-result.js
 
 /** What both texts of a CPU's plan share. */
 export type CpuLaunchedPlan = LaunchedPlan &
-  Pick<CpuMapReducePlan, 'level' | 'groups' | 'tile' | 'splits'>;
+  Pick<CpuMapReducePlan, 'level' | 'keptVectors' | 'tile' | 'splits'>;
 
 /** How host C++ writes vectors `V`; what it calls goes into `helpers`. */
 export function cpuReducerDialect(
@@ -81,17 +81,17 @@ INLINE V real(I x) {
   return r;
 }
 ${anyLane(level, dtype)}
-${plan.sums?.wide ? `${wideText(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
+${plan.sums?.inFloat64 ? `${float64Text(plan)}\n` : ''}${cpuHelpers(helpers, dtype, level)}
 ${halfLoads(plan.inputs, 'cpu')}${withEnd(pairsFunctions(plan))}${running.text}
 ${argumentsText(plan, params)}
-constexpr int64_t GROUPS = ${plan.groups}, ROWS = GROUPS * LANES, TILE = ${plan.tile};
+constexpr int64_t VECTORS = ${plan.keptVectors}, ROWS = VECTORS * LANES, TILE = ${plan.tile};
 `;
 }
 
 const withEnd = (text: string): string => (text === '' ? '' : `${text}\n`);
 
 /** Vectors of float64 for every lane, in as many registers as they take; nothing of them is passed in any. `?:` would be lane by lane. */
-function wideText({ level }: Pick<CpuLaunchedPlan, 'level'>): string {
+function float64Text({ level }: Pick<CpuLaunchedPlan, 'level'>): string {
   const { bytes } = vectorUnit(level);
   const attributes = `__attribute__((vector_size(${2 * bytes}), aligned(${bytes}), may_alias))`;
   return `#pragma GCC diagnostic ignored "-Wpsabi"

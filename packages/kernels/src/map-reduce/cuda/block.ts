@@ -45,7 +45,7 @@ export function mergeSlices(
   { everyRow, limit, store }: SlicesText,
 ): string {
   const rows = String(blockRows(block));
-  const together = Math.max(1, Math.floor(LOADED_SLOTS / accumulators.length));
+  const unrolled = Math.max(1, Math.floor(LOADED_SLOTS / accumulators.length));
   return lines(
     '__syncthreads();',
     everyRow(`sliced[slice * ${rows} + lane + r * ${lanesOf(block)}] = total[r];`),
@@ -54,7 +54,7 @@ export function mergeSlices(
     '  const long long row = first + mine;',
     `  if (row >= ${limit}) continue;`,
     '  State all = sliced[mine];',
-    `  #pragma unroll ${together}`,
+    `  #pragma unroll ${unrolled}`,
     `  for (int n = 1; n < ${block.slices}; ++n) merge(all, sliced[n * ${rows} + mine]);`,
     indent(store('all')),
     '}',

@@ -16,11 +16,11 @@ export const PART_UNIT = 16;
 /** 32-bit registers of a thread for the rows that it keeps and their results. */
 const ROW_REGISTERS = { float32: 100, float64: 48 } as const;
 /**
- * Operations that are written out together at most: more fill the cache of instructions. Rows for lists of the K best are worth
+ * Operations that are written out at once at most: more fill the cache of instructions. Rows for lists of the K best are worth
  * more: threads wait for each other once for all of them.
  */
-const OPERATIONS_TOGETHER = { plain: 880, ranked: 1760 } as const;
-const ROWS_TOGETHER = { plain: [8, 4], ranked: [16, 8, 4] } as const;
+const UNROLLED_OPERATIONS = { plain: 880, ranked: 1760 } as const;
+const UNROLLED_ROWS = { plain: [8, 4], ranked: [16, 8, 4] } as const;
 const SHARED_BYTES = 16384;
 const CUDA_TILE = 128;
 /** Shared memory beside values of pairs, and reduced rows of a tile of them. */
@@ -59,10 +59,10 @@ export function chooseCudaTile(
       ? { threads: CUDA_THREADS, slices: 1, resident: LEAST_BLOCKS, ...chooseParts(shape, limits) }
       : { rowsPerThread: 1 as const, splits: 1, resident: 1, ...sliced };
   const { rowsPerThread, threads, slices, tile, splits } = cut;
-  const most = OPERATIONS_TOGETHER[kind] / (operations * rowsPerThread);
+  const most = UNROLLED_OPERATIONS[kind] / (operations * rowsPerThread);
   const unroll = ([4, 2] as const).find((count) => count <= most) ?? 1;
-  const counts: readonly number[] = ROWS_TOGETHER[kind];
-  const together = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
+  const counts: readonly number[] = UNROLLED_ROWS[kind];
+  const unrolledRows = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
   const text = [
     `${rowsPerThread} rows a thread`,
     `tiles of ${tile}`,
@@ -70,7 +70,7 @@ export function chooseCudaTile(
     ...(slices > 1 ? [`${slices} slices`, `${threads} threads`] : []),
     ...(splits > 1 ? [`${splits} parts`] : []),
   ].join(', ');
-  return { ...cut, unroll, together, text };
+  return { ...cut, unroll, unrolledRows, text };
 }
 
 /** Of the cuts that registers allow the one that keeps multiprocessors busiest. */
@@ -97,7 +97,7 @@ function chooseParts(
     .filter(
       (count) =>
         count === 1 ||
-        (count * words <= ROW_REGISTERS[dtype] && count * operations <= OPERATIONS_TOGETHER[kind]),
+        (count * words <= ROW_REGISTERS[dtype] && count * operations <= UNROLLED_OPERATIONS[kind]),
     )
     .flatMap((rowsPerThread) => {
       const blocks = batch * Math.ceil(rows / batch / (CUDA_THREADS * rowsPerThread));

@@ -22,7 +22,7 @@ export function cudaMergeKernel(
   plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
   running: CudaRunningResult,
 ): CudaKernel {
-  const together = Math.max(
+  const unrolled = Math.max(
     1,
     Math.floor(LOADED_WORDS / wordsOf(running.accumulators, plan.dtype)),
   );
@@ -34,7 +34,7 @@ export function cudaMergeKernel(
       'if (place >= kept * batch) return;',
       'const long long layer = place / kept, row = place - layer * kept;',
       'State total = empty();',
-      `#pragma unroll ${together}`,
+      `#pragma unroll ${unrolled}`,
       `for (int part = 0; part < ${plan.splits}; ++part) {`,
       '  State t;',
       indent(stateWords(plan, running).load('t')),

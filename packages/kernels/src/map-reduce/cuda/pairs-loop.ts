@@ -52,7 +52,7 @@ export function pairsLoopText(
   }
   const value = (result: string, c: number, u: number): string =>
     isNumber(result) ? result : `f${c}_${u}`;
-  const rows = upTo(plan.together);
+  const rows = upTo(plan.unrolledRows);
   const at = (u: number): string => `q + ${u}`;
   const declared = rows.flatMap((u) =>
     results.flatMap((result, c) => (isNumber(result) ? [] : value(result, c, u))),
@@ -60,7 +60,7 @@ export function pairsLoopText(
   return lines(
     'int q = 0;',
     '#pragma unroll 1',
-    `for (; q + ${plan.together} <= count; q += ${plan.together}) {`,
+    `for (; q + ${plan.unrolledRows} <= count; q += ${plan.unrolledRows}) {`,
     ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${u}`))),
     indent(
       everyRow(

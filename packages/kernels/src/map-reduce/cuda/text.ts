@@ -107,7 +107,7 @@ export function cudaPrelude(
     'INLINE I number(I x) { return x; }',
     'INLINE V real(I x) { return (V)x; }',
     'INLINE bool any(I x) { return x != 0; }',
-    plan.sums?.wide &&
+    plan.sums?.inFloat64 &&
       lines(
         'typedef double W;',
         'INLINE W wide(V x) { return (W)x; }',

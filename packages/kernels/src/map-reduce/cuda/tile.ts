@@ -13,7 +13,7 @@ export interface CudaTile {
   /** Reduced rows whose work is written out together. */
   readonly unroll: number;
   /** Reduced rows that are added at a time, where that costs less. */
-  readonly together: number;
+  readonly unrolledRows: number;
   /** Parts of the reduced rows, each of other blocks; above 1 a second step merges them. */
   readonly splits: number;
   /** Blocks of a multiprocessor at a time that registers are to leave room for. */

@@ -53,7 +53,7 @@ function joinAxes(axes: NamedAxes): NamedAxes {
   for (const list of lists) {
     for (const [k, first] of list.entries()) {
       const second = list[k + 1];
-      if (second === undefined || !lists.every((one) => together(one, first, second))) continue;
+      if (second === undefined || !lists.every((one) => follow(one, first, second))) continue;
       const without = (one: readonly Axis[]): Axis[] => one.filter((axis) => axis !== second);
       const size = sizeOf(first, axes.sizes) * sizeOf(second, axes.sizes);
       return joinAxes({
@@ -67,6 +67,6 @@ function joinAxes(axes: NamedAxes): NamedAxes {
   return axes;
 }
 
-const together = (list: readonly Axis[], first: Axis, second: Axis): boolean =>
+const follow = (list: readonly Axis[], first: Axis, second: Axis): boolean =>
   list.includes(first) === list.includes(second) &&
   (!list.includes(first) || list[list.indexOf(first) + 1] === second);

@@ -16,7 +16,13 @@ import {
 } from '@mercer/formula';
 import { expandFunctions } from '../../math/expand-functions.js';
 import { PlanError } from '../../plan-error.js';
-import type { TakenRow, WideGather, WideLoad, WideLoop, WideNumber } from '../wide/wide-formula.js';
+import type {
+  TakenRow,
+  RowGather,
+  ComponentLoad,
+  ComponentLoop,
+  ComponentNumber,
+} from '../pair-tile/loop-formula.js';
 import { contractionIndices, type ContractionIndices } from './contraction-index.js';
 import { followedSides } from './followed-sides.js';
 import {
@@ -53,16 +59,16 @@ export interface LoweringOptions {
 }
 
 /** A loop whose body is still an expression. */
-export type LoweredLoop = Omit<WideLoop, 'root'> & { readonly body: RealExpr };
+export type LoweredLoop = Omit<ComponentLoop, 'root'> & { readonly body: RealExpr };
 
 /** A row by index whose number is still an expression. */
-export type LoweredGather = Omit<WideGather, 'root'> &
+export type LoweredGather = Omit<RowGather, 'root'> &
   Pick<TakenRow, 'follows'> & { readonly index: RealExpr };
 
 /** What the expressions of a lowered formula stand on. */
 export interface Lowered {
-  readonly loads: readonly WideLoad[];
-  readonly numbers: readonly WideNumber[];
+  readonly loads: readonly ComponentLoad[];
+  readonly numbers: readonly ComponentNumber[];
   readonly loops: readonly LoweredLoop[];
   readonly gathers: readonly LoweredGather[];
   /** The formula's component `index`, not simplified. */
@@ -71,8 +77,8 @@ export interface Lowered {
 
 interface State {
   readonly options: LoweringOptions;
-  readonly loads: Map<string, WideLoad>;
-  readonly numbers: Map<string, WideNumber>;
+  readonly loads: Map<string, ComponentLoad>;
+  readonly numbers: Map<string, ComponentNumber>;
   readonly loops: LoweredLoop[];
   readonly gathers: LoweredGather[];
   /** Counters of loops by the loop that they stand in and their size. */

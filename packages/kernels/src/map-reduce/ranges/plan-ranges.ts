@@ -2,7 +2,7 @@ import { lanesOf } from '../../emit/cpu-vector.js';
 import { PlanError } from '../../plan-error.js';
 import { blockRows } from '../cuda/block.js';
 import type { MapReducePlan } from '../plan-types.js';
-import { CUDA_SIDE } from '../wide/wide-plan-types.js';
+import { CUDA_SIDE } from '../pair-tile/plan-types.js';
 import { checkRanges, sortedRanges } from './check-ranges.js';
 import type { KeptRanges, RowRange } from './ranges.js';
 
@@ -83,9 +83,9 @@ const byFirstRow = (
 /** Kept rows that a block or a task of a plan has. */
 const taskRows = (plan: MapReducePlan): number =>
   plan.kind === 'cpu'
-    ? plan.groups * lanesOf(plan.level, plan.dtype)
+    ? plan.keptVectors * lanesOf(plan.level, plan.dtype)
     : 'form' in plan
-      ? CUDA_SIDE * plan.groups
+      ? CUDA_SIDE * plan.keptPerThread
       : blockRows(plan);
 
 function int64s(values: readonly number[]): BigInt64Array {

@@ -9,16 +9,16 @@ import { compensatedText, type SumOptions } from './sum-options.js';
 export function compensatedExponentialReducer(
   { kind, dialect: { lit, exp, log, abs } }: ReducerParts,
   plain: Reducer,
-  { scheme, wide }: SumOptions,
+  { scheme, inFloat64 }: SumOptions,
 ): Reducer {
   const sums = upTo(plain.arity - 1).map(String);
   const none = lit(-Infinity);
-  const type = wide ? 'W' : 'V';
-  const widened = (x: string): string => (wide ? `wide(${x})` : x);
+  const type = inFloat64 ? 'W' : 'V';
+  const widened = (x: string): string => (inFloat64 ? `wide(${x})` : x);
   const zero = widened(lit(0));
   const functions = lines(
-    !wide && compensatedText(lit(0)),
-    wide
+    !inFloat64 && compensatedText(lit(0)),
+    inFloat64
       ? `INLINE W scaled(W x, V by) { return choose(by == ${lit(0)}, ${zero}, x * wide(by)); }`
       : `INLINE V scaled(V x, V by) { return by == ${lit(0)} ? ${lit(0)} : x * by; }`,
     `INLINE void weigh(State& s, V f, ${sums.map((c) => `${type} g${c}`).join(', ')}) {`,
@@ -26,7 +26,7 @@ export function compensatedExponentialReducer(
     `  const V share = f == s.top ? ${lit(1)} : near;`,
     `  const V before = f > s.top ? share : ${lit(1)}, added = f > s.top ? ${lit(1)} : share;`,
     ...sums.map((c) =>
-      wide
+      inFloat64
         ? `  s.sum${c} = choose(f == ${none}, s.sum${c}, scaled(s.sum${c}, before) + scaled(g${c}, added));`
         : `  { V total = scaled(s.sum${c}, before), low = scaled(s.low${c}, before);
     compensated(total, low, scaled(g${c}, added));
@@ -37,8 +37,8 @@ export function compensatedExponentialReducer(
   );
   const weigh = (f: string, weight: (c: string) => string): string =>
     `weigh(${['s', f, ...sums.map(weight)].join(', ')});`;
-  const total = (c: string): string => (wide ? `s.sum${c}` : `(s.sum${c} - s.low${c})`);
-  const narrowed = (x: string): string => (wide ? `narrow(${x})` : x);
+  const total = (c: string): string => (inFloat64 ? `s.sum${c}` : `(s.sum${c} - s.low${c})`);
+  const narrowed = (x: string): string => (inFloat64 ? `narrow(${x})` : x);
   const last = sums.at(-1) ?? '0';
   const value = {
     LogSumExp: sums.map((c) => `(s.top == ${none} ? ${none} : s.top + ${log(narrowed(total(c)))})`),
@@ -50,19 +50,19 @@ export function compensatedExponentialReducer(
       { name: 'top', type: 'V', empty: none },
       ...sums.flatMap((c) => [
         { name: `sum${c}`, type, empty: zero } as const,
-        ...(wide ? [] : [{ name: `low${c}`, type, empty: zero } as const]),
+        ...(inFloat64 ? [] : [{ name: `low${c}`, type, empty: zero } as const]),
       ]),
     ],
     arity: plain.arity,
     add: weigh('f0', (c) => widened(`f${Number(c) + 1}`)),
     merge: lines(
       weigh('t.top', (c) => `t.sum${c}`),
-      !wide && weigh('t.top', (c) => `-t.low${c}`),
+      !inFloat64 && weigh('t.top', (c) => `-t.low${c}`),
     ),
     value,
     index: [],
-    rounds: wide && scheme === 'block',
-    ...(wide &&
+    rounds: inFloat64 && scheme === 'block',
+    ...(inFloat64 &&
       scheme === 'block' && {
         block: {
           accumulators: plain.accumulators,

@@ -5,11 +5,11 @@ import { compensatedText, type SumOptions } from './sum-options.js';
 export function compensatedSumReducer(
   { kind, dim, dialect: { lit } }: ReducerParts,
   plain: Reducer,
-  { scheme, wide }: SumOptions,
+  { scheme, inFloat64 }: SumOptions,
 ): Reducer {
   const all = upTo(dim).map(String);
   const mean = kind === 'Mean';
-  if (!wide) {
+  if (!inFloat64) {
     const both = (f: (c: string) => string): string => all.map(f).join('\n');
     return {
       accumulators: all.flatMap((c) => [

@@ -12,7 +12,7 @@ import { PLAIN_SUMS } from './sum-options.js';
 export function exponentialReducer(parts: ReducerParts): Reducer {
   const { kind, weightDim, sums: options = PLAIN_SUMS } = parts;
   const { lit, exp, log, abs, larger, scalar, vector } = parts.dialect;
-  const isPlain = !options.wide && options.scheme === 'block';
+  const isPlain = !options.inFloat64 && options.scheme === 'block';
   const base2 = scalar ?? vector?.base2;
   if (base2 && isPlain && kind !== 'MaxSumShiftExp') return base2ExponentialReducer(parts, base2);
   const none = lit(-Infinity);
@@ -51,7 +51,7 @@ export function exponentialReducer(parts: ReducerParts): Reducer {
         severalText({ ...parts.dialect, larger }, sums, { s, rows, slow }),
     }),
   };
-  return options.wide || options.scheme === 'kahan'
+  return options.inFloat64 || options.scheme === 'kahan'
     ? compensatedExponentialReducer(parts, plain, options)
     : plain;
 }

@@ -6,7 +6,7 @@ import { stateText } from './state-text.js';
 export interface RunningOutput {
   /** Parameters that the results go to: `out` and `index`, with the reduction's number where it is not 0. */
   readonly names: { readonly value: string; readonly index: string };
-  /** A statement that names the running result of this reduction `s` is in front where several stand together. */
+  /** A statement that names the running result of this reduction `s` is in front where there are several. */
   readonly bind: (state: string) => string;
   readonly value: readonly string[];
   /** Whether `value` reads `count`, the number of rows. */
@@ -67,7 +67,7 @@ export function runningResult(given: readonly Reducer[]): RunningResult {
 function single(reducer: Reducer): RunningResult {
   const add = (total: string, block: string, args: readonly string[]): string =>
     `add(${[reducer.rounds ? block : total, ...args].join(', ')});`;
-  const { several: together } = reducer;
+  const { several } = reducer;
   return {
     text: stateText(reducer),
     accumulators: reducer.accumulators,
@@ -78,9 +78,9 @@ function single(reducer: Reducer): RunningResult {
           : { type: 'Block', empty: () => 'emptyBlock()' },
     }),
     add,
-    ...(together && {
+    ...(several && {
       several: (total, block, rows, slow = lines(...rows.map((args) => add(total, block, args)))) =>
-        together(reducer.rounds ? block : total, rows, slow),
+        several(reducer.rounds ? block : total, rows, slow),
     }),
     outputs: [output(reducer, 0, (state) => `UNUSED const State& s = ${state};`)],
   };

@@ -5,11 +5,11 @@ export type SumScheme = 'block' | 'direct' | 'kahan';
 export interface SumOptions {
   readonly scheme: SumScheme;
   /** Running sums of type `W`, float64, of values of type `V`, float32. */
-  readonly wide: boolean;
+  readonly inFloat64: boolean;
 }
 
 /** What reducers do where nothing is said. */
-export const PLAIN_SUMS: SumOptions = { scheme: 'block', wide: false };
+export const PLAIN_SUMS: SumOptions = { scheme: 'block', inFloat64: false };
 
 /**
  * Kahan's addition (CACM 8, 1965): `low` is what `total` has too much. What is infinite or NaN loses nothing.

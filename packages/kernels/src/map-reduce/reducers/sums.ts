@@ -21,7 +21,9 @@ export function sumReducer(parts: ReducerParts): Reducer {
     index: [],
     rounds: !product && sums.scheme === 'block',
   };
-  return sums.wide || sums.scheme === 'kahan' ? compensatedSumReducer(parts, plain, sums) : plain;
+  return sums.inFloat64 || sums.scheme === 'kahan'
+    ? compensatedSumReducer(parts, plain, sums)
+    : plain;
 }
 
 /** Count, Any and All: whole numbers, so that nothing is rounded. */

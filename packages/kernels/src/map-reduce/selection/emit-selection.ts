@@ -12,12 +12,12 @@ import { rowOfThread } from '../cuda/block.js';
 import { computingKernel as cudaKernel } from '../cuda/kernel.js';
 import { emitMapReduce } from '../emit.js';
 import type { CpuMapReducePlan, CudaMapReducePlan } from '../plan-types.js';
-import { tileKernel as cpuTileKernel } from '../wide/cpu/kernel.js';
-import { cpuNarrowText } from '../wide/cpu/narrow-text.js';
-import type { TileNeeds } from '../wide/cuda/dialect.js';
-import { tileKernel as cudaTileKernel } from '../wide/cuda/kernel.js';
-import { cudaSelectionText } from '../wide/cuda/narrow-text.js';
-import type { CpuWidePlan, CudaWidePlan } from '../wide/wide-plan-types.js';
+import { tileKernel as cpuTileKernel } from '../pair-tile/cpu/kernel.js';
+import { cpuOneColumnText } from '../pair-tile/cpu/one-column-text.js';
+import type { TileNeeds } from '../pair-tile/cuda/dialect.js';
+import { tileKernel as cudaTileKernel } from '../pair-tile/cuda/kernel.js';
+import { cudaSelectionText } from '../pair-tile/cuda/one-column-text.js';
+import type { CpuPairTilePlan, CudaPairTilePlan } from '../pair-tile/plan-types.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
 import type { SelectionPlan } from './plan-selection.js';
 
@@ -68,23 +68,26 @@ function roundedAlike({ steps, ...rest }: KernelProgram): KernelProgram {
   };
 }
 
-function cpuSelection(plan: SelectionPlan, pass: CpuMapReducePlan | CpuWidePlan): CpuKernel {
+function cpuSelection(plan: SelectionPlan, pass: CpuMapReducePlan | CpuPairTilePlan): CpuKernel {
   const params = selectionParams(plan);
   const helpers = new Set<CpuHelper>();
   if ('form' in pass) {
     const running = selectedRows(cpuText(plan, 'first + v * LANES + lane', 'limit', 'q + r'));
-    const body = finish(cpuNarrowText(pass, running, helpers));
+    const body = finish(cpuOneColumnText(pass, running, helpers));
     return cpuTileKernel(pass, running, helpers, { params, body, parts: 0 });
   }
   const limit = pass.ranges === true ? 'last' : 'kept';
-  const running = selectedRows(cpuText(plan, 'first + group * LANES + lane', limit, 'row'));
+  const running = selectedRows(cpuText(plan, 'first + vector * LANES + lane', limit, 'row'));
   return {
     ...cpuKernel(pass, running, helpers, { params }),
     program: selectionProgram(pass, plan.valueDim),
   };
 }
 
-function cudaSelection(plan: SelectionPlan, pass: CudaMapReducePlan | CudaWidePlan): CudaKernel {
+function cudaSelection(
+  plan: SelectionPlan,
+  pass: CudaMapReducePlan | CudaPairTilePlan,
+): CudaKernel {
   const params = selectionParams(plan);
   const called = { needs: NOTHING, called: NOTHING };
   if ('form' in pass) {
@@ -142,11 +145,11 @@ function cudaText(pass: CudaMapReducePlan, valueDim: number): WriteText {
   };
 }
 
-function tiledCudaText({ groups, dtype }: CudaWidePlan, valueDim: number): WriteText {
+function tiledCudaText({ keptPerThread, dtype }: CudaPairTilePlan, valueDim: number): WriteText {
   return {
     add: (total, mask, values, row) =>
       lines(
-        `const long long mine = blockFirst + ty * ${groups} + g;`,
+        `const long long mine = blockFirst + ty * ${keptPerThread} + g;`,
         `if (${mask} != ${cudaLiteral(0, dtype)} && mine < limit) {`,
         '  if (phase == 0) {',
         '    ++found[g];',

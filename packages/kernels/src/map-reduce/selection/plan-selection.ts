@@ -6,7 +6,7 @@ import { MAP_REDUCE_LIMITS } from '../limits.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planUnrolled } from '../plan.js';
 import { wholeProblem, type MapReduceProblem } from '../problem.js';
-import { planWide } from '../wide/wide-plan.js';
+import { planPairTile } from '../pair-tile/plan.js';
 
 /** Pairs of rows that are wanted, listed row by row. */
 export interface SelectionProblem extends Pick<
@@ -95,7 +95,7 @@ function tiledPlans(
   );
   const problem = { ...rest, reduction: mask };
   return [
-    finish(planWide(wholeProblem(problem), limits)),
-    finish(planWide(wholeProblem({ ...problem, further }), limits, true)),
+    finish(planPairTile(wholeProblem(problem), limits)),
+    finish(planPairTile(wholeProblem({ ...problem, further }), limits, true)),
   ];
 }

@@ -1,0 +1,180 @@
+import type { Steps } from '@mercer/formula';
+import type { CpuHelper } from '../../../emit/cpu-math.js';
+import { indent, lines } from '../../../emit/indent.js';
+import { inputName, strideName } from '../../params.js';
+import { upTo } from '../../reducers/reducer.js';
+import type { RunningResult } from '../../reducers/running-result.js';
+import { blocksOf, columnBlocks, type ColumnBlock } from '../column-blocks.js';
+import { cpuTileDialect, packedInputs } from './dialect.js';
+import { cpuPairText } from './pair-text.js';
+import { cpuSpans } from './spans-text.js';
+import { cpuStoreText } from './store-text.js';
+import { keptSide } from '../kept-side.js';
+import type { TileDialect } from '../tile-dialect.js';
+import { tileText } from '../tile-text.js';
+import { isOfOneSide } from '../loop-formula.js';
+import type { CpuPairTilePlan } from '../plan-types.js';
+
+/** A task with many columns: pair values of a tile of rows first, then block after block of columns. */
+export function* cpuColumnsText(
+  plan: CpuPairTilePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+): Steps<string> {
+  const { formula, keptVectors, reducedAtOnce: rows } = plan;
+  const { pair } = formula;
+  const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
+  const all = String(columnBlocks(plan));
+  const { block } = running;
+  // the running results that rows are added to, and the names that they have while a tile passes
+  const isSingle = plan.columns.length === 1;
+  const totals = { array: 'totals', type: 'State', name: isSingle ? 's' : 't' };
+  const parts = block && { array: 'parts', type: block.type, name: 's' };
+  const states = parts === undefined ? [totals] : isSingle ? [parts] : [totals, parts];
+  const vectors = upTo(keptVectors).map(String);
+  const at = '(block - firstBlock) * VECTORS';
+  const hold = (results: readonly string[]): string =>
+    lines(
+      ...results.map(
+        (result, n) => `staged[((q + r - start) * ${pair} + ${n}) * VECTORS + v] = ${result};`,
+      ),
+    );
+  const each = (body: string): string =>
+    lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
+  const merge =
+    block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty('totals[n]')};`));
+  const pairs = pair > 0 && (yield* cpuPairText(plan, upTo(pair), hold, helpers));
+  const columns = yield* blockText(plan, running, helpers);
+  return lines(
+    `const int64_t firstBlock = part * ${blocks};`,
+    `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
+    'const int64_t states = (lastBlock - firstBlock) * VECTORS;',
+    `State* const totals = (State*)(own + ${packedInputs(plan).count} * VECTORS);`,
+    each('totals[n] = empty();'),
+    block &&
+      lines(
+        block.type === 'State'
+          ? 'State* const parts = totals + states;'
+          : `${block.type}* const parts = (${block.type}*)(totals + states);`,
+        each(`parts[n] = ${block.empty('totals[n]')};`),
+      ),
+    pair > 0 && `V staged[${tile} * ${pair} * VECTORS];`,
+    cpuSpans(
+      plan,
+      plan.tile,
+      lines(
+        pairs !== false &&
+          lines(`for (int64_t q = start; q < stop; q += ${rows}) {`, indent(pairs), '}'),
+        'for (int64_t block = firstBlock; block < lastBlock; block++) {',
+        ...states.flatMap(({ array, type, name }) =>
+          vectors.map((v) => `  ${type} ${name}${v} = ${array}[${at} + ${v}];`),
+        ),
+        '  for (int64_t q = start; q < stop; q++) {',
+        indent(columns, 4),
+        '  }',
+        ...states.flatMap(({ array, name }) =>
+          vectors.map((v) => `  ${array}[${at} + ${v}] = ${name}${v};`),
+        ),
+        '}',
+      ),
+      merge,
+    ),
+    'for (int64_t block = firstBlock; block < lastBlock; block++) {',
+    '  for (int64_t v = 0; v < VECTORS; v++) {',
+    indent(cpuStoreText(plan, running, `totals[${at} + v]`), 4),
+    '  }',
+    '}',
+  );
+}
+
+/** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns of every reduction. */
+function* blockText(
+  plan: CpuPairTilePlan,
+  running: RunningResult,
+  helpers: Set<CpuHelper>,
+): Steps<string> {
+  const texts: string[] = [prefetchText(plan)];
+  const { addTo } = running;
+  for (const [n, one] of plan.columns.entries()) {
+    yield;
+    const add = (v: number, args: readonly string[]): string =>
+      addTo === undefined ? running.add(`s${v}`, `s${v}`, args) : addTo(n, `t${v}`, `s${v}`, args);
+    const text = reductionText(plan, one, add, helpers);
+    const isLast = blocksOf(one) === columnBlocks(plan);
+    if (addTo === undefined) texts.push(text);
+    else texts.push(isLast ? '{' : `if (block < ${blocksOf(one)}) {`, indent(text), '}');
+  }
+  return lines(...texts);
+}
+
+function reductionText(
+  plan: CpuPairTilePlan,
+  { before, column: root, after, columns, counter, block }: ColumnBlock,
+  add: (v: number, args: readonly string[]) => string,
+  helpers: Set<CpuHelper>,
+): string {
+  const { formula, keptVectors } = plan;
+  const { pair } = formula;
+  const staged = (n: number, v: string): string =>
+    `staged[((q - start) * ${pair} + ${n}) * VECTORS + ${v}]`;
+  const plain = cpuTileDialect(plan, 1, () => 'q', helpers);
+  const dialect: TileDialect = {
+    ...plain,
+    valueAt: (name, r, v) =>
+      name.startsWith('W') ? staged(Number(name.slice(1)), v) : plain.valueAt(name, r, v),
+  };
+  const tile = tileText(formula, dialect);
+  const column = tile.roots.slice(root, root + 1);
+  const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
+  const value = (b: number, v: number): string => `f${b}_${v}`;
+  const last = String(columns - 1);
+  const columnText = (b: number): string => {
+    const number = `block * ${block} + ${b}`;
+    const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
+    return lines(
+      '{',
+      `  UNUSED const Step ${counter} = ${clamped};`,
+      indent(tile.loops(counter, column)),
+      ...upTo(keptVectors).map((v) => {
+        const { text, results } = tile.values(column, '0', String(v));
+        return indent(lines('{', indent(text), `  ${value(b, v)} = ${results.join('')};`, '}'));
+      }),
+      '}',
+    );
+  };
+  const addText = (v: number): string => {
+    const { text, results } = tile.values(rest, '0', String(v));
+    const args = [
+      ...before.map((n) => staged(n, String(v))),
+      ...upTo(block).map((b) => value(b, v)),
+      ...[...results, 'number((L)q)'],
+    ];
+    return lines('{', indent(text), indent(add(v, args)), '}');
+  };
+  return lines(
+    `V ${upTo(block)
+      .flatMap((b) => upTo(keptVectors).map((v) => value(b, v)))
+      .join(', ')};`,
+    ...upTo(block).map(columnText),
+    ...upTo(keptVectors).map(addText),
+  );
+}
+
+/** Asks for what the next tile reads of row `q`'s place: its rows lie too far apart for the hardware to guess. */
+function prefetchText(plan: CpuPairTilePlan): string {
+  const { formula, columns, tile } = plan;
+  return lines(
+    ...columns.flatMap(({ counter, block }) => {
+      const reads = formula.loads.filter(
+        (load) =>
+          load.line?.counter === counter && isOfOneSide(load) && load.category !== keptSide(plan),
+      );
+      const inputs = new Map(reads.map((load) => [load.position, load]));
+      return [...inputs.values()].map(({ position: p, line }) => {
+        const first = `block * ${(line?.step ?? 1) * block} + ${line?.offset ?? 0}`;
+        const row = `(q + ${tile} < until ? q + ${tile} : q)`;
+        return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
+      });
+    }),
+  );
+}

@@ -1,0 +1,109 @@
+import { traitsOf, variables, type ReductionKind } from '@mercer/formula';
+import type { DeviceLimits } from '../../device-limits.js';
+import type { PairwiseDType } from '../../pairwise/problem.js';
+import { wordsOf } from '../reducers/state-words.js';
+import { blockReducer, type ColumnBlock } from './column-blocks.js';
+import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
+import { scheduledLoops } from './tile-text.js';
+import { isOfOneSide, type LoopFormula, type ColumnReduction } from './loop-formula.js';
+import { CUDA_SIDE } from './plan-types.js';
+
+/** What decides how the rows and columns are cut. */
+export interface PairTileShape {
+  readonly dtype: PairwiseDType;
+  readonly formula: LoopFormula;
+  readonly columns: readonly ColumnBlock[];
+  readonly keptRows: number;
+  readonly reducedRows: number;
+  /** Whether the reduced rows may be seen in parts. */
+  readonly mergeable: boolean;
+  /** Components of the inputs of the kept side. */
+  readonly own: number;
+  /** Words of the running results of a block of columns of each reduction. */
+  readonly accumulators: number;
+  /** Inner sums that run in one loop on a CPU, and all of a pair on a GPU. */
+  readonly sums: number;
+  /** Values of pairs that inner sums read, each by an address of its own. */
+  readonly pairLoads: number;
+  /** Lengths of the inner sums of a pair. */
+  readonly sizes: readonly number[];
+  /** Scalar operations at a pair of rows. */
+  readonly operations: number;
+  /** Whether the running result is a list of the K best. */
+  readonly ranked: boolean;
+}
+
+/** Columns of a reduction that are reduced together: few of those that cost much. */
+export function columnsAtOnce(
+  kind: ReductionKind,
+  formula: LoopFormula,
+  { columns, before, column, counter }: ColumnReduction,
+  device: DeviceLimits['kind'],
+  dtype: PairwiseDType,
+): number {
+  if (columns === 1 || traitsOf(kind).takesK) return 1;
+  // one exponential serves a block
+  if (before.length > 0) return device === 'cpu' ? Math.min(columns, 8) : fittingBlock(columns, 4);
+  const { roots, scheduled } = scheduledLoops(formula);
+  if (loopGroups(scheduled, counter, roots.slice(column, column + 1)).length > 0) return 1;
+  if (device === 'cpu') return Math.min(columns, 4);
+  // a GPU's block of threads computes the inner sums of pairs again for the next columns
+  // and needs registers for the addresses of rows by index
+  const isCostly = dtype === 'float32' && widestGroup(formula) > 0 && formula.gathers === undefined;
+  return fittingBlock(columns, isCostly ? 8 : 4);
+}
+
+/** Columns of a thread of a GPU, of at most so many: no more than it takes for all threads of a row to have some. */
+const fittingBlock = (columns: number, most: number): number =>
+  [1, 2, 4].find((block) => block < most && block * CUDA_SIDE >= columns) ?? most;
+
+/** Words of the data type that the running results of a block of columns take. */
+export function wordsOfBlocks(columns: readonly ColumnBlock[], dtype: PairwiseDType): number {
+  const nothing = (): string => '';
+  const dialect = {
+    lit: nothing,
+    exp: nothing,
+    log: nothing,
+    abs: nothing,
+    larger: undefined,
+    scalar: undefined,
+    vector: undefined,
+  };
+  return wordsOf(
+    columns.flatMap((one) => blockReducer(one, dialect).accumulators),
+    dtype,
+  );
+}
+
+/** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */
+export function widestGroup(formula: LoopFormula): number {
+  return Math.max(0, ...pairGroups(formula).map((group) => group.length));
+}
+
+/** The lengths of the inner sums of a pair. */
+export function pairSums(formula: LoopFormula): number[] {
+  return pairGroups(formula)
+    .flat()
+    .map(({ size }) => size);
+}
+
+/** How many loads each loop over a pair's components could copy to shared memory. */
+export function stagedLoads(formula: LoopFormula): number[] {
+  const counters = new Map(
+    formula.loads
+      .filter((load) => load.line !== undefined && isOfOneSide(load))
+      .map(({ name, line }) => [name, line?.counter]),
+  );
+  return pairGroups(formula).map((group) => {
+    const names = new Set(group.flatMap(({ body }) => variables(body)));
+    return [...names].filter((name) => counters.get(name) === group[0]?.counter).length;
+  });
+}
+
+function pairGroups(formula: LoopFormula): ScheduledLoop[][] {
+  const { roots, scheduled } = scheduledLoops(formula);
+  const columns = formula.reductions.flatMap(({ column }) => roots.slice(column, column + 1));
+  return loopGroups(scheduled, '', [...roots.slice(0, formula.pair), ...columns])
+    .map((group) => group.filter(isLoop))
+    .filter((group) => group.length > 0);
+}
