@@ -44,10 +44,10 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
     argsText(plan),
     `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {`,
     '  const Args& p = *(const Args*)args;',
-    ...formula.uniforms.map(({ name, wide }) =>
+    ...formula.uniforms.map(({ name, value }) =>
       indent(
         lines(
-          `const double ${name}_wide = ${wide};`,
+          `const double ${name}_wide = ${value};`,
           `const V ${name} = splat((T)${name}_wide), ${name}_low = splat((T)(${name}_wide - (double)(T)${name}_wide));`,
         ),
       ),

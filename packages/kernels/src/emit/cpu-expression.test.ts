@@ -55,8 +55,8 @@ describe('emitted text', () => {
       }"
     `);
     expect(inner.uniforms).toEqual([
-      { name: 'inner_u0', wide: 'p' },
-      { name: 'inner_u1', wide: '(p - 1.0)' },
+      { name: 'inner_u0', value: 'p' },
+      { name: 'inner_u1', value: '(p - 1.0)' },
     ]);
     expect(inner.call('x', 'y')).toBe(
       'inner(x, y, inner_u0, inner_u0_low, inner_u1, inner_u1_low)',
@@ -72,7 +72,7 @@ describe('emitted text', () => {
       uniforms: { p: 'g.p' },
     });
     expect(text).toContain('blend_v((f_u1 != splat(0)), a, b)');
-    expect(uniforms).toEqual([{ name: 'f_u1', wide: '((g.p < 2.0) ? 1.0 : 0.0)' }]);
+    expect(uniforms).toEqual([{ name: 'f_u1', value: '((g.p < 2.0) ? 1.0 : 0.0)' }]);
     expect(evaluate(choice, { p: 1, a: 5, b: 6 }), print(choice)).toBe(5);
   });
 

@@ -5,7 +5,7 @@ import type { CpuHelper } from './cpu-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { isUniform } from './is-uniform.js';
-import { emitWideExpression } from './wide-expression.js';
+import { emitDoubleExpression } from './double-expression.js';
 
 /** How an expression is written. */
 export interface CpuExpressionOptions {
@@ -36,7 +36,7 @@ export interface UniformValue {
   /** Name of the vector; `<name>_low` is what rounding it to the data type lost. */
   readonly name: string;
   /** C++ text of its value in double precision; it may call builtins of the mathematics library. */
-  readonly wide: string;
+  readonly value: string;
 }
 
 /**
@@ -60,7 +60,7 @@ export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): Cp
       `${name}(${[...args, ...used.flatMap((u) => [u.name, `${u.name}_low`])].join(', ')})`,
     uniforms: used.map(({ name: u, node }) => ({
       name: u,
-      wide: wideText(node, options.uniforms),
+      value: doubleText(node, options.uniforms),
     })),
     helpers,
   };
@@ -202,8 +202,8 @@ function lowPart(
 }
 
 /** C++ text of a uniform expression in double precision; a comparison is 1 or 0. */
-function wideText(node: Expr, uniforms: Readonly<Record<string, string>>): string {
-  const text = emitWideExpression(node, {
+function doubleText(node: Expr, uniforms: Readonly<Record<string, string>>): string {
+  const text = emitDoubleExpression(node, {
     literal: (value) => cpuLiteral(value, 'float64'),
     variable: (name) => uniforms[name] ?? '',
     mathFunction: (name) => `__builtin_${name}`,

@@ -31,7 +31,7 @@ extern "C" void apply(const void* args, int64_t begin, int64_t end, void*) {
   UNUSED const double p = g.p, q = g.q;
 ${uniforms
   .map(
-    ({ name, wide }) => `  const double ${name}_wide = ${wide};
+    ({ name, value }) => `  const double ${name}_wide = ${value};
   const V ${name} = splat((T)${name}_wide), ${name}_low = splat((T)(${name}_wide - (double)(T)${name}_wide));
   (void)${name}_low;`,
   )

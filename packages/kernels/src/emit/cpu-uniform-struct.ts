@@ -14,7 +14,7 @@ export function uniformStruct(expressions: readonly CpuExpression[]): {
     members: all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join(''),
     values: all
       .map(
-        ({ name, wide }) => `  const double ${name} = ${wide};
+        ({ name, value }) => `  const double ${name} = ${value};
   u.${name} = splat((T)${name});
   u.${name}_low = splat((T)(${name} - (double)(T)${name}));
 `,

@@ -13,7 +13,7 @@ import type { CudaHelper } from './cuda-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { isUniform } from './is-uniform.js';
-import { emitWideExpression } from './wide-expression.js';
+import { emitDoubleExpression } from './double-expression.js';
 
 /** How an expression is written. */
 export interface CudaExpressionOptions {
@@ -110,10 +110,10 @@ export function emitCudaExpressions(
     const name = `${prefix}u${count++}`;
     text.set(node, name);
     if (node.type === 'bool') {
-      uniformStatements.push(`const bool ${name} = ${wideText(node)};`);
+      uniformStatements.push(`const bool ${name} = ${doubleText(node)};`);
       return;
     }
-    uniformStatements.push(`const double ${name}_wide = ${wideText(node)};`);
+    uniformStatements.push(`const double ${name}_wide = ${doubleText(node)};`);
     uniformStatements.push(`const ${type} ${name} = (${type})${name}_wide;`);
   };
   exprs.forEach(nameUniform);
@@ -282,8 +282,8 @@ function exponentLowPart(
 }
 
 /** A uniform expression in double precision, by the functions that the compiler has. */
-function wideText(node: Expr): string {
-  return emitWideExpression(node, {
+function doubleText(node: Expr): string {
+  return emitDoubleExpression(node, {
     literal: (value) => cudaLiteral(value, 'float64'),
     variable: (name) => name,
     mathFunction: (name) => name,

@@ -3,7 +3,7 @@ import { elementInfo, isRaw, type ElementType } from '../elementwise/element-typ
 import { CPU_HELPERS, cpuHelpers } from '../emit/cpu-math.js';
 import { anyLane, vectorPrelude, type CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { cpuWideFunctions, preludeText } from '../math/cpu-math-text.js';
+import { cpuDoubleFunctions, preludeText } from '../math/cpu-math-text.js';
 import { mathFunction } from '../math/math-function.js';
 import { ELEMENT_TYPES } from './element-types.js';
 import { FUNCTION_OPERATIONS, READY_FUNCTIONS, type FunctionRow } from './function-operations.js';
@@ -23,7 +23,7 @@ export function nativeTexts(): ReadonlyMap<string, string> {
   }
   for (const level of LEVELS)
     files.set(`${level}-wide.h`, `${HEAD}${preludeText('float32', level)}\n`);
-  files.set('functions.h', `${HEAD}${cpuWideFunctions(READY_FUNCTIONS).join('\n')}\n`);
+  files.set('functions.h', `${HEAD}${cpuDoubleFunctions(READY_FUNCTIONS).join('\n')}\n`);
   files.set('functions.inc', `${HEAD}${FUNCTION_OPERATIONS.map(operationRow).join('\n')}\n`);
   files.set('conversions.h', conversionsHeader());
   return files;

@@ -1,5 +1,5 @@
 import type { FunctionText } from './function-rule.js';
-import { hornerText, wideLiteral } from './horner-text.js';
+import { hornerText, doubleLiteral } from './horner-text.js';
 
 /** Below, the power series; above, Miller's recurrence. */
 const SERIES_LIMIT = 2;
@@ -58,7 +58,7 @@ const Wide w = 1.0 / size, w2 = w * w;
 const Wide scale = 1.0 / wide_sqrt(3.141592653589793 * size);
 ${first}${second}${upward}
 far = size == WIDE_INFINITY ? wide(0.0) : far;
-Wide value = size <= ${wideLiteral(SERIES_LIMIT)} ? series : size < ${wideLiteral(FAR)} ? middle : far;
+Wide value = size <= ${doubleLiteral(SERIES_LIMIT)} ? series : size < ${doubleLiteral(FAR)} ? middle : far;
 ${sign}
 return x == x ? value : x;`,
   };

@@ -1,5 +1,5 @@
 import type { FunctionText } from './function-rule.js';
-import { hornerText, wideLiteral } from './horner-text.js';
+import { hornerText, doubleLiteral } from './horner-text.js';
 import { largeBesselK, temmeSeries, type Temme } from './bessel-k-series.js';
 
 /** Up to here Temme's series, above it a Chebyshev series in 1 / z. */
@@ -13,7 +13,7 @@ export function besselKText(nu: number): FunctionText {
 ${scaledText(nu)}
 const Wide small = near * ${inversePower(nu)};
 const Wide large = far * exp_wide(-z, wide(0.0)) / wide_sqrt(z);
-const Wide value = z <= ${wideLiteral(LIMIT)} ? small : z < 1e5 ? large : wide(0.0);
+const Wide value = z <= ${doubleLiteral(LIMIT)} ? small : z < 1e5 ? large : wide(0.0);
 return z > 0.0 ? value : z == 0.0 ? wide(WIDE_INFINITY) : wide(WIDE_NAN);`,
   };
 }
@@ -28,8 +28,8 @@ export function radialBesselKText(nu: number): FunctionText {
 ${scaledText(size)}
 const Wide small = ${small};
 const Wide large = far * exp_wide(-z, wide(0.0)) * ${realPower('z', nu - 0.5)};
-const Wide value = z <= ${wideLiteral(LIMIT)} ? small : z < 1e5 ? large : wide(0.0);
-return x > 0.0 ? value : x == 0.0 ? wide(${wideLiteral(atZero(nu))}) : wide(WIDE_NAN);`,
+const Wide value = z <= ${doubleLiteral(LIMIT)} ? small : z < 1e5 ? large : wide(0.0);
+return x > 0.0 ? value : x == 0.0 ? wide(${doubleLiteral(atZero(nu))}) : wide(WIDE_NAN);`,
   };
 }
 
@@ -46,14 +46,14 @@ export function atZero(nu: number): number {
 
 /** Text for z^c: by the logarithm of z, which is in scope, where c is no whole number. */
 function realPower(z: string, c: number): string {
-  return `exp_wide(${wideLiteral(c)} * log_wide(${z}), wide(0.0))`;
+  return `exp_wide(${doubleLiteral(c)} * log_wide(${z}), wide(0.0))`;
 }
 
 /** Text for z^-nu, which leaves the range last: the fractional part, then one factor after the other. */
 function inversePower(nu: number): string {
   const { mu, whole } = temmeSeries(nu);
   const factors = Array<string>(whole).fill('w');
-  if (mu !== 0) factors.unshift(`exp_wide(${wideLiteral(-mu)} * l, wide(0.0))`);
+  if (mu !== 0) factors.unshift(`exp_wide(${doubleLiteral(-mu)} * l, wide(0.0))`);
   return factors.length === 0 ? '1.0' : factors.join(' * ');
 }
 
@@ -75,7 +75,7 @@ ${
     ? `Wide near1 = 2.0 * ${combined(series.next)};
 ${clenshaw('far1', large1)}
 for (int k = 1; k < ${whole}; k++) {
-  const double twice = 2.0 * (${wideLiteral(mu)} + k);
+  const double twice = 2.0 * (${doubleLiteral(mu)} + k);
   const Wide near2 = twice * near1 + z * z * near, far2 = twice * w * far1 + far;
   near = near1; near1 = near2;
   far = far1; far1 = far2;
@@ -91,15 +91,15 @@ function temmeText({ mu, q0, gamma1, gamma2, reflection }: Temme): string {
   // ln(2 / z)
   const logarithm = '(0.6931471805599453 - l)';
   if (mu === 0) {
-    return `const Wide f = ${wideLiteral(gamma1)} + ${logarithm}, q = wide(${wideLiteral(q0)});`;
+    return `const Wide f = ${doubleLiteral(gamma1)} + ${logarithm}, q = wide(${doubleLiteral(q0)});`;
   }
-  return `const Wide power = exp_wide(${wideLiteral(mu)} * l, wide(0.0)), power2 = power * power;
-const Wide sigma = ${wideLiteral(mu)} * ${logarithm}, sigma2 = sigma * sigma;
-const Wide up = wide(${wideLiteral(2 ** mu)}), down = ${wideLiteral(2 ** -mu)} * power2;
+  return `const Wide power = exp_wide(${doubleLiteral(mu)} * l, wide(0.0)), power2 = power * power;
+const Wide sigma = ${doubleLiteral(mu)} * ${logarithm}, sigma2 = sigma * sigma;
+const Wide up = wide(${doubleLiteral(2 ** mu)}), down = ${doubleLiteral(2 ** -mu)} * power2;
 // z^mu sinh(sigma) / sigma
 const Wide slope = sigma2 < 0.25 ? power * ${hornerText(SINH, 'sigma2')} : 0.5 * (up - down) / sigma;
-const Wide f = ${wideLiteral(reflection)} * (${wideLiteral(gamma1)} * 0.5 * (up + down) + ${wideLiteral(gamma2)} * ${logarithm} * slope);
-const Wide q = ${wideLiteral(q0)} * power2;`;
+const Wide f = ${doubleLiteral(reflection)} * (${doubleLiteral(gamma1)} * 0.5 * (up + down) + ${doubleLiteral(gamma2)} * ${logarithm} * slope);
+const Wide q = ${doubleLiteral(q0)} * power2;`;
 }
 
 /** sinh(x) / x in powers of x^2. */
@@ -119,12 +119,12 @@ function clenshaw(name: string, coefficients: readonly number[]): string {
   const [first = 0, ...rest] = coefficients;
   const steps = rest
     .reverse()
-    .map((c) => `b0 = (t2 * b1 - b2) + ${wideLiteral(c)}; b2 = b1; b1 = b0;`);
+    .map((c) => `b0 = (t2 * b1 - b2) + ${doubleLiteral(c)}; b2 = b1; b1 = b0;`);
   return `Wide ${name};
 {
   const Wide t2 = 4.0 * w - 2.0;
   Wide b0, b1 = wide(0.0), b2 = wide(0.0);
   ${steps.join('\n  ')}
-  ${name} = (0.5 * t2 * b1 - b2) + ${wideLiteral(first)};
+  ${name} = (0.5 * t2 * b1 - b2) + ${doubleLiteral(first)};
 }`;
 }

@@ -53,7 +53,7 @@ function wideFunction(parts: MathFunctionParts): WideFunction | undefined {
 }
 
 /** Functions in double precision alone, and the parts that they share, each once; none of floor and ceil. */
-export function cpuWideFunctions(functions: readonly MathFunctionParts[]): string[] {
+export function cpuDoubleFunctions(functions: readonly MathFunctionParts[]): string[] {
   const wide = functions.flatMap((parts) => wideFunction(parts) ?? []);
   return [
     ...pieceTexts(PIECES, new Set<Piece>(wide.flatMap(({ needs }) => needs))),

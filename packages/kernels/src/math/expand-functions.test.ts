@@ -104,7 +104,7 @@ describe('functions in texts', () => {
       parameters: ['a'],
       uniforms: { p: 'g.p' },
     });
-    expect(cpu.uniforms).toEqual([{ name: 'f_u1', wide: '(g.p * g.p)' }]);
+    expect(cpu.uniforms).toEqual([{ name: 'f_u1', value: '(g.p * g.p)' }]);
     expect(cpu.text).toContain('math_lgamma(f_u1)');
     const cuda = emitCudaExpression(product, {
       dtype: 'float32',

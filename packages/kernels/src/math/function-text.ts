@@ -2,7 +2,7 @@ import type { MathOp } from '@mercer/formula';
 import { besselJText } from './bessel-j-text.js';
 import { besselKText, radialBesselKText } from './bessel-k-text.js';
 import type { FunctionRule, FunctionText } from './function-rule.js';
-import { wideLiteral } from './horner-text.js';
+import { doubleLiteral } from './horner-text.js';
 import type { Piece } from './pieces.js';
 import { polygammaText } from './polygamma-text.js';
 import { sinXDivXText } from './sinc-text.js';
@@ -111,7 +111,7 @@ return left ? (pole ? wide(WIDE_INFINITY) : reflected) : value;`,
 };
 
 function roundText(decimals: number): FunctionText {
-  const scale = wideLiteral(10 ** decimals);
+  const scale = doubleLiteral(10 ** decimals);
   return {
     needs: ['whole'],
     body: `const Wide size = size_of(x) * ${scale}, middle = nearest(size);

@@ -1,5 +1,5 @@
 import type { FunctionText } from './function-rule.js';
-import { hornerText, wideLiteral } from './horner-text.js';
+import { hornerText, doubleLiteral } from './horner-text.js';
 
 /** Terms of the asymptotic series. */
 const TERMS = 10;
@@ -15,7 +15,7 @@ export function polygammaText(n: number): FunctionText {
   const leading =
     n === 0
       ? 'const Wide series = (w * (0.5 + w * rest)) - log_wide(y);'
-      : `const Wide series = ${powerText('w', n)} * (${wideLiteral(factorial(n - 1))} + w * (${wideLiteral(factorial(n) / 2)} + w * rest));`;
+      : `const Wide series = ${powerText('w', n)} * (${doubleLiteral(factorial(n - 1))} + w * (${doubleLiteral(factorial(n) / 2)} + w * rest));`;
   return {
     needs: ['whole', 'sinPi', 'log'],
     body: `const Mask left = x <= 0.0;
@@ -23,7 +23,7 @@ const Wide start = left ? 1.0 - x : x;
 Wide steps = wide(0.0), sum = wide(0.0);
 for (int k = 0; k < ${least}; k++) {
   const Wide at = start + steps;
-  const Mask below = at < ${wideLiteral(least)};
+  const Mask below = at < ${doubleLiteral(least)};
   const Wide w = 1.0 / at;
   sum = below ? sum + ${powerText('w', n + 1)} : sum;
   steps = below ? steps + 1.0 : steps;
@@ -31,12 +31,12 @@ for (int k = 0; k < ${least}; k++) {
 const Wide y = start + steps, w = 1.0 / y, w2 = w * w;
 const Wide rest = ${hornerText(tail, 'w2')};
 ${leading}
-const Wide value = ${sign < 0 ? '-' : ''}(sum * ${wideLiteral(factorial(n))} + series);
+const Wide value = ${sign < 0 ? '-' : ''}(sum * ${doubleLiteral(factorial(n))} + series);
 Wide s, c;
 const Wide f = x - nearest(x);
 sin_cos_pi(size_of(f), s, c);
 const Wide cot = with_sign(c / s, f);
-const Wide reflected = ${wideLiteral(-(Math.PI ** (n + 1)))} * ${hornerText(cotangentDerivative(n), 'cot')} ${sign < 0 ? '+' : '-'} value;
+const Wide reflected = ${doubleLiteral(-(Math.PI ** (n + 1)))} * ${hornerText(cotangentDerivative(n), 'cot')} ${sign < 0 ? '+' : '-'} value;
 const Mask pole = left & ((f == 0.0) | (x == -WIDE_INFINITY));
 return pole ? wide(WIDE_NAN) : left ? reflected : value;`,
   };

@@ -1,5 +1,5 @@
 import type { FunctionText } from './function-rule.js';
-import { hornerText, wideLiteral } from './horner-text.js';
+import { hornerText, doubleLiteral } from './horner-text.js';
 
 /** Terms of the series that matter up to its limit. */
 const SMALLEST_TERM = 1e-19;
@@ -13,7 +13,7 @@ export function sinXDivXText(n: number): FunctionText {
   const steps = Array.from({ length: n }, (_, k) => {
     const derivative = k + 1;
     const sine = `${derivative % 4 < 2 ? '' : '-'}${derivative % 2 === 0 ? 's' : 'c'}`;
-    return `y = (${sine} - ${wideLiteral(derivative)} * y) / x;`;
+    return `y = (${sine} - ${doubleLiteral(derivative)} * y) / x;`;
   });
   return {
     needs: ['bits', 'sinCos'],
@@ -24,7 +24,7 @@ ${steps.join('\n')}
 const Wide z = x * x;
 const Wide series = ${n % 2 === 0 ? '' : 'x * '}${hornerText(series(n, limit), 'z')};
 y = size_of(x) == WIDE_INFINITY ? wide(0.0) : y;
-return size_of(x) < ${wideLiteral(limit)} ? series : y;`,
+return size_of(x) < ${doubleLiteral(limit)} ? series : y;`,
   };
 }
 

@@ -69,7 +69,7 @@ function uniformsText(phi: CpuExpression): string {
   const members = phi.uniforms.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
   const values = phi.uniforms
     .map(
-      ({ name, wide }) => `    const double ${name}_wide = ${wide};
+      ({ name, value }) => `    const double ${name}_wide = ${value};
     ${name} = splat((T)${name}_wide);
     ${name}_low = splat((T)(${name}_wide - (double)(T)${name}_wide));
 `,

@@ -61,7 +61,7 @@ export function splitUniforms<E extends Expr>(
   const read = variables(rest);
   const uniforms = found.filter(({ name }) => read.includes(name));
   const functionName = `${type.replace(/([a-z])([A-Z])/g, '$1_$2').toLowerCase()}_of`;
-  const all = uniforms.map(({ name, expr: value }, i) => wideValue(name, value, known, `v${i}`));
+  const all = uniforms.map(({ name, expr: value }, i) => doubleValue(name, value, known, `v${i}`));
   const names = uniforms.map(({ name }) => name);
   return {
     expr: rest,
@@ -100,7 +100,7 @@ function isPower(value: Expr, exponent: string): boolean {
 }
 
 /** One value in double precision, as statements and the text of the result. */
-function wideValue(
+function doubleValue(
   name: string,
   value: RealExpr,
   uniform: readonly string[],

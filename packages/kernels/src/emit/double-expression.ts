@@ -1,7 +1,7 @@
 import { applyRule, postOrder, type Expr, type RuleTable } from '@mercer/formula';
 
 /** How a dialect of C++ writes scalars in double precision. */
-export interface WideDialect {
+export interface DoubleDialect {
   readonly literal: (value: number) => string;
   readonly variable: (name: string) => string;
   /** The name of a function of the C mathematics library: `exp` is `__builtin_exp` on the host. */
@@ -14,7 +14,7 @@ export interface WideDialect {
  * every operation means is what `evaluate` says. A subexpression that occurs twice is written once,
  * so the text grows with the number of distinct nodes.
  */
-export function emitWideExpression(expr: Expr, dialect: WideDialect): string {
+export function emitDoubleExpression(expr: Expr, dialect: DoubleDialect): string {
   const rules = ruleTable(dialect);
   const order = postOrder(expr);
   const uses = new Map<Expr, number>();
@@ -39,7 +39,7 @@ export function emitWideExpression(expr: Expr, dialect: WideDialect): string {
   return locals.length === 0 ? result : `[&] { ${locals.join(' ')} return ${result}; }()`;
 }
 
-function ruleTable({ literal, variable, mathFunction }: WideDialect): RuleTable<string> {
+function ruleTable({ literal, variable, mathFunction }: DoubleDialect): RuleTable<string> {
   const infix =
     (symbol: string) =>
     ([a, b]: readonly [string, string]): string =>

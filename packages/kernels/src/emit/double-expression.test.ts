@@ -1,10 +1,10 @@
 import { add, evaluate, exp, mul, variable, type RealExpr } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import { emitWideExpression } from './wide-expression.js';
+import { emitDoubleExpression } from './double-expression.js';
 
 const p = variable('p');
 const text = (expr: RealExpr): string =>
-  emitWideExpression(expr, {
+  emitDoubleExpression(expr, {
     literal: (value) => value.toFixed(1),
     variable: (name) => `u.${name}`,
     mathFunction: (name) => `__builtin_${name}`,
