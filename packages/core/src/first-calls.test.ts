@@ -185,7 +185,7 @@ describe('the first call', () => {
         () => x.mul(x).sin().add(x).exp(),
         () => mercer.cdistBackward(g, x, x, { p: 1.3 }),
         () => mercer.runKernelBackward(scaled(c), g, x, x),
-        ];
+      ];
     const told = async (): Promise<unknown[]> => {
       const results = await Promise.all(calls.map(async (call) => call()));
       return results.flatMap((one) =>

@@ -53,7 +53,7 @@ const ACCEPTED = 0.1;
  */
 export function* inverseRoot(call: RootCall): Enqueuing {
   const { setting, args } = call;
-  const { batchShape, dtype } = setting;
+  const { batchShape } = setting;
   const { a, result, infos, errors, ridge } = args;
   using scratch = new Scratch(call);
   clear(call, infos);
