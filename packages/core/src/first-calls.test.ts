@@ -174,6 +174,33 @@ describe('the first call', () => {
     await soon(async () => expect(await told()).toEqual(['compiled', 'compiled']));
   });
 
+  it('of a map, a chain and gradients is told by its results too', async () => {
+    using x = await points();
+    const g = await mercer.full([3, 3], newNumber(), place);
+    const c = newNumber();
+    const doubled = mercer.formula.mul(mercer.formula.variable('x'), c);
+    const calls: readonly (() => PromiseLike<mercer.Tensor | Readonly<Record<string, unknown>>>)[] =
+      [
+        () => mercer.map(doubled, { x }),
+        () => x.mul(x).sin().add(x).exp(),
+        () => mercer.cdistBackward(g, x, x, { p: 1.3 }),
+        () => mercer.runKernelBackward(scaled(c), g, x, x),
+      ];
+    const told = async (): Promise<unknown[]> => {
+      const results = await Promise.all(calls.map(async (call) => call()));
+      return results.flatMap((one) =>
+        ('shape' in one ? [one] : Object.values(one)).map((each) =>
+          executorOf(each as mercer.Tensor),
+        ),
+      );
+    };
+    const first = await told();
+    expect(first.length).toBeGreaterThan(calls.length);
+    expect(first).toEqual(first.map(() => 'interpreted'));
+    release();
+    await soon(async () => expect(await told()).toEqual(first.map(() => 'compiled')));
+  });
+
   it('with ranges is predicted by the pairs of its ranges, on either side and of nonzero', async () => {
     const rows = 2000 * Math.ceil(Math.sqrt(cores()));
     using x = await mercer.full([rows, 1], 1, place);

@@ -145,6 +145,9 @@ test('cuSOLVER and cuBLASLt', () => {
 
 test('cuBLAS', () => {
   expectTypeOf(cublas.isAvailable).returns.toBeBoolean();
+  for (const one of [cublas, cublasLt, cusolver]) {
+    expectTypeOf(one.assertAvailable).toEqualTypeOf<() => void>();
+  }
   expectTypeOf(cublas.report).returns.toEqualTypeOf<LibraryReport>();
   expectTypeOf(cublas.prepare).toEqualTypeOf<(stream: CudaStream) => Promise<void>>();
   expectTypeOf(cublas.trsm).toEqualTypeOf<(stream: CudaStream, options: TrsmOptions) => void>();

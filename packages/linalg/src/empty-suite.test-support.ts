@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import { tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { cholesky } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
@@ -20,6 +20,17 @@ type Made = Readonly<Record<string, Tensor | undefined>>;
 type Shape = readonly number[];
 
 const zeros = (...shape: number[]): Tensor<'float64'> => emptyTensor(shape, 'float64');
+
+/** 3 x 2, with singular values 4 and 3. */
+const diagonal = (): Promise<Tensor<'float64'>> =>
+  tensor(
+    [
+      [3, 0],
+      [0, 4],
+      [0, 0],
+    ],
+    { device: 'cpu', dtype: 'float64' },
+  );
 
 /** What is called, the shapes of its results, and results that hold a number all the same. */
 const cases: readonly [
@@ -63,6 +74,18 @@ const cases: readonly [
     () => lstsq(zeros(0, 2), zeros(0, 1)),
     { x: [2, 1] },
     { x: [[0], [0]], rank: 0, infos: 0 },
+  ],
+  [
+    'lstsq without right-hand sides',
+    async () => lstsq(await diagonal(), zeros(3, 0)),
+    { x: [2, 0] },
+    { rank: 2, singularValues: [expect.closeTo(4, 12), expect.closeTo(3, 12)], infos: 0 },
+  ],
+  [
+    'lstsq without right-hand sides in rows, of two matrices',
+    async () => lstsq(await diagonal(), zeros(2, 0, 3), { rightHandSides: 'rows' }),
+    { x: [2, 0, 2] },
+    { rank: [2, 2], infos: [0, 0] },
   ],
   ['lstsq of 3 x 0', () => lstsq(zeros(3, 0), zeros(3, 2)), { x: [0, 2] }, { rank: 0, infos: 0 }],
   [

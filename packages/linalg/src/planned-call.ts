@@ -141,13 +141,14 @@ export class PlannedCall {
     if (out === undefined) return { shape, dtype };
     const others = outs.slice(0, place).filter((one) => one !== undefined);
     const over = this.#targets.over[place];
-    if (over === undefined) checkOut(out, { shape, dtype, device }, [...inputs, ...others], what);
-    else this.#checkOver(over, out, others);
+    if (over !== undefined) this.#checkOver(over, out);
+    else checkOut(out, { shape, dtype, device }, inputs, what);
+    assertNoOverlap(out, [], what, others);
     return { shape, dtype };
   }
 
   /** A matrix that the call overwrites has every batch entry itself and shares no memory with the others. */
-  #checkOver(over: number, x: Tensor, outs: readonly Tensor[]): void {
+  #checkOver(over: number, x: Tensor): void {
     const { what, batchShape } = this.setting;
     const own = x.shape.slice(0, -2);
     if (own.length !== batchShape.length || own.some((extent, i) => extent !== batchShape[i])) {
@@ -157,6 +158,6 @@ export class PlannedCall {
       );
     }
     const others = this.tensors.inputs.filter((_, place) => place !== over);
-    assertNoOverlap(x, [...others, ...outs], what);
+    assertNoOverlap(x, others, what);
   }
 }

@@ -190,6 +190,17 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
     },
   );
 
+  it('lstsq without right-hand sides has singular values all the same', async () => {
+    using a = empty([3, 2], { device: gpu, dtype: 'float64' });
+    using b = empty([3, 0], { device: gpu, dtype: 'float64' });
+    const lines = await callsOf(async () => {
+      const { x, singularValues } = await lstsq(a, b);
+      expect([x.shape, singularValues.shape]).toEqual([[2, 0], [2]]);
+      await gpu.synchronize();
+    });
+    expect(lines.filter((line) => /gesvd/.test(line))).not.toEqual([]);
+  });
+
   it('one large matrix in float32 is solved by its triangles, with rows exchanged between', async () => {
     using a = empty([2048, 2048], { device: gpu });
     using b = empty([2048, 2], { device: gpu });

@@ -85,7 +85,7 @@ export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { isPending, type Pending } from './pending.js';
-export { planOf, type ResultPlan } from './plan-of.js';
+export { planOf, type ResultPlan, type StepsPlan } from './plan-of.js';
 export { concat, stack, type JoinedDType } from './shaping/join.js';
 export { pad, type PadOptions, type PadWidth, type PadWidths } from './shaping/pad.js';
 export type { ShapingOptions } from './shaping/shaping-options.js';

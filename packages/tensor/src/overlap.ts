@@ -93,7 +93,7 @@ export function assertWritable(out: MemoryView, what: string): void {
 }
 
 /**
- * Checks that an output shares no element with any input and can be written.
+ * Checks that an output shares no element with any input or other output and can be written.
  *
  * @throws MercerError OVERLAP
  */
@@ -101,14 +101,19 @@ export function assertNoOverlap(
   out: MemoryView,
   inputs: readonly MemoryView[],
   what: string,
+  outputs: readonly MemoryView[] = [],
 ): void {
   assertWritable(out, what);
-  for (const input of inputs) {
-    if (viewsOverlap(out, input)) {
-      throw new MercerError(
-        'OVERLAP',
-        `${what}: the output ${out.label} shares memory with the input ${input.label}. Pass an output of its own, or clone the input.`,
-      );
-    }
+  const refuse = (other: string, remedy: string): never => {
+    const message = `${what}: the output ${out.label} shares memory with the ${other}. ${remedy}`;
+    throw new MercerError('OVERLAP', message);
+  };
+  const input = inputs.find((one) => viewsOverlap(out, one));
+  if (input !== undefined) {
+    refuse(`input ${input.label}`, 'Pass an output of its own, or clone the input.');
+  }
+  const output = outputs.find((one) => viewsOverlap(out, one));
+  if (output !== undefined) {
+    refuse(`output ${output.label}`, 'Pass memory of its own for each result.');
   }
 }

@@ -2,14 +2,21 @@ import type { CdistGradPlan, MapReducePlan, PairwisePlan } from '@mercer/kernels
 import type { Executed } from './program.js';
 import { rememberedPlan, type Tensor } from './tensor.js';
 
-/** A plan that a result tells, with what ran it. */
-export type ResultPlan = (PairwisePlan | CdistGradPlan | MapReducePlan) & Executed;
+/** What is told of a call that is not planned as a whole: its launches. */
+export interface StepsPlan {
+  readonly kind: 'cpu' | 'cuda';
+  /** The names of its kernels and routines, in order. */
+  readonly summary: string;
+}
+
+/** A plan that a result tells, with what ran it; one that was interpreted in part was interpreted. */
+export type ResultPlan = (PairwisePlan | CdistGradPlan | MapReducePlan | StepsPlan) & Executed;
 
 /**
  * The plan that a result was computed with: a plain frozen value whose `summary` is one readable line, and whose `executor`
  * says whether the CPU ran compiled kernels or the interpreter. Results of `cdist`, `runKernel`, `weightedDifferences` and of reductions of
- * symbolic matrices tell one. Undefined for other tensors, among them views of such results and gradients, which are sums of
- * several, and for results without elements, which need no kernel.
+ * symbolic matrices tell how the work is divided; those of all other operations, gradients among them, tell their kernels by name. Undefined
+ * for other tensors, among them views of results, and for results without elements, which need no kernel.
  *
  * @example
  * ```ts

@@ -118,7 +118,8 @@ struct Lstsq {
   using Args = LstsqArgs;
 
   Lstsq(const Args& args, Arena& arena)
-      : args(args), rows(args.a.rows), columns(args.a.columns), sides(args.b.columns),
+      : args(args), rows(args.a.rows), columns(args.a.columns),
+        sides(std::max<Int>(1, args.b.columns)),  // LAPACK refuses none: zeros, which nobody reads
         lead(leadOf(rows)), tall(leadOf(std::max(rows, columns))), few(std::min(rows, columns)),
         tolerance(static_cast<T>(args.tolerance)) {
     a = arena.take<T>(lead * columns);

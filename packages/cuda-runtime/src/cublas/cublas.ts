@@ -21,6 +21,11 @@ export const cublas = {
     return cublasReport();
   },
 
+  /** Opens it. @throws LibraryNotFoundError with every place tried */
+  assertAvailable(): void {
+    requireCublas();
+  },
+
   /**
    * Makes the stream's handle and its 32 MiB of workspace on its solver thread. The first call on a stream
    * does it otherwise, which takes long, may wait for the device, and is refused (`CAPTURING`) during a

@@ -1,5 +1,5 @@
 import type { LibraryReport } from '../library/library-report.js';
-import { cublasLtReport } from '../library/open-libraries.js';
+import { cublasLtReport, requireCublasLt } from '../library/open-libraries.js';
 import { matmul } from './matmul.js';
 
 /** cuBLASLt's matrix product. Failures are `CublasError`. Nothing is opened before the first call. */
@@ -12,6 +12,11 @@ export const cublasLt = {
   /** Where it was found, or every place tried and what to do. Never throws. */
   report(): LibraryReport {
     return cublasLtReport();
+  },
+
+  /** Opens it. @throws LibraryNotFoundError with every place tried */
+  assertAvailable(): void {
+    requireCublasLt();
   },
 
   matmul,

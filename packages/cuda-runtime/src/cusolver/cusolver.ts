@@ -26,6 +26,11 @@ export const cusolver = {
     return cusolverReport();
   },
 
+  /** Opens it. @throws LibraryNotFoundError with every place tried */
+  assertAvailable(): void {
+    requireCusolver();
+  },
+
   /**
    * Makes the stream's handles on its solver thread. The first call on a stream does it otherwise,
    * which takes long, may wait for the device, and is refused (`CAPTURING`) during a capture.

@@ -9,7 +9,6 @@ import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { readNumbers } from './read-numbers.js';
 import { clear, countOf, Scratch } from './scratch.js';
-import { start } from './start.js';
 
 type CholeskyCall = CudaCall<FieldsOf<'cholesky'>>;
 
@@ -25,7 +24,7 @@ export function* cholesky(call: CholeskyCall): Enqueuing {
   const { a, factor, infos, jitters } = args;
   const part = triangle(args.upper);
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   clear(call, jitters);
   const matrices = scratch.matrices(a.rows, a.columns);
   yield* pack(call, batchShape, a, matrices, { part, infos });

@@ -3,8 +3,7 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
 import { mergeCodes, triangle, unpack } from './move.js';
-import { Scratch } from './scratch.js';
-import { start } from './start.js';
+import { clear, Scratch } from './scratch.js';
 
 /** Eigenvalues and eigenvectors. */
 export function* eigh(call: CudaCall<FieldsOf<'eigh'>>): Enqueuing {
@@ -12,7 +11,7 @@ export function* eigh(call: CudaCall<FieldsOf<'eigh'>>): Enqueuing {
   const { batchShape } = setting;
   const { a, values, vectors, infos } = args;
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const found = yield* spectrum(call, scratch, a, { uplo: triangle(args.upper), infos });
   yield* mergeCodes(call, infos, found.codes, scratch.count);
   yield* unpack(call, batchShape, found.values, values, infos);

@@ -5,7 +5,6 @@ import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
 import { multiply } from './product.js';
 import { clear, Scratch } from './scratch.js';
-import { start } from './start.js';
 import { singularParts } from './singular.js';
 
 /** Least squares solutions from singular values: x = v diag(1 / s) u^T b. */
@@ -15,7 +14,7 @@ export function* lstsq(call: CudaCall<FieldsOf<'lstsq'>>): Enqueuing {
   const { a, b, x, singularValues, infos, ranks, tolerance } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  yield* start(call, a, infos);
+  clear(call, infos);
   const sides = scratch.matrices(b.rows, b.columns);
   yield* pack(call, batchShape, b, sides, { infos });
   const { flipped, u, values, vt, codes } = yield* singularParts(call, scratch, a, infos);

@@ -5,12 +5,11 @@ import { workOf } from '../options.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { spectrum } from './eigen.js';
-import { kernels, launch, loaded } from './kernels.js';
+import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { multiply } from './product.js';
 import { readNumbers } from './read-numbers.js';
 import { clear, Scratch, type Dense } from './scratch.js';
-import { start } from './start.js';
 
 /** The info of an iteration that did not end. */
 const NOT_CONVERGED = -2;
@@ -22,7 +21,7 @@ export function* eigenPower(call: CudaCall<FieldsOf<'eigenPower'>>): Enqueuing {
   const { a, result, infos, errors, power, ridge, epsilon } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  yield* start(call, a, infos);
+  clear(call, infos);
   const { vectors, values, codes } = yield* spectrum(call, scratch, a, {
     uplo: triangle(args.upper),
     infos,
@@ -54,11 +53,9 @@ const ACCEPTED = 0.1;
  */
 export function* inverseRoot(call: RootCall): Enqueuing {
   const { setting, args } = call;
-  const { batchShape, dtype } = setting;
+  const { batchShape } = setting;
   const { a, result, infos, errors, ridge } = args;
   using scratch = new Scratch(call);
-  // It needs no handles; a compiler that is missing shows before the first write.
-  yield* loaded(call, kernels.pack(dtype, dtype));
   clear(call, infos);
   const m = scratch.matrices(a.rows, a.columns);
   const part = triangle(args.upper);

@@ -5,8 +5,7 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, unpack } from './move.js';
-import { placed, Scratch } from './scratch.js';
-import { start } from './start.js';
+import { clear, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread, type Lane } from './spread.js';
 
 /** QR factors: Householder's, and Q as what they make of the identity. */
@@ -16,7 +15,7 @@ export function* qr(call: CudaCall<FieldsOf<'qr'>>): Enqueuing {
   const { a, q, r, infos } = args;
   using scratch = new Scratch(call);
   const { count } = scratch;
-  yield* start(call, a, infos);
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   yield* pack(call, batchShape, a, matrices, { infos });
   const few = Math.min(a.rows, a.columns);

@@ -7,7 +7,6 @@ import { convert, mergeCodes, pack, triangle, unpack } from './move.js';
 import { factored, planLU } from './plan-lu.js';
 import { multiply } from './product.js';
 import { clear, Scratch, type Dense } from './scratch.js';
-import { start } from './start.js';
 
 type RefinedCall = CudaCall<FieldsOf<'refinedCholesky'>>;
 
@@ -26,7 +25,7 @@ function* refined(call: RefinedCall, cholesky: boolean): Enqueuing {
   const problem = { dtype: 'float32', n: a.rows, columns: b.columns, use: 'solution' } as const;
   const lu = cholesky ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const exact = scratch.matrices(a.rows, a.columns, 'float64');
   const single = scratch.matrices(a.rows, a.columns, 'float32');
   yield* pack(call, batchShape, a, exact, { part, mirrored: cholesky, infos });

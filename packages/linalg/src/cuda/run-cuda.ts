@@ -1,6 +1,6 @@
 import type { CudaKernel } from '@mercer/kernels';
 import type { LoadOptions } from '@mercer/tensor';
-import { whenEnqueued, type CallRoutine } from '@mercer/tensor/operation';
+import { whenEnqueued, type CallRoutine, type RoutineCall } from '@mercer/tensor/operation';
 import type { LinalgDType, Setting } from '../checks.js';
 import { argumentsOf, type PlannedArguments } from '../routine.js';
 import { routines, type FieldsOf, type RoutineName } from '../routines.js';
@@ -9,14 +9,15 @@ import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
 import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
 import { splitKernels } from './gemm/split-factor.js';
-import { kernels, loadKept } from './kernels.js';
+import { kernels, loaded, loadKept } from './kernels.js';
 import { kron } from './kron.js';
+import { assertLibraries, type LibraryName } from './libraries.js';
 import { lstsq } from './lstsq.js';
 import { namingTheLibrary } from './naming-the-library.js';
 import { eigenPower, inverseRoot } from './powers.js';
 import { qr } from './qr.js';
 import { refinedCholesky, refinedLU } from './refined-solve.js';
-import { solveCholesky, solveLU } from './solve.js';
+import { solveCholesky, solveLibraries, solveLU } from './solve.js';
 import { countOf } from './scratch.js';
 import { FACTOR_STREAMS, SPECTRAL_STREAMS } from './spread.js';
 import { condition, inverse, logdet } from './square-functions.js';
@@ -108,6 +109,37 @@ const KERNELS: { readonly [K in RoutineName]: (dtype: LinalgDType) => readonly C
   ],
 };
 
+type Needs = {
+  readonly [K in RoutineName]: (call: CudaCall<FieldsOf<K>>) => readonly LibraryName[];
+};
+
+const bySolver = (): readonly LibraryName[] => ['cusolver'];
+const bySolverAndProducts = (): readonly LibraryName[] => ['cusolver', 'cublasLt'];
+const byProducts = (): readonly LibraryName[] => ['cublasLt'];
+
+/** The libraries that the work of a routine calls. */
+const LIBRARIES: Needs = {
+  solveCholesky: (call) => solveLibraries(call, true),
+  solveLU: (call) => solveLibraries(call, false),
+  refinedCholesky: bySolverAndProducts,
+  refinedLU: bySolverAndProducts,
+  triangularSolve: () => ['cusolver', 'cublas'],
+  cholesky: bySolver,
+  inverse: bySolver,
+  logdet: bySolver,
+  condition: bySolver,
+  qr: bySolver,
+  svd: bySolver,
+  eigh: bySolver,
+  lstsq: bySolverAndProducts,
+  eigenPower: bySolverAndProducts,
+  inverseRoot: byProducts,
+  gemm: byProducts,
+  gemmTf32: byProducts,
+  gemmTf32x3: byProducts,
+  kron: () => [],
+};
+
 /** Routines that use no library, or one that needs no handles. */
 const WITHOUT_HANDLES: ReadonlySet<RoutineName> = new Set([
   'gemm',
@@ -127,6 +159,10 @@ export function cudaRoutine<K extends RoutineName>(
   planned: PlannedArguments<FieldsOf<K>>,
 ): CallRoutine {
   const { device, dtype } = setting;
+  const callOf = (call: RoutineCall): CudaCall<FieldsOf<K>> => {
+    const args = argumentsOf(routines[name], planned, call) as CudaCall<FieldsOf<K>>['args'];
+    return { ...call, setting, args, onProgress: call.onProgress };
+  };
   return {
     prepare: async (options: LoadOptions) => {
       await Promise.all(KERNELS[name](dtype).map((kernel) => loadKept(device, kernel, options)));
@@ -138,11 +174,22 @@ export function cudaRoutine<K extends RoutineName>(
         }),
       );
     },
+    ready: (call) =>
+      namingTheLibrary(setting, function* () {
+        if (countOf(setting.batchShape) === 0) return;
+        const wanted = LIBRARIES[name](callOf(call));
+        if (wanted.length === 0) return;
+        // A compiler that is missing shows with any of them.
+        const [first] = KERNELS[name](dtype);
+        if (first !== undefined) yield* loaded(call, first);
+        if (planned.a.rows * planned.a.columns === 0) return;
+        if (!WITHOUT_HANDLES.has(name)) yield* prepared(call.stream);
+        assertLibraries(wanted);
+      }),
     enqueue: (call) =>
       namingTheLibrary(setting, function* () {
         if (countOf(setting.batchShape) === 0) return;
-        const args = argumentsOf(routines[name], planned, call) as CudaCall<FieldsOf<K>>['args'];
-        yield* cudaRoutines[name]({ ...call, setting, args, onProgress: call.onProgress });
+        yield* cudaRoutines[name](callOf(call));
       }),
   };
 }

@@ -7,10 +7,10 @@ import { exchangedSolve } from './exchanged-solve.js';
 import { factorAll, Factors } from './factor.js';
 import { kernels, launch } from './kernels.js';
 import { batchScalars, mergeCodes, pack, strideScalars, triangle, unpack } from './move.js';
-import { factored, planLU } from './plan-lu.js';
+import type { LibraryName } from './libraries.js';
+import { factored, planLU, type LuPlan } from './plan-lu.js';
 import { planSolve, type SolvePlan } from './plan.js';
-import { countOf, Scratch } from './scratch.js';
-import { start } from './start.js';
+import { clear, countOf, Scratch } from './scratch.js';
 
 type SolveCall = CudaCall<FieldsOf<'solveCholesky'>>;
 
@@ -20,11 +20,19 @@ export const solveCholesky = (call: SolveCall): Enqueuing => solve(call, true);
 /** Solutions by LU factors. */
 export const solveLU = (call: SolveCall): Enqueuing => solve(call, false);
 
+/** The libraries of a solve. */
+export function solveLibraries(call: SolveCall, cholesky: boolean): readonly LibraryName[] {
+  const { plan, lu } = plansOf(call, cholesky);
+  if (plan === 'small') return [];
+  const ownTriangles = plan === 'batched' || lu?.exchange === 'kernel';
+  return ownTriangles ? ['cusolver', 'cublas'] : ['cusolver'];
+}
+
 function* solve(call: SolveCall, cholesky: boolean): Enqueuing {
   const { setting, args } = call;
   const { batchShape } = setting;
   const { a, b, x } = args;
-  const plan = planOf(call, cholesky);
+  const { plan, lu } = plansOf(call, cholesky);
   if (plan === 'small') {
     yield* solveSmall(call, cholesky);
     return;
@@ -32,12 +40,8 @@ function* solve(call: SolveCall, cholesky: boolean): Enqueuing {
   const { infos, factor: kept } = args;
   const uplo = triangle(args.upper);
   const part = cholesky ? uplo : 'all';
-  const use = kept === undefined ? 'solution' : 'factor';
-  const sizes = { n: a.rows, columns: b.columns, count: countOf(batchShape) };
-  const problem = { dtype: setting.dtype, ...sizes, use } as const;
-  const lu = cholesky || plan === 'batched' ? undefined : planLU(problem);
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
   yield* pack(call, batchShape, factored(a, lu), matrices, { part, infos });
@@ -51,15 +55,21 @@ function* solve(call: SolveCall, cholesky: boolean): Enqueuing {
   if (kept !== undefined) yield* unpack(call, batchShape, matrices, kept, infos, { part });
 }
 
-function planOf({ setting, args, stream }: SolveCall, cholesky: boolean): SolvePlan {
+function plansOf(
+  { setting, args, stream }: SolveCall,
+  cholesky: boolean,
+): { readonly plan: SolvePlan; readonly lu: LuPlan | undefined } {
   const { device, dtype, batchShape } = setting;
   const { limits } = device;
   if (limits.kind !== 'cuda') throw new TypeError(`${device.id} is no GPU`);
-  const { a, b } = args;
-  const problem = { cholesky, dtype, n: a.rows, columns: b.columns, count: countOf(batchShape) };
-  const plan = planSolve(problem, limits);
+  const { a, b, factor } = args;
+  const problem = { dtype, n: a.rows, columns: b.columns, count: countOf(batchShape) };
+  const chosen = planSolve({ cholesky, ...problem }, limits);
   // A capture takes no tables of addresses from the host.
-  return plan === 'batched' && nativeStream(stream).capturing ? 'streams' : plan;
+  const plan = chosen === 'batched' && nativeStream(stream).capturing ? 'streams' : chosen;
+  const use = factor === undefined ? 'solution' : 'factor';
+  const lu = cholesky || plan !== 'streams' ? undefined : planLU({ ...problem, use });
+  return { plan, lu };
 }
 
 function* solveSmall(call: SolveCall, cholesky: boolean): Enqueuing {

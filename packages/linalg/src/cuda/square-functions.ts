@@ -7,7 +7,6 @@ import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
 import { planLU } from './plan-lu.js';
 import { clear, Scratch, type Dense } from './scratch.js';
-import { start } from './start.js';
 
 /*
  * What follows from one factor of a square matrix.
@@ -30,7 +29,7 @@ export function* inverse(call: InverseCall): Enqueuing {
   const { a, inverse: result, infos } = args;
   const method = methodOf(args);
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   yield* pack(call, setting.batchShape, a, matrices, { part: partOf(method), infos });
   const inverses = yield* invert(call, scratch, matrices, method);
@@ -62,7 +61,7 @@ export function* logdet(call: LogdetCall): Enqueuing {
   const { a, infos, signs, logs } = args;
   const method = methodOf(args);
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   yield* pack(call, setting.batchShape, a, matrices, { part: partOf(method), infos });
   // With the int64 pivots that the kernel reads.
@@ -82,7 +81,7 @@ export function* condition(call: ConditionCall): Enqueuing {
   const { a, infos, conditions } = args;
   const method = methodOf(args);
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const part = partOf(method);
   yield* pack(call, setting.batchShape, a, matrices, { part, mirrored: method.cholesky, infos });

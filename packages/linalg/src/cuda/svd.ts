@@ -3,8 +3,7 @@ import { transposed } from '../operand.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { mergeCodes, unpack } from './move.js';
-import { Scratch } from './scratch.js';
-import { start } from './start.js';
+import { clear, Scratch } from './scratch.js';
 import { singularParts } from './singular.js';
 
 /** Singular value decompositions. */
@@ -13,7 +12,7 @@ export function* svd(call: CudaCall<FieldsOf<'svd'>>): Enqueuing {
   const { batchShape } = setting;
   const { a, u, s, vh, infos } = args;
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const parts = yield* singularParts(call, scratch, a, infos);
   yield* mergeCodes(call, infos, parts.codes, scratch.count);
   // a^T = u s vt means a = vt^T s u^T.

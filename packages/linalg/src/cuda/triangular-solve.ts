@@ -4,8 +4,7 @@ import type { FieldsOf } from '../routines.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { mergeCodes, pack, triangle, unpack } from './move.js';
-import { placed, Scratch } from './scratch.js';
-import { start } from './start.js';
+import { clear, placed, Scratch } from './scratch.js';
 import { FACTOR_STREAMS, spread } from './spread.js';
 
 /** Solutions with triangular matrices. */
@@ -16,7 +15,7 @@ export function* triangularSolve(call: CudaCall<FieldsOf<'triangularSolve'>>): E
   const uplo = triangle(args.upper);
   const [transpose, unitDiagonal] = [args.transpose !== 0, args.unitDiagonal !== 0];
   using scratch = new Scratch(call);
-  yield* start(call, a, infos);
+  clear(call, infos);
   const matrices = scratch.matrices(a.rows, a.columns);
   const sides = scratch.matrices(b.rows, b.columns);
   yield* pack(call, batchShape, a, matrices, { part: uplo, infos });

@@ -14,6 +14,9 @@ export const fallbackRoutine = (
   planned: PlannedArguments,
 ): CallRoutine => ({
   prepare: () => Promise.resolve(),
+  *ready() {
+    yield* [];
+  },
   *enqueue(call) {
     const { stream, signal, onProgress } = call;
     const args = argumentsOf(routines[name], planned, call);

@@ -19,6 +19,13 @@ export interface CallRoutine {
    * @throws as loading does
    */
   prepare(options: LoadOptions): Promise<void>;
+  /**
+   * Waits for what it needs beside memory, and looks whether it is there. All routines of a call are asked before the first one is
+   * enqueued, so that nothing is written where something is missing.
+   *
+   * @throws as loading does, MercerError where a library is missing
+   */
+  ready(call: RoutineCall): Enqueuing;
   /** Enqueues it. Waits are optional where a prepared call is to give its results at once. */
   enqueue(call: RoutineCall): Enqueuing;
 }

@@ -174,14 +174,17 @@ export class KnownCall {
     const watched = own(watch, 'signal', 'debug', 'onProgress');
     const { queue, parts } = this.#memory(tensors, stream);
     try {
-      for (const one of this.#programs) {
-        const { routine, scalars } = one;
+      const routines = this.#programs.map(({ routine, scalars: own }) => {
+        if (routine === undefined) return undefined;
+        const memory = tensorsOf(routine.pointers, parts);
+        const scalars = { ...own, ...numbers };
+        return { is: routine.is, call: { ...watched, stream, memory, scalars } };
+      });
+      for (const one of routines) if (one !== undefined) yield* one.is.ready(one.call);
+      for (const [at, one] of this.#programs.entries()) {
+        const routine = routines[at];
         if (routine === undefined) enqueue(one, parts, queue, numbers);
-        else {
-          const memory = tensorsOf(routine.pointers, parts);
-          const all = { ...scalars, ...numbers };
-          yield* routine.is.enqueue({ ...watched, stream, memory, scalars: all });
-        }
+        else yield* routine.is.enqueue(routine.call);
       }
       return this.#told(parts);
     } catch (error) {

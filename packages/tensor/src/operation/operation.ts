@@ -4,6 +4,8 @@ import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
 import { pendingOf, type Pending } from '../pending.js';
+import type { StepsPlan } from '../plan-of.js';
+import type { Executed } from '../program.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
@@ -334,7 +336,7 @@ export class Operation<
     };
     const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
     const [plan] = plansOf(
-      exampleSteps,
+      planned.steps,
       exampleSteps.map(({ program }) => loaded.get(program) ?? []),
     );
     return Object.assign(run, { whenEnqueued, plans, plan, dispose });
@@ -417,20 +419,42 @@ function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[
       scratch,
       launches,
       holds,
-      plans: plansOf(steps, loaded),
+      plans: plansOf(call, loaded),
     }),
     scalars,
   };
 }
 
-/** The plans that results tell, by place. */
+/** The plans that results tell, by place: those of a step that tells, else that of all steps together. */
 function plansOf(
-  steps: readonly CallStep[],
+  { device, results, steps }: CallSteps,
   loaded: readonly (readonly LoadedPart[])[],
 ): (object | undefined)[] {
   const at = steps.findIndex(({ tells }) => tells !== undefined);
   const told = steps[at]?.tells?.(loaded[at] ?? []) ?? [];
-  return told.map((part) => part?.program.plan);
+  const others = results.every((_, place) => told[place] !== undefined)
+    ? undefined
+    : planOfSteps(device, steps, loaded);
+  return results.map((_, place) => told[place]?.program.plan ?? others);
+}
+
+/** Undefined where a call has nothing to do. */
+function planOfSteps(
+  { kind }: Device,
+  steps: readonly CallStep[],
+  loaded: readonly (readonly LoadedPart[])[],
+): (StepsPlan & Executed) | undefined {
+  if (steps.length === 0) return undefined;
+  const kernels = loaded.map((parts) => parts.flatMap(({ program }) => program.steps));
+  const names = steps.flatMap(({ program }, at) => {
+    const own = kernels[at] ?? [];
+    // a routine has a name alone
+    return own.length === 0 ? [program] : own.map(({ kernel }) => kernel.kernel.name);
+  });
+  const executors = kernels.flat().flatMap(({ kernel }) => kernel.executor ?? []);
+  const executor = executors.find((one) => one === 'interpreted') ?? executors[0];
+  const plan: StepsPlan = { kind, summary: names.join(', ') };
+  return Object.freeze(executor === undefined ? plan : { ...plan, executor });
 }
 
 /** Waits for all, so that nothing is made behind the first failure. @throws that */
