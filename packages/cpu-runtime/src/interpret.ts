@@ -48,7 +48,7 @@ export function interpret(program: TileProgram, options: InterpretOptions): CpuF
   const { words, constants } = readOptions(`${what}: the program`, program, PROGRAM);
   if (
     !(words instanceof Int32Array) &&
-    !words.every((word) => Number.isInteger(word) && word === (word | 0))
+    !(Array.isArray(words) && words.every((word) => Number.isInteger(word) && word === (word | 0)))
   ) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
@@ -57,7 +57,7 @@ export function interpret(program: TileProgram, options: InterpretOptions): CpuF
   }
   if (
     !(constants instanceof Float64Array) &&
-    !constants.every((value) => typeof value === 'number')
+    !(Array.isArray(constants) && constants.every((value) => typeof value === 'number'))
   ) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',

@@ -1,4 +1,5 @@
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
+import { FormulaError } from './formula-error.js';
 import { constant } from './build.js';
 import { FLOAT64 } from './evaluate.js';
 import type { Expr } from './expr.js';
@@ -77,8 +78,15 @@ export function simplifyAllSteps<E extends Expr>(
 
 function* canonicalSteps<E extends Expr>(
   exprs: readonly E[],
-  { nonNegative }: SimplifyOptions,
+  { nonNegative = [] }: SimplifyOptions,
 ): Steps<E[]> {
+  const given: unknown = nonNegative;
+  if (!Array.isArray(given)) {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `simplify: nonNegative is ${describeValue(given)}. Pass a list of names.`,
+    );
+  }
   const assumed = new Set(nonNegative);
   const signs = new Map<Expr, boolean>();
   const done = new Map<Expr, Expr>();

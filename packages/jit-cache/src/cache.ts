@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { randomUUID } from 'node:crypto';
 import { runBatch } from './batch.js';
 import { debugPrinter } from './debug.js';
@@ -214,6 +215,12 @@ export class JitCache {
     const given = readOptions('JitCache.getAll', options, BATCH_OPTIONS);
     const { signal, debug, concurrency, onProgress } = given;
     checkSignal('JitCache.getAll', signal);
+    if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0)) {
+      throw new CacheError(
+        'INVALID_ARGUMENT',
+        `JitCache.getAll: concurrency is ${describeValue(concurrency)}. Pass a whole number of at least 1.`,
+      );
+    }
     const one = { ...(signal && { signal }), ...(debug !== undefined && { debug }) };
     const onDone = (done: number, { names }: CompileUnit): void => {
       onProgress?.({ done, total: units.length, current: names[0] ?? '' });

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { System } from './store/system.js';
 import type { CacheMode, CacheOptions, CacheWarning } from './types.js';
 
@@ -33,7 +34,7 @@ export function openSettings(options: CacheOptions, system: System): Settings {
   if (!isMode(named)) {
     onWarning({
       code: 'INVALID_SETTING',
-      message: `The compile cache is used as usual: MERCER_CACHE=${named} is none of rw, ro, off. Correct or unset it.`,
+      message: `The compile cache is used as usual: MERCER_CACHE=${typeof named === 'string' ? named : describeValue(named)} is none of rw, ro, off. Correct or unset it.`,
     });
   }
   const bytes = options.maxBytes ?? DEFAULT_BYTES;

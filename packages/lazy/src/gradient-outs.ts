@@ -1,7 +1,7 @@
 import type { Reduction } from '@mercer/formula';
 import { isTensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
 import { checkOut, formulasOf, type MemoryView } from '@mercer/tensor/operation';
-import { own } from '@mercer/options';
+import { describeValue, own } from '@mercer/options';
 import { gradientShape, type Differentiated } from './derivatives.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
@@ -111,7 +111,7 @@ function partsOf(
   if (typeof out !== 'object' || out === null || isTensor(out)) {
     throw new LazyError(
       'INVALID_ARGUMENT',
-      `${what}: ${place} is ${isTensor(out) ? 'a tensor' : String(out)}. Pass an object with some of ${wanted}.`,
+      `${what}: ${place} is ${isTensor(out) ? 'a tensor' : describeValue(out)}. Pass an object with some of ${wanted}.`,
     );
   }
   const other = Object.keys(out).find((name) => !names.includes(name));

@@ -130,7 +130,9 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
     axis: LazyAxis,
     options?: DescribeOptions,
   ): LazyReduction<K, D> {
-    return describeReduction(kind, this, kind, axis, readOptions(kind, options, DESCRIBE_OPTIONS));
+    const given: unknown = kind;
+    const what = typeof given === 'string' ? given : 'reduction';
+    return describeReduction(what, this, kind, axis, readOptions(what, options, DESCRIBE_OPTIONS));
   }
 
   /** i and j exchanged. */

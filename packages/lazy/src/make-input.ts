@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { Category } from '@mercer/formula';
 import { isTensor, MercerError, type Device, type Tensor, type TensorSource } from '@mercer/tensor';
 import { assertTensor, formatShape } from '@mercer/tensor/operation';
@@ -121,6 +122,7 @@ export function placeholderInput(
   dim: number,
   name: string | undefined,
 ): Input {
+  checkName(what, name);
   checkCount(what, 'position', position, 0);
   checkCount(what, 'dim', dim, 1);
   return {
@@ -140,13 +142,23 @@ function checkCount(what: string, name: string, value: number, least: number): v
   if (Number.isSafeInteger(value) && value >= least) return;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: ${name} is ${value}. Pass an integer from ${least}, as in { position: 0, dim: 3 }.`,
+    `${what}: ${name} is ${describeValue(value)}. Pass an integer from ${least}, as in { position: 0, dim: 3 }.`,
+  );
+}
+
+/** @throws LazyError INVALID_ARGUMENT */
+function checkName(what: string, name: unknown): void {
+  if (name === undefined || typeof name === 'string') return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: name is ${describeValue(name)}. Pass a text, or leave it out.`,
   );
 }
 
 const named = (name: string | undefined): string => (name === undefined ? 'the data ' : `${name} `);
 
 function readData(what: string, value: LazyData, name: string | undefined): Data {
+  checkName(what, name);
   const label = `${what}: ${named(name).trim()}`;
   if (isTensor(value)) {
     value.assertAlive();

@@ -74,7 +74,8 @@ export async function nonzeroPairs(
   const { keptRows, reducedRows } = sidesOf({ axis }, sizes);
   checkRows(WHAT, { axis }, call);
   checkCounts(reducedRows, sizes.dtype);
-  const ranges = options.ranges && keptRanges(WHAT, { axis }, options.ranges);
+  const ranges =
+    options.ranges === undefined ? undefined : keptRanges(WHAT, { axis }, options.ranges);
   const used = usedBy(formulas);
   const made: Tensor[] = [];
   try {

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { VectorExpr } from '@mercer/formula';
 import {
   device as deviceOf,
@@ -40,7 +41,7 @@ export function pairCall(
   if (wanted !== undefined && wanted !== dtype) {
     throw new MercerError(
       'DTYPE_MISMATCH',
-      `${what}: the option dtype is ${wanted} and the inputs are ${dtype}. The option is for data without a dtype of its own; leave it out, or cast the inputs.`,
+      `${what}: the option dtype is ${describeValue(wanted)} and the inputs are ${dtype}. The option is for data without a dtype of its own; leave it out, or cast the inputs.`,
     );
   }
   checkRowNumbers(what, formulas, { ...extent, dtype });

@@ -1,6 +1,6 @@
 import type { Reduction } from '@mercer/formula';
 import { swapAxes, type KeptRanges, type Ranges } from '@mercer/kernels';
-import { describeList, refusePromise } from '@mercer/options';
+import { describeList, describeValue, refusePromise } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 
 /** Which rows of i meet which rows of j: those of both directions, or of a reduction over j alone. */
@@ -31,7 +31,9 @@ function checkArrays(what: string, ranges: unknown, names: readonly string[]): v
   for (const name of names) {
     const array = given[name];
     if (!Array.isArray(array) && !ArrayBuffer.isView(array)) {
-      const has = Array.isArray(ranges) ? 'a list' : `'${Object.keys(given).join("', '")}'`;
+      const names = Object.keys(given).map((one) => `'${one}'`);
+      const has =
+        Array.isArray(ranges) || names.length === 0 ? describeValue(ranges) : names.join(', ');
       throw new LazyError(
         'INVALID_ARGUMENT',
         `${what}: the ranges have no array '${name}', but ${has}. Pass { rangesI, slicesI, redrangesJ } and, for a reduction over i, rangesJ, slicesJ and redrangesI: rangesFromMatrix makes them.`,

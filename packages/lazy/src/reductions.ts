@@ -33,6 +33,7 @@ import { asOuts } from './result-of-kind.js';
 import {
   asResults,
   checkIndexDtype,
+  checkSums,
   checkOuts,
   checkRows,
   wantedResults,
@@ -106,6 +107,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     const { what, reductions, inputs: declared } = task;
     const { indexDtype, ranges, stream, accumulate, sumScheme } = options;
     checkIndexDtype(what, indexDtype, reductions);
+    checkSums(what, options);
     if (prepared !== undefined) {
       for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${at}`);
     }
@@ -150,7 +152,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         accumulate,
         sumScheme,
         stream,
-        ranges: ranges && keptRanges(what, reductions[0], ranges),
+        ranges: ranges === undefined ? undefined : keptRanges(what, reductions[0], ranges),
         refused: (error, place) =>
           translation(place === undefined ? what : labelOf(task, place), error),
       });

@@ -64,8 +64,14 @@ export function asOuts(task: JointTask, out: unknown): readonly (Tensor | undefi
   if (out === undefined || names === undefined) {
     return asTensors(reductions, [asOut(what, reductions[0], out)]);
   }
+  if (typeof out !== 'object' || out === null) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: out is ${describeValue(out)}. Pass an object with some of ${names.join(', ')}.`,
+    );
+  }
   const given = own(out as Readonly<Record<string, unknown>>, ...names);
-  const other = Object.keys(out as object).find((name) => !names.includes(name));
+  const other = Object.keys(out).find((name) => !names.includes(name));
   if (other !== undefined) {
     throw new LazyError(
       'INVALID_ARGUMENT',

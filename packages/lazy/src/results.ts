@@ -4,7 +4,7 @@ import { MercerError, type DType, type Tensor } from '@mercer/tensor';
 import { checkOut, sidesOf, type MemoryView } from '@mercer/tensor/operation';
 import { LazyError } from './lazy-error.js';
 import type { PairCall } from './pair-call.js';
-import type { IndexDType } from './reduction-types.js';
+import type { IndexDType, SumOptions } from './reduction-types.js';
 import { labelOf, type JointTask, type Reductions } from './task.js';
 
 /** The tensors that a reduction writes. */
@@ -85,6 +85,24 @@ export function checkOuts(
     taken.push(out);
   }
   return taken;
+}
+
+/** How sums are added up, by option. */
+const SUM_OPTIONS = {
+  accumulate: ['float32', 'float64'],
+  sumScheme: ['block', 'direct', 'kahan'],
+} as const;
+
+/** @throws LazyError INVALID_ARGUMENT for a way of adding up that there is not */
+export function checkSums(what: string, options: SumOptions): void {
+  for (const [name, allowed] of Object.entries(SUM_OPTIONS)) {
+    const value = options[name as keyof typeof SUM_OPTIONS];
+    if (value === undefined || (allowed as readonly unknown[]).includes(value)) continue;
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeList(value)}. Use one of ${allowed.join(', ')}.`,
+    );
+  }
 }
 
 /** Whether reductions give row numbers of a dtype, if one is asked for. @throws LazyError INVALID_ARGUMENT */

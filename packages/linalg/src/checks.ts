@@ -1,4 +1,4 @@
-import { describeList } from '@mercer/options';
+import { describeList, describeValue } from '@mercer/options';
 import { broadcastShapes, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import { assertTensor, commonDevice, formatShape } from '@mercer/tensor/operation';
 
@@ -136,5 +136,14 @@ export function choice<T extends string>(
   throw new MercerError(
     'INVALID_ARGUMENT',
     `${what}: ${option} is ${describeList(value)}. Use ${words}.`,
+  );
+}
+
+/** An option that is true or false, and false where it is not given. @throws MercerError INVALID_ARGUMENT */
+export function flag(what: string, option: string, value: unknown): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? false;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${option} is ${describeValue(value)}. Pass true or false.`,
   );
 }

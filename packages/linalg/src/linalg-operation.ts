@@ -1,5 +1,6 @@
 import type { Scalars } from '@mercer/kernels';
-import { describeValue, own, type OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
+import { flag } from './checks.js';
 import { isTensor, MercerError, type LoadOptions, type Tensor } from '@mercer/tensor';
 import {
   keyPart,
@@ -71,9 +72,7 @@ export function linalgOperation<O extends object>(
     const outs = [...((given.out ?? []) as (Tensor | undefined)[])];
     const over: (number | undefined)[] = [];
     for (const [option, place, name] of overwrites) {
-      const isOver: unknown = given[option as keyof O];
-      if (isOver === undefined || isOver === false) continue;
-      if (isOver !== true) throw noBoolean(what, option, isOver);
+      if (!flag(what, option, given[option as keyof O])) continue;
       const at = names.includes(name) ? names.indexOf(name) : names.push(name) - 1;
       if (outs[at] !== undefined) throw twoPlaces(what, name, option);
       outs[at] = args[place] as Tensor;
@@ -166,12 +165,6 @@ const twoPlaces = (what: string, result: string, option: string): MercerError =>
   new MercerError(
     'INVALID_ARGUMENT',
     `${what}: both out and ${option} are given. Choose one place for ${result}.`,
-  );
-
-const noBoolean = (what: string, option: string, value: unknown): MercerError =>
-  new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${option} is ${describeValue(value)}. Pass true or false.`,
   );
 
 /**

@@ -1,4 +1,4 @@
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { EPSILON, type LinalgDType } from './checks.js';
 import { linalgFunction } from './linalg-operation.js';
@@ -115,9 +115,9 @@ export const lstsq = linalgFunction<Lstsq, LstsqOptions<LinalgDType>>(
 );
 
 function toleranceOf(tolerance: number): number {
-  if (tolerance >= 0 && tolerance < 1) return tolerance;
+  if (Number.isFinite(tolerance) && tolerance >= 0 && tolerance < 1) return tolerance;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `lstsq: tolerance is ${tolerance}. It is a share of the largest singular value: pass a number from 0 up to 1.`,
+    `lstsq: tolerance is ${describeValue(tolerance)}. It is a share of the largest singular value: pass a number from 0 up to 1.`,
   );
 }

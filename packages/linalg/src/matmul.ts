@@ -16,7 +16,7 @@ import {
   pending,
   readOptions,
 } from '@mercer/tensor/operation';
-import { settingOf, type LinalgDType, type Setting } from './checks.js';
+import { flag, settingOf, type LinalgDType, type Setting } from './checks.js';
 import { streamProduct } from './cuda/host/stream-product.js';
 import { linalgOperation } from './linalg-operation.js';
 import { matrixOperand, transposed, type MatrixLayout } from './operand.js';
@@ -233,7 +233,8 @@ function oriented<M extends MatrixLayout>(
   [left, right]: readonly [M, M],
   options: Pick<MatmulOptions<LinalgDType>, 'transposeA' | 'transposeB'>,
 ): readonly [M, M] {
-  const { transposeA = false, transposeB = false } = options;
+  const transposeA = flag(WHAT, 'transposeA', options.transposeA);
+  const transposeB = flag(WHAT, 'transposeB', options.transposeB);
   const factors = [
     transposeA ? transposed(left) : left,
     transposeB ? transposed(right) : right,
@@ -268,7 +269,7 @@ function bytesOf(what: string, maxBytes: number | undefined): number | undefined
   if (maxBytes === undefined || (Number.isSafeInteger(maxBytes) && maxBytes > 0)) return maxBytes;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: maxBytes is ${maxBytes}. Pass a whole number of bytes, or leave it away.`,
+    `${what}: maxBytes is ${describeValue(maxBytes)}. Pass a whole number of bytes, or leave it away.`,
   );
 }
 

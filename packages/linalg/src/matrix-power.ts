@@ -137,7 +137,7 @@ function checkNumbers(what: string, power: unknown, eps: number): asserts power 
   if (!Number.isFinite(eps) || eps < 0) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: eps is ${eps}. Pass a finite number of at least 0.`,
+      `${what}: eps is ${describeValue(eps)}. Pass a finite number of at least 0.`,
     );
   }
 }

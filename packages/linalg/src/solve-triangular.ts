@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { choice, type LinalgDType } from './checks.js';
+import { choice, flag, type LinalgDType } from './checks.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type RoutinePrepareOptions,
@@ -79,7 +79,7 @@ export const solveTriangular = linalgFunction<SolveTriangular, SolveTriangularOp
     overwrites: [['overwriteB', 1, 'x']],
     meaning: () => 'regular',
     plan: (call, options) => {
-      const { uplo, transpose = false, unitDiagonal = false } = options;
+      const { uplo, transpose, unitDiagonal } = options;
       const upper = choice(call.what, 'uplo', uplo, ['lower', 'upper']) === 'upper';
       const sides = rightHandSides(call, options);
       call.run('triangularSolve', {
@@ -87,8 +87,8 @@ export const solveTriangular = linalgFunction<SolveTriangular, SolveTriangularOp
         x: sides.solutions('x', sides.operands.a.rows),
         infos: call.integers('infos'),
         upper: Number(upper),
-        transpose: Number(transpose),
-        unitDiagonal: Number(unitDiagonal),
+        transpose: Number(flag(call.what, 'transpose', transpose)),
+        unitDiagonal: Number(flag(call.what, 'unitDiagonal', unitDiagonal)),
       });
     },
   },

@@ -1,4 +1,4 @@
-import { own, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 import { choice, type LinalgDType } from './checks.js';
@@ -107,7 +107,7 @@ function checkRefine(what: string, refine: number, overwriteA: boolean): void {
   if (!Number.isInteger(refine) || refine < 0 || refine > 100) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: refine is ${refine}. Pass the number of corrections, an integer from 0 to 100.`,
+      `${what}: refine is ${describeValue(refine)}. Pass the number of corrections, an integer from 0 to 100.`,
     );
   }
   if (overwriteA) {

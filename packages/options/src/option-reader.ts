@@ -15,7 +15,8 @@ export type Refuse = (message: string, cause?: unknown) => Error;
  * @param what the function, for messages
  * @param names beside the options type: `const NAMES: OptionNames<CdistOptions> = { p: true, out: true }`
  * @throws what the package's `Refuse` makes: for what is no object (null, an array, a number, a function), a name that there is
- * not, Symbols among them, properties that cannot be read, a `signal` that is none and an `onProgress` that is no function.
+ * not, Symbols among them, properties that cannot be read, a Symbol or a revoked Proxy as a value, a `signal` that is none and an
+ * `onProgress` that is no function.
  */
 export interface OptionReader {
   <O extends object>(what: string, options: O | undefined, names: OptionNames<NoInfer<O>>): O;
@@ -99,9 +100,12 @@ function readerFor(refuse: Refuse, names: object): ReadAny {
   };
 }
 
-/** What is wrong with the values that mean the same in every call. */
+/** What is wrong with the values that mean the same in every call, and with those that no option takes. Throws for a revoked Proxy. */
 function faultOf(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
+  if (typeof value === 'symbol')
+    return `${name} is ${describeValue(value)}. No option takes a Symbol`;
+  if (typeof value === 'object') Array.isArray(value); // throws for a revoked Proxy
   if (name === 'signal') {
     const { throwIfAborted } = Object(value) as Partial<AbortSignal>;
     if (typeof throwIfAborted === 'function') return undefined;

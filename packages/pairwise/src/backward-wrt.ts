@@ -21,7 +21,7 @@ export function checkWrt(
   if (strangers.length === 0) return new Set(wrt);
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: wrt names ${strangers.map((name) => `'${name}'`).join(', ')}, which this call does not have. Use some of ${allowed.join(', ')}.`,
+    `${what}: wrt names ${strangers.map(describeValue).join(', ')}, which this call does not have. Use some of ${allowed.join(', ')}.`,
   );
 }
 

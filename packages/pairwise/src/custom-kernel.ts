@@ -1,5 +1,5 @@
 import { isExpr, variables, type RealExpr } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 
@@ -49,7 +49,14 @@ export function customKernel<const P extends string = never>(
   options?: CustomKernelOptions<P>,
 ): CustomKernel<NoInfer<P>> {
   const given = readOptions('customKernel', options, CUSTOM_KERNEL_OPTIONS);
-  const parameters = Object.freeze([...(given.parameters ?? [])]);
+  const names: unknown = given.parameters ?? [];
+  if (!Array.isArray(names)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `customKernel: parameters is ${describeValue(names)}. Pass a list of names.`,
+    );
+  }
+  const parameters = Object.freeze([...(names as readonly P[])]);
   checkExpression(expression, parameters);
   const kernel = Object.freeze({ expression, parameters });
   made.add(kernel);

@@ -20,7 +20,7 @@ export function backwardSpec(
   options: AnyRunKernelOptions,
   names: readonly string[],
 ): BackwardSpec {
-  const forward = kernelSpec(what, descriptor, one, options);
+  const forward = withDiagonal(kernelSpec(what, descriptor, one, options), options);
   const wrt = checkWrt(what, names, variablesOf(forward, one, options));
   if (options.p === Infinity && wrt.has('p')) {
     throw new MercerError(
@@ -39,6 +39,14 @@ export function backwardSpec(
     open,
     wrt: [...wrt].map((label) => variableOf(label, forward, open, options)),
   };
+}
+
+/** A regularisation of 0 changes no value, but has a gradient. */
+function withDiagonal(
+  spec: PairwiseSpec,
+  { regularization: value, regularizationOffset: [x, y] = [0, 0] }: AnyRunKernelOptions,
+): PairwiseSpec {
+  return value === 0 ? { ...spec, diagonal: { mode: 'add', offset: x - y, value } } : spec;
 }
 
 /** The variables that a call has. */

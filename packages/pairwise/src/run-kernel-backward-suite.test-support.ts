@@ -223,6 +223,22 @@ export function describeRunKernelBackward(
     }
   });
 
+  it('has the gradient of a regularization of 0, and that of a and b as without it', async () => {
+    const [n, k] = [5, 3];
+    const [a, b, g] = [normalValues(n * k, 1), normalValues(n * k, 2), normalValues(n * n, 3)];
+    const [x, y] = [await make(a, [n, k], 'float64'), await make(b, [n, k], 'float64')];
+    const upstream = await make(g, [n, n], 'float64');
+    const diagonal = [...g].filter((_, at) => at % (n + 1) === 0);
+    const { gaussian } = pairwise.kernels;
+    const options = { bandwidth: 2, regularization: 0 };
+    const got = await backward(gaussian, upstream, x, y, options, ['a', 'b', 'regularization']);
+    const want = await backward(gaussian, upstream, x, y, { bandwidth: 2 }, ['a', 'b']);
+    for (const name of ['a', 'b']) {
+      expectClose(name, await read(got, name), await read(want, name), 1e-13);
+    }
+    expectClose('regularization', await read(got, 'regularization'), [sum(diagonal)], 1e-13);
+  });
+
   it('goes through scale and the normalisation of rows', async () => {
     const [m, n, k] = [5, 6, 4];
     const [a, b, g] = [normalValues(m * k, 1), normalValues(n * k, 2), normalValues(m * n, 3)];

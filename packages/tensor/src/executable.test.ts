@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CompileError } from '@mercer/cpu-runtime';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { LoadOptions } from './device.js';
 import { Executable, type CompileOptions, type ExecutableParts } from './executable.js';
 
 /* Which way a call takes, without a compiler: the ways are promises that the test settles. */
@@ -17,9 +18,11 @@ let compileMs: number;
 let interpreterMs: number;
 let interpreted: () => Promise<string>;
 let executable: Executable<string>;
+let interpretedFor: unknown[];
 
 beforeEach(() => {
   compiles = [];
+  interpretedFor = [];
   ways = 'either';
   compileMs = 100;
   interpreterMs = 1;
@@ -36,7 +39,8 @@ beforeEach(() => {
         });
         compiles.push({ options, resolve, reject });
       }),
-    interpreted: async () => {
+    interpreted: async (_, debug) => {
+      interpretedFor.push(debug);
       const form = await interpreted();
       return { form, milliseconds: (values) => values * interpreterMs };
     },
@@ -223,5 +227,31 @@ describe('a signal', () => {
     const call = executable.load({ values: 1, signal: AbortSignal.abort(reason) });
     await expect(call).rejects.toBe(reason);
     expect(compiles).toEqual([]);
+  });
+});
+
+describe('debug', () => {
+  const loads = async (debug: LoadOptions['debug']): Promise<string> => {
+    const call = executable.load({ debug });
+    await sleep(0);
+    compiles.at(-1)?.resolve(`form ${compiles.length}`);
+    return call;
+  };
+
+  it('is of each call: a form that prints is of no other, and none prints for who asked for nothing', async () => {
+    const print = (): void => undefined;
+    expect(await loads(undefined)).toBe('form 1');
+    expect(await loads(print)).toBe('form 2');
+    expect(await loads(print)).toBe('form 2');
+    expect(await loads(false)).toBe('form 3');
+    expect(await loads(undefined)).toBe('form 3');
+    expect(compiles.map(({ options }) => options.debug)).toEqual([undefined, print, false]);
+  });
+
+  it('is of what is interpreted too', async () => {
+    ways = 'interpreted';
+    const print = (): void => undefined;
+    for (const debug of [undefined, print, print, undefined]) await executable.load({ debug });
+    expect(interpretedFor).toEqual([undefined, print, undefined]);
   });
 });

@@ -1,5 +1,12 @@
 import { own } from '@mercer/options';
-import { CacheError, keepingAlive, SharedWork, type Behind } from '@mercer/jit-cache';
+import {
+  CacheError,
+  debugPrinter,
+  keepingAlive,
+  SharedWork,
+  type Behind,
+  type DebugOption,
+} from '@mercer/jit-cache';
 import { isTooLong, noticeTooLong } from './cpu-executor.js';
 import type { LoadOptions } from './device.js';
 
@@ -35,7 +42,7 @@ export interface ExecutableParts<T> {
   /** How long compiling it will take; 0 where that is done, in this process or in the cache. */
   compileMs(): Promise<number>;
   compiled(options: CompileOptions): Promise<T>;
-  interpreted(signal: AbortSignal): Promise<Interpreted<T>>;
+  interpreted(signal: AbortSignal, debug: DebugOption | undefined): Promise<Interpreted<T>>;
 }
 
 const ALWAYS: Behind = () => true;
@@ -52,6 +59,8 @@ const isClosed = (error: unknown): boolean =>
  */
 export class Executable<T> {
   readonly #parts: ExecutableParts<T>;
+  /** What the forms print their launches with. */
+  #print = debugPrinter(false);
   #compiled: SharedWork<T> | undefined;
   #interpreted: SharedWork<Interpreted<T>> | undefined;
   #isTooLong = false;
@@ -65,12 +74,14 @@ export class Executable<T> {
   async load(options: CallLoadOptions): Promise<T> {
     const { debug, signal, values } = own(options, 'debug', 'signal', 'values');
     signal?.throwIfAborted();
+    this.#printWith(debug);
     if (this.#compiled?.state === 'done') return this.#compiled.result;
     const ways = await this.#parts.ways();
-    if (ways === 'interpreted' || this.#isTooLong) return (await this.#interpret(signal)).form;
+    if (ways === 'interpreted' || this.#isTooLong)
+      return (await this.#interpret(signal, debug)).form;
     if (ways === 'compiled' || values === undefined)
       return this.#waitForCompiled({ debug, signal });
-    if (this.#failedBehind) return (await this.#interpret(signal)).form;
+    if (this.#failedBehind) return (await this.#interpret(signal, debug)).form;
     const compileMs = await this.#parts.compileMs();
     if (compileMs === 0) return this.#waitForCompiled({ debug, signal });
     const sooner = this.#takeSooner({ debug, signal }, values, compileMs);
@@ -83,7 +94,7 @@ export class Executable<T> {
     let isWaitedFor = true;
     const compiled = this.#compile({ ...options, behind: () => !isWaitedFor });
     const planning = new AbortController();
-    const interpreted = this.#interpret(planning.signal).then(
+    const interpreted = this.#interpret(planning.signal, options.debug).then(
       (found) => (found.milliseconds(values) <= compileMs ? found : undefined),
       () => undefined, // what the interpreter does not take is waited for
     );
@@ -95,7 +106,7 @@ export class Executable<T> {
         },
       );
       options.signal?.throwIfAborted();
-      if (first === undefined) return await this.#orInterpreted(compiled, options.signal);
+      if (first === undefined) return await this.#orInterpreted(compiled, options);
       if (Object.hasOwn(first, 'milliseconds')) this.#goOnBehind();
       return first.form;
     } finally {
@@ -117,15 +128,15 @@ export class Executable<T> {
   }
 
   #waitForCompiled(options: LoadOptions): Promise<T> {
-    return this.#orInterpreted(this.#compile(options), options.signal);
+    return this.#orInterpreted(this.#compile(options), options);
   }
 
-  async #orInterpreted(compiled: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  async #orInterpreted(compiled: Promise<T>, { signal, debug }: LoadOptions): Promise<T> {
     try {
       return await compiled;
     } catch (error) {
       if (!isTooLong(error)) throw error;
-      const { form } = await this.#interpret(signal).catch(() => {
+      const { form } = await this.#interpret(signal, debug).catch(() => {
         throw error;
       });
       this.#isTooLong = true;
@@ -134,12 +145,22 @@ export class Executable<T> {
     }
   }
 
+  /** Another call may want other lines: the forms are loaded anew then, which compiles nothing twice. */
+  #printWith(debug: DebugOption | undefined): void {
+    const print = debugPrinter(debug);
+    if (print === this.#print) return;
+    this.#print = print;
+    this.#compiled = undefined;
+    this.#interpreted = undefined;
+  }
+
   #compile({ debug, signal, behind }: CompileOptions): Promise<T> {
+    this.#printWith(debug);
     let work = this.#compiled;
     if (work === undefined || work.abandoned || work.state === 'failed') {
       work = new SharedWork((abandoned, isBehind) =>
         this.#parts.compiled({ debug, signal: abandoned, behind: isBehind }).then((form) => {
-          this.#interpreted = undefined;
+          if (work === this.#compiled) this.#interpreted = undefined;
           return form;
         }),
       );
@@ -148,10 +169,14 @@ export class Executable<T> {
     return work.join(signal, behind);
   }
 
-  #interpret(signal: AbortSignal | undefined): Promise<Interpreted<T>> {
+  #interpret(
+    signal: AbortSignal | undefined,
+    debug: DebugOption | undefined,
+  ): Promise<Interpreted<T>> {
+    this.#printWith(debug);
     let work = this.#interpreted;
     if (work === undefined || work.abandoned) {
-      work = new SharedWork((abandoned) => this.#parts.interpreted(abandoned));
+      work = new SharedWork((abandoned) => this.#parts.interpreted(abandoned, debug));
       this.#interpreted = work;
     }
     return work.join(signal);

@@ -5,7 +5,7 @@ import {
   type EmittedKernel,
   type LaunchableKernel,
 } from '@mercer/kernels';
-import { SharedWork } from '@mercer/jit-cache';
+import { debugPrinter, SharedWork, type DebugOption } from '@mercer/jit-cache';
 import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
 import { needsCompiler, type CpuExecutor } from './cpu-executor.js';
@@ -59,7 +59,7 @@ export class KernelTable {
   async get(kernel: LaunchableKernel, options: CallLoadOptions): Promise<LoadedKernel> {
     if (!isEmitted(kernel)) {
       options.signal?.throwIfAborted();
-      return this.builtin(kernel);
+      return this.builtin(kernel, options.debug);
     }
     let executable = this.#executables.get(kernel);
     if (executable === undefined) {
@@ -67,8 +67,8 @@ export class KernelTable {
       executable = new Executable({
         ...this.partsOf([kernel]),
         compiled: (within) => this.compiled(kernel, within),
-        interpreted: async () => {
-          const form = await this.interpreted(kernel);
+        interpreted: async (_, debug) => {
+          const form = await this.interpreted(kernel, debug);
           return { form, milliseconds: (values) => this.interpreterMs([kernel], values) };
         },
       });
@@ -100,7 +100,7 @@ export class KernelTable {
     kernel: LaunchableKernel,
     { debug, signal, behind }: CompileOptions,
   ): Promise<LoadedKernel> {
-    if (!isEmitted(kernel)) return this.builtin(kernel);
+    if (!isEmitted(kernel)) return this.builtin(kernel, debug);
     checkDialect(this.#device, kernel);
     const key = kernelKey(kernel);
     let building = this.#functions.get(key);
@@ -114,12 +114,15 @@ export class KernelTable {
   }
 
   /** @throws MercerError UNSUPPORTED where the kernel has no program for the interpreter */
-  async interpreted(kernel: LaunchableKernel): Promise<LoadedKernel> {
-    if (!isEmitted(kernel)) return this.builtin(kernel);
+  async interpreted(
+    kernel: LaunchableKernel,
+    debug: DebugOption | undefined,
+  ): Promise<LoadedKernel> {
+    if (!isEmitted(kernel)) return this.builtin(kernel, debug);
     checkDialect(this.#device, kernel);
     const native = this.#builders.interpret(kernel);
     if (native === undefined) throw await needsCompiler(kernel);
-    return new DeviceKernel(this.#device, kernel, native, undefined);
+    return new DeviceKernel(this.#device, kernel, native, debug);
   }
 
   /** How long the interpreter will take for kernels that compute so many values each. */
@@ -136,8 +139,10 @@ export class KernelTable {
     return (await this.#builders.isCached(kernel)) ? 0 : predictedCompileMs(kernel);
   }
 
-  /** A built-in function, looked up once for each kernel value. */
-  builtin(kernel: BuiltinKernel): LoadedKernel {
+  /** A built-in function, looked up once for each kernel value, and for each call that wants its lines. */
+  builtin(kernel: BuiltinKernel, debug?: DebugOption): LoadedKernel {
+    if (debugPrinter(debug) !== debugPrinter(undefined))
+      return new DeviceKernel(this.#device, kernel, this.#builders.builtin(kernel), debug);
     let loaded = this.#builtins.get(kernel);
     if (loaded === undefined) {
       loaded = new DeviceKernel(this.#device, kernel, this.#builders.builtin(kernel), undefined);

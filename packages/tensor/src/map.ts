@@ -1,8 +1,16 @@
 import { isExpr, type BoolExpr, type Expr } from '@mercer/formula';
-import { emitMap, planMap, type DType, type EmittedKernel, type MapPlan } from '@mercer/kernels';
+import {
+  emitMap,
+  planMap,
+  type DType,
+  type EmittedKernel,
+  type MapPlan,
+  type MapProblem,
+} from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
-import { checkMap } from './map-check.js';
+import { rowMajorStrides } from './layout.js';
+import { checkMap, type CheckedMap } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
 import { MAP_OPTIONS, type MapOptions } from './map-options.js';
 import { CallSteps, pointerAt } from './operation/call-steps.js';
@@ -12,6 +20,7 @@ import { coreOf } from './operations.js';
 import type { Pending } from './pending.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+import { broadcastLayout } from './views.js';
 
 /** The dtype of a map's result where nothing else is said. */
 export type MapDType<I extends DType> = [I] extends ['float64']
@@ -57,15 +66,20 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
     }
     return { key, tensors: { inputs: Object.values(inputs), outs: [out] } };
   },
-  plan: ([expr, inputs], options) => {
+  plan: ([expr, inputs], options, prepared) => {
     const { out, parameters = {} } = options;
-    const { device, shape, dtype, indices, operands } = checkMap(expr, inputs, options);
+    const checked = checkMap(expr, inputs, options);
+    const { device, shape, dtype, indices } = checked;
     const tensors = { inputs: Object.values(inputs), outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.result({ shape: [...shape], dtype });
-    if (sizeOfShape(shape) === 0) return { tensors, steps };
+    const isEmpty = sizeOfShape(shape) === 0;
+    if (isEmpty && prepared !== 'example') return { tensors, steps };
+    const laid = isEmpty
+      ? filledExample(checked, tensors.inputs)
+      : { shape, out: to, inputs: checked.operands };
     const planned = planMap(
-      { expr, shape, out: to, indices, inputs: operands, parameters, computesIn: undefined },
+      { ...laid, expr, indices, parameters, computesIn: undefined },
       device.limits,
     );
     const pointers: Record<string, CallPointer> = { out: pointerAt(to, planned.outOffset) };
@@ -86,6 +100,25 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
     };
   },
 });
+
+/** An empty example stands for dense tensors, with two elements along each of its empty axes. */
+function filledExample(
+  { shape, dtype, operands }: CheckedMap,
+  inputs: readonly Tensor[],
+): Pick<MapProblem, 'shape' | 'out' | 'inputs'> {
+  const filled = shape.map(twoForNone);
+  return {
+    shape: filled,
+    out: { dtype, strides: rowMajorStrides(filled) },
+    inputs: operands.map(({ name, dtype: of }, at) => {
+      const own = (inputs[at]?.shape ?? []).map(twoForNone);
+      const dense = { shape: own, strides: rowMajorStrides(own), offset: 0 };
+      return { name, dtype: of, strides: broadcastLayout(dense, filled).strides };
+    }),
+  };
+}
+
+const twoForNone = (extent: number): number => (extent === 0 ? 2 : extent);
 
 /** The parameters of a call, by their names in the kernel. */
 const numbersOf = (

@@ -2,7 +2,7 @@ import { add, mul, variable } from '@mercer/formula';
 import { expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../test/memory-kept.mjs';
 import { countRows } from './count-rows.js';
-import { empty, tensor } from './create.js';
+import { empty, full, tensor } from './create.js';
 import { device } from './devices.js';
 import { gatherRows } from './gather-rows.js';
 import { map } from './map.js';
@@ -220,3 +220,27 @@ it('dtypes and flags that there are not are refused each time', async () => {
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
 });
+
+it.each([
+  ['no elements', [0], [3]],
+  ['no rows', [0, 2], [3, 2]],
+  ['no columns', [2, 0], [2, 3]],
+])(
+  'a map is prepared with an example of %s, and with a row that is broadcast',
+  async (_, none, some) => {
+    const both = add(variable('x'), variable('row'));
+    const whole = await map.prepare(both, { x: empty(none, where), row: empty(none, where) });
+    const spread = await map.prepare(both, {
+      x: empty(none, where),
+      row: empty(none.slice(-1), where),
+    });
+    const x = await full(some, 2, where);
+    const row = await full(some.slice(-1), 1, where);
+    const wanted = Array.from({ length: x.size }, () => 3);
+    expect([...(await whole({ x, row: await full(some, 1, where) }).toTypedArray())]).toEqual(
+      wanted,
+    );
+    if (some.length > 1) expect([...(await spread({ x, row }).toTypedArray())]).toEqual(wanted);
+    expect(whole({ x: empty(none, where), row: empty(none, where) }).shape).toEqual(none);
+  },
+);

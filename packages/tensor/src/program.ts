@@ -1,5 +1,5 @@
 import { own } from '@mercer/options';
-import { SharedWork, type DebugOption } from '@mercer/jit-cache';
+import { SharedWork } from '@mercer/jit-cache';
 import type { Steps } from '@mercer/formula';
 import {
   isBeyondCompiler,
@@ -121,7 +121,7 @@ export async function loadProblem<P extends object>(
   const { key, holds, plan, emit } = own(problem, 'key', 'holds', 'plan', 'emit');
   const given = own(options ?? NO_OPTIONS, 'debug', 'signal', 'values');
   const { byProblem } = programsOf(device);
-  const same = isQuiet(given.debug) ? byProblem.get(key) : undefined;
+  const same = byProblem.get(key);
   if (same?.found.abandoned === false) {
     const { executable } = (await same.found.join(given.signal)) as Found<P>;
     return executable.load(given);
@@ -133,7 +133,7 @@ export async function loadProblem<P extends object>(
     const interpreted = (signal: AbortSignal): Promise<P> =>
       planned(limits.kind === 'cpu' ? { ...limits, interpreted: true } : limits, signal);
     const find = async (of: P, replan?: typeof interpreted): Promise<Found<P>> =>
-      findPlan(device, of, emit, given.debug, replan).join(abandoned);
+      findPlan(device, of, emit, replan).join(abandoned);
     try {
       const only = (await coreOf(device).executors([])) === 'interpreted';
       const done = only
@@ -173,7 +173,7 @@ export async function loadPlan<P extends object>(
   options?: CallLoadOptions,
 ): Promise<LoadedProgram<P>> {
   const given = own(options ?? NO_OPTIONS, 'debug', 'signal', 'values');
-  const found = findPlan(device, plan, emit, given.debug);
+  const found = findPlan(device, plan, emit);
   return (await found.join(given.signal)).executable.load(given);
 }
 
@@ -182,13 +182,12 @@ function findPlan<P extends object>(
   device: Device,
   plan: P,
   emit: ProgramProblem<P>['emit'],
-  debug: DebugOption | undefined,
   replan?: (signal: AbortSignal) => Promise<P>,
 ): SharedWork<Found<P>> {
   return new SharedWork(async (signal): Promise<Found<P>> => {
     const { byPlan } = programsOf(device);
     const planId = await inSlices(planKey(plan), signal);
-    const known = isQuiet(debug) ? byPlan.get(planId) : undefined;
+    const known = byPlan.get(planId);
     if (known?.abandoned === false) return known.join(signal) as Promise<Found<P>>;
     const found = new SharedWork(async (abandoned): Promise<Found<P>> => {
       try {
@@ -206,8 +205,6 @@ function findPlan<P extends object>(
   });
 }
 
-const isQuiet = (debug: DebugOption | undefined): boolean => debug === undefined || debug === false;
-
 function executableOf<P extends object>(
   device: Device,
   planned: Planned<P>,
@@ -218,14 +215,14 @@ function executableOf<P extends object>(
   return new Executable({
     ...kernels.partsOf(kernelsOf(planned)),
     compiled: (options) => load(planned, (kernel) => kernels.compiled(kernel, options)),
-    interpreted: async (signal) => {
+    interpreted: async (signal, debug) => {
       let own = planned;
       if (replan !== undefined) {
         const plan = await replan(signal);
         own = { plan, program: await inSlices(emit(plan), signal) };
       }
       return {
-        form: await load(own, (kernel) => kernels.interpreted(kernel)),
+        form: await load(own, (kernel) => kernels.interpreted(kernel, debug)),
         milliseconds: (values) => kernels.interpreterMs(kernelsOf(own), values),
       };
     },

@@ -120,7 +120,7 @@ export function matmul(stream: CudaStream, options: MatmulOptions): void {
 export function enqueueMatmul(stream: CudaStream, read: WholeProduct): void {
   const { dtype, outDtype = dtype, alpha = 1, beta = 0, batch = 1, c = read.d, d } = read;
   const { compute = dtype === 'float64' ? 'float64' : 'float32', workspace, k } = read;
-  if (!(k >= 1)) {
+  if (typeof k !== 'number' || !(k >= 1)) {
     throw misuse(
       'INVALID_ARGUMENT',
       `A product over k = ${describeValue(k)} elements. Pass at least 1; an empty sum is a fill with 0.`,

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { MercerError, type WorkOptions, type Tensor } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 
@@ -30,11 +31,18 @@ export function wantedOf(
   { wrt }: WrtOption<readonly string[]>,
   inputs: readonly string[],
 ): ReadonlySet<string> {
+  const given: unknown = wrt;
+  if (given !== undefined && !Array.isArray(given)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: wrt is ${describeValue(given)}. Pass a list of names, of ${inputs.join(', ')}.`,
+    );
+  }
   const wanted = wrt ?? inputs;
   const strangers = wanted.filter((name) => !inputs.includes(name));
   if (strangers.length === 0) return new Set(wanted);
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: wrt names ${strangers.map((name) => `'${name}'`).join(', ')}, and the inputs are ${inputs.join(', ')}. Use some of these.`,
+    `${what}: wrt names ${strangers.map(describeValue).join(', ')}, and the inputs are ${inputs.join(', ')}. Use some of these.`,
   );
 }

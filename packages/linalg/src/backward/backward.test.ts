@@ -57,7 +57,7 @@ describe('bad input of backward rules', () => {
       'an input that is not there',
       () => solveLUBackward(x, { a, x }, { wrt: ['c' as 'a'] }),
       'INVALID_ARGUMENT',
-      /wrt names 'c', and the inputs are a, b/,
+      /wrt names "c", and the inputs are a, b/,
     ],
     [
       'a b that does not broadcast to x',

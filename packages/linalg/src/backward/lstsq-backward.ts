@@ -1,5 +1,5 @@
 import { div, le, mul, select, sub, variable } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { empty, map, MercerError, zeros, type WorkOptions, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
@@ -94,10 +94,10 @@ export async function lstsqBackward<
   assertLike(what, 'x', solution, [...batchShape, ...extents], a);
   assertLike(what, 'gradient', gradient, solution.shape, a);
   const { tolerance = Math.max(rows, columns, 1) * EPSILON[dtype] } = options;
-  if (!(tolerance >= 0 && tolerance < 1)) {
+  if (!(Number.isFinite(tolerance) && tolerance >= 0 && tolerance < 1)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${what}: tolerance is ${tolerance}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
+      `${what}: tolerance is ${describeValue(tolerance)}. Pass the tolerance of the forward call, a number from 0 up to 1.`,
     );
   }
   if (a.size === 0) return (await nothing(wanted, a, b, within)) as LinalgGradients<W, D>;

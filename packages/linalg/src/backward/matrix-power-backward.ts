@@ -18,7 +18,7 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { own, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { empty, map, MercerError, type Tensor } from '@mercer/tensor';
 import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
@@ -157,6 +157,6 @@ function checkNumbers(what: string, exponent: number, eps: number): void {
   if (Number.isFinite(exponent) && Number.isFinite(eps) && eps >= 0) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: power is ${exponent} and eps is ${eps}. Pass those of the forward call: finite, and eps at least 0.`,
+    `${what}: power is ${describeValue(exponent)} and eps is ${describeValue(eps)}. Pass those of the forward call: finite, and eps at least 0.`,
   );
 }

@@ -2,7 +2,7 @@ import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import { workOf } from '../options.js';
-import { choice, type LinalgDType } from '../checks.js';
+import { choice, flag, type LinalgDType } from '../checks.js';
 import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
 import { solveTriangular } from '../solve-triangular.js';
 import type { LinalgGradients } from './backward-options.js';
@@ -62,7 +62,9 @@ export async function solveTriangularBackward<
 ): Promise<LinalgGradients<W, D>> {
   const what = 'solveTriangularBackward';
   options = readOptions(what, options, SOLVE_TRIANGULAR_BACKWARD_OPTIONS);
-  const { rightHandSides, transpose = false, unitDiagonal = false } = options;
+  const { rightHandSides } = options;
+  const transpose = flag(what, 'transpose', options.transpose);
+  const unitDiagonal = flag(what, 'unitDiagonal', options.unitDiagonal);
   const within = workOf(options);
   const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
   const strict = uplo === 'lower' ? 'strictLower' : 'strictUpper';

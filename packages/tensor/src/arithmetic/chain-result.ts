@@ -49,7 +49,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   }
 
   override get label(): string {
-    return `${this.chain.operator} (${this.dtype} ${formatShape(this.shape)}, not computed yet)`;
+    return `${this.chain.what} (${this.dtype} ${formatShape(this.shape)}, not computed yet)`;
   }
 
   override toString(): string {

@@ -24,6 +24,8 @@ export type ChainOperand =
 export interface Chain {
   /** A cast has the value of its operand, and only another dtype. */
   readonly operator: OperatorName | 'cast';
+  /** For messages. */
+  readonly what: string;
   readonly operands: readonly ChainOperand[];
   /** What is computed before, each in a kernel of its own, also for operands that are computed in the same kernel. */
   readonly before: readonly Unlaunched[];

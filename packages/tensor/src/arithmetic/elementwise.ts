@@ -31,6 +31,17 @@ const MOST_OPERATIONS = 128;
 /** One of whole numbers is as long as several: they are put within their ends behind it. */
 const operationsOf = (dtype: DType): number => (dtype !== 'bool' && isInteger(dtype) ? 3 : 1);
 
+/** How messages name an operation and its operands. */
+export interface Face {
+  readonly what: string;
+  readonly operands: readonly string[];
+}
+
+const faceOf = (what: OperatorName): Face => ({
+  what,
+  operands: ['the first operand', 'operand 2', 'operand 3'],
+});
+
 /** A result whose operands are not all there: it is made of them when it is launched. */
 class WaitingResult extends Unlaunched implements LaterReader {
   readonly label: string;
@@ -39,9 +50,9 @@ class WaitingResult extends Unlaunched implements LaterReader {
   /** The tensors among the operands. */
   readonly #held: ReadHold;
 
-  constructor(name: OperatorName, operands: readonly unknown[]) {
+  constructor(name: OperatorName, operands: readonly unknown[], face: Face) {
     super();
-    this.label = `${name} (not computed yet)`;
+    this.label = `${face.what} (not computed yet)`;
     const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
     this.#held = new ReadHold(
       this,
@@ -63,7 +74,7 @@ class WaitingResult extends Unlaunched implements LaterReader {
       const operands = this.#operands.map((one, at) =>
         one instanceof LaterRead ? one : found[at],
       );
-      return { made: chain(name, operands) };
+      return { made: chain(name, operands, face) };
     };
   }
 
@@ -129,28 +140,29 @@ export function elementwise(
   name: OperatorName,
   operands: readonly unknown[],
   options?: unknown,
+  face = faceOf(name),
 ): ChainResult | WaitingResult | Promise<Tensor> {
   const { arity }: Operator = OPERATORS[name];
   if (operands.length < arity || operands.slice(0, arity).includes(undefined)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${name}: an operand is missing. Pass ${arity}: tensors, or numbers beside a tensor.`,
+      `${face.what}: an operand is missing. Pass ${arity}: tensors, or numbers beside a tensor.`,
     );
   }
-  const result = combined(name, operands.slice(0, arity));
+  const result = combined(name, operands.slice(0, arity), face);
   if (options === undefined) return result;
-  return pending(launchNow(name, result, options));
+  return pending(launchNow(face.what, result, options));
 }
 
 async function launchNow(
-  name: OperatorName,
+  what: string,
   result: ChainResult | WaitingResult,
   given: unknown,
 ): Promise<Tensor> {
   try {
-    const options = readOptions(name, given as ElementwiseOptions, ELEMENTWISE_OPTIONS);
+    const options = readOptions(what, given as ElementwiseOptions, ELEMENTWISE_OPTIONS);
     const { out } = options;
-    if (out !== undefined) assertTensor(out, `${name}: out`);
+    if (out !== undefined) assertTensor(out, `${what}: out`);
     const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
     return isTensor(made) ? made : await made.launchInto(out, options);
   } finally {
@@ -159,14 +171,21 @@ async function launchNow(
   }
 }
 
-function combined(name: OperatorName, given: readonly unknown[]): ChainResult | WaitingResult {
+function combined(
+  name: OperatorName,
+  given: readonly unknown[],
+  face: Face,
+): ChainResult | WaitingResult {
   for (const one of given) {
     if (!(one instanceof WaitingResult) || !one.disposed) continue;
-    throw new MercerError('DISPOSED', `${name}: ${one.label} was disposed. Use it before that.`);
+    throw new MercerError(
+      'DISPOSED',
+      `${face.what}: ${one.label} was disposed. Use it before that.`,
+    );
   }
   const operands = given.map(presentOperand);
-  if (operands.every((one) => one !== undefined)) return chain(name, operands);
-  return new WaitingResult(name, given);
+  if (operands.every((one) => one !== undefined)) return chain(name, operands, face);
+  return new WaitingResult(name, given, face);
 }
 
 /** An operand of which shape and dtype are known. */
@@ -192,9 +211,10 @@ export async function waitingOperand(operand: unknown): Promise<{ readonly made:
 const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>
   (await Promise.all(given.map(waitingOperand))).map(({ made }) => made);
 
-function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
+function chain(name: OperatorName, given: readonly unknown[], face: Face): ChainResult {
+  const { what } = face;
   const operator: Operator = OPERATORS[name];
-  const values = given.map((one, at) => checked(one, name, at));
+  const values = given.map((one, at) => checked(one, face, at));
   const tensors = values
     .filter((one) => typeof one !== 'number')
     .map((one) => (one instanceof LaterRead ? one.tensor : one));
@@ -202,23 +222,24 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
   if (first === undefined) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${name}: ${given.map(describeValue).join(' and ')} are no tensors. Pass a tensor for one of them, or use JavaScript's own arithmetic.`,
+      `${what}: ${given.map(describeValue).join(' and ')} are no tensors. Pass a tensor for one of them, or use JavaScript's own arithmetic.`,
     );
   }
   for (const { device, label } of tensors) {
     if (device === first.device) continue;
     throw new MercerError(
       'DEVICE_MISMATCH',
-      `${name}: ${first.label} and ${label} are on different devices. Move one with to('${first.device.id}').`,
+      `${what}: ${first.label} and ${label} are on different devices. Move one with to('${first.device.id}').`,
     );
   }
-  const shape = broadcast(name, tensors);
+  const shape = broadcast(what, tensors);
   const { conditions = 0, rule, arithmetic } = operator;
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } = resultDType(rule, dtypes.slice(conditions), arithmetic);
   return new ChainResult({
     operator: name,
-    ...partsOf(name, values, { dtype, computesIn }),
+    what,
+    ...partsOf(name, what, values, { dtype, computesIn }),
     shape,
     dtype,
     computesIn,
@@ -228,10 +249,11 @@ function chain(name: OperatorName, given: readonly unknown[]): ChainResult {
 
 function partsOf(
   name: Chain['operator'],
+  what: string,
   values: readonly Present[],
   { dtype, computesIn }: ResultDType,
 ): Pick<Chain, 'operands' | 'before' | 'reads' | 'operations'> {
-  const parts = new Parts(name, computesIn, operationsOf(dtype));
+  const parts = new Parts(what, computesIn, operationsOf(dtype));
   const operands = parts.operands(values, (at) => isExponent(name, at));
   const { before, reads, operations } = parts;
   return { operands, before, reads: [...reads], operations };
@@ -253,8 +275,16 @@ function castChain(x: ChainResult, dtype: DType): ChainResult | undefined {
     commonDType([from, dtype]) !== dtype
   )
     return undefined;
-  const parts = partsOf('cast', [x], { dtype, computesIn });
-  return new ChainResult({ operator: 'cast', ...parts, shape, dtype, computesIn, device });
+  const parts = partsOf('cast', 'cast', [x], { dtype, computesIn });
+  return new ChainResult({
+    operator: 'cast',
+    what: 'cast',
+    ...parts,
+    shape,
+    dtype,
+    computesIn,
+    device,
+  });
 }
 
 const castTensor = Reflect.get(ChainResult.prototype, 'cast') as (
@@ -278,11 +308,11 @@ class Parts {
   readonly reads = new Set<LaterRead>();
   /** Begins with the operation itself. */
   operations: number;
-  readonly #name: Chain['operator'];
+  readonly #what: string;
   readonly #computesIn: Chain['computesIn'];
 
-  constructor(name: Chain['operator'], computesIn: Chain['computesIn'], operations: number) {
-    this.#name = name;
+  constructor(what: string, computesIn: Chain['computesIn'], operations: number) {
+    this.#what = what;
     this.#computesIn = computesIn;
     this.operations = operations;
   }
@@ -295,7 +325,7 @@ class Parts {
     const reads = values.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
     for (const one of reads) {
       if (!(one instanceof LaterRead)) continue;
-      one.assertReadable(this.#name);
+      one.assertReadable(this.#what);
       this.reads.add(one);
     }
     let others = values.filter((one) => one instanceof ChainResult).length;
@@ -340,24 +370,21 @@ function dtypeOf(value: Present): OperandDType {
   return Number.isInteger(value) ? 'whole number' : 'number';
 }
 
-function checked(operand: unknown, name: OperatorName, at: number): Present {
+function checked(operand: unknown, { what, operands }: Face, at: number): Present {
   if (typeof operand === 'number' || operand instanceof LaterRead) return operand;
   if (operand instanceof ChainResult) {
     if (!operand.disposed) return operand;
     throw new MercerError(
       'DISPOSED',
-      `${name}: ${operand.label} was disposed. Use it before that.`,
+      `${what}: ${operand.label} was disposed. Use it before that.`,
     );
   }
   if (typeof operand === 'boolean') return Number(operand);
-  assertTensor(operand, `${name}: ${at === 0 ? 'the first operand' : `operand ${at + 1}`}`);
+  assertTensor(operand, `${what}: ${operands[at]}`);
   return operand;
 }
 
-function broadcast(
-  name: OperatorName,
-  operands: readonly (Tensor | ChainResult)[],
-): readonly number[] {
+function broadcast(what: string, operands: readonly (Tensor | ChainResult)[]): readonly number[] {
   const [first, ...others] = operands;
   if (first !== undefined && others.every(({ shape }) => sameShape(shape, first.shape))) {
     return first.shape;
@@ -368,7 +395,7 @@ function broadcast(
     const shapes = operands.map(({ shape }) => formatShape(shape)).join(' and ');
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `${name}: shapes ${shapes} do not broadcast. Counted from the last axis, extents must be equal or 1.`,
+      `${what}: shapes ${shapes} do not broadcast. Counted from the last axis, extents must be equal or 1.`,
       { cause },
     );
   }

@@ -31,8 +31,8 @@ const operation = new Operation<readonly [root: ChainNode, bound: BoundChain], C
   }),
   plan: ([root, bound], { out }) => {
     const { tensors: inputs, numbers } = bound;
-    const { shape, dtype, device, computesIn, operator } = root.chain;
-    if (out !== undefined) checkOutput(operator, out, { shape, dtype, device }, inputs);
+    const { shape, dtype, device, computesIn, what } = root.chain;
+    if (out !== undefined) checkOutput(what, out, { shape, dtype, device }, inputs);
     const tensors = { inputs, outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.result({ shape, dtype });

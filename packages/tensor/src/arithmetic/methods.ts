@@ -1,6 +1,6 @@
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import { elementwise, type ElementwiseOptions } from './elementwise.js';
+import { elementwise, type ElementwiseOptions, type Face } from './elementwise.js';
 import { OPERATORS, type OperatorName } from './operators.js';
 import type {
   CommonDType,
@@ -100,6 +100,9 @@ declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> extends ElementwiseMethods<D> {}
 }
 
+const AT_LEAST: Face = { what: 'clamp', operands: ['the first operand', 'least'] };
+const AT_MOST: Face = { what: 'clamp', operands: ['the first operand', 'most'] };
+
 /** `x` not below `least` and not above `most`, in one kernel. */
 export function clamped(
   x: unknown,
@@ -107,9 +110,10 @@ export function clamped(
   most: unknown,
   options?: unknown,
 ): ReturnType<typeof elementwise> {
-  if (most === undefined) return elementwise('maximum', [x, least], options);
-  if (least === undefined) return elementwise('minimum', [x, most], options);
-  return elementwise('minimum', [elementwise('maximum', [x, least]), most], options);
+  if (most === undefined) return elementwise('maximum', [x, least], options, AT_LEAST);
+  if (least === undefined) return elementwise('minimum', [x, most], options, AT_MOST);
+  const above = elementwise('maximum', [x, least], undefined, AT_LEAST);
+  return elementwise('minimum', [above, most], options, AT_MOST);
 }
 
 type Call = (self: unknown, ...given: readonly unknown[]) => Promise<unknown>;

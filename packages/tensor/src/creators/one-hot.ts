@@ -5,9 +5,11 @@ import type { TensorOperand } from '../arithmetic/result-types.js';
 import { checkDType } from '../check-argument.js';
 import { map } from '../map.js';
 import { MercerError } from '../mercer-error.js';
+import { checkOutView } from '../operations.js';
 import { arrived, pendingOf, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
+import { streamFor } from '../stream-core.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
 
 /** Dtypes of classes. */
@@ -62,10 +64,13 @@ export function oneHot<D extends DType = 'float32'>(
         `oneHot: the indices are ${one.label}. Pass int64, int32 or uint8; cast('int32') converts.`,
       );
     }
-    const { out } = given;
+    const { out, stream } = given;
     if (out !== undefined) assertTensor(out, 'oneHot: out');
     const dtype = checkDType(given.dtype ?? out?.dtype ?? ('float32' as D), 'oneHot');
-    const { shape, strides, offset } = one;
+    const { shape, strides, offset, device } = one;
+    if (out !== undefined)
+      checkOutView(out, { shape: [...shape, classes], dtype, device }, [one], 'oneHot');
+    streamFor(device, stream, 'oneHot');
     const spread = { shape: [...shape, classes], strides: [...strides, 0], offset };
     using places = viewOf(one, spread, one.dtype);
     return await map(formula, { class: places }, { ...given, dtype, indices: { place: -1 } });

@@ -1,4 +1,4 @@
-import { own } from '@mercer/options';
+import { describeValue, own } from '@mercer/options';
 import {
   isNpyDType,
   npyDataOver,
@@ -48,6 +48,12 @@ export function npyStrides(array: Pick<NpyArray, 'shape' | 'fortranOrder'>): num
 
 /** Memory for the elements of `header`, after checking them against the caller's limit. */
 export function allocateData(header: NpyHeader, maxBytes: number): ArrayBuffer {
+  if (typeof maxBytes !== 'number' || Number.isNaN(maxBytes)) {
+    throw new NpyError(
+      'NPY_ARGUMENT',
+      `Cannot read the array: maxBytes is ${describeValue(maxBytes)}. Pass a number of bytes.`,
+    );
+  }
   const shape = `shape (${header.shape.join(', ')}) of ${header.dtype}`;
   if (header.memoryBytes > maxBytes) {
     throw new NpyError(

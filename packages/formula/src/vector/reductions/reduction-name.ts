@@ -28,6 +28,7 @@ export const REDUCTION_NAMES = Object.freeze([
 
 /** The kind that a name stands for, `undefined` where it is none. */
 export function kindOf(name: string): ReductionKind | undefined {
+  if (typeof name !== 'string') return undefined;
   return Object.hasOwn(KEOPS_SPELLINGS, name)
     ? KEOPS_SPELLINGS[name as keyof typeof KEOPS_SPELLINGS]
     : REDUCTION_KINDS.find((kind) => kind === name);

@@ -131,7 +131,7 @@ export function reduction(
   options?: ReductionOptions,
 ): Reduction {
   const { axis = 1, weight, k } = readOptions('reduction', options, REDUCTION_OPTIONS);
-  if (!Object.hasOwn(TABLE, kind)) {
+  if (typeof kind !== 'string' || !Object.hasOwn(TABLE, kind)) {
     fail(
       `there is no reduction ${describeList(kind)}`,
       `Use one of ${REDUCTION_KINDS.join(', ')}.`,

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { FormulaError } from '../../formula-error.js';
 import type { VectorExpr } from '../vector-expr.js';
 import { OPERATIONS } from './operation-names.js';
@@ -10,8 +11,15 @@ export interface NamedOperation {
   (...args: never): VectorExpr;
 }
 
-/** The built-in operations and those of the caller. Throws `FormulaError` with code `INVALID_NAME`. */
+/** The built-in operations and those of the caller. Throws `FormulaError` with code `INVALID_NAME`, INVALID_ARGUMENT for what is no list. */
 export function withOwn(own: readonly NamedOperation[]): ReadonlyMap<string, TextOperation> {
+  const given: unknown = own;
+  if (!Array.isArray(given)) {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `cannot read the formula: operations is ${describeValue(given)}. Pass a list of what defineOp returned.`,
+    );
+  }
   if (own.length === 0) return OPERATIONS;
   const all = new Map(OPERATIONS);
   for (const op of own) {

@@ -1,4 +1,5 @@
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
+import { FormulaError } from '../../formula-error.js';
 import { readOptions } from '../../read-options.js';
 import { postOrderVector } from '../post-order-vector.js';
 import type { Kind, NodeOfKind, VariableNode, VectorExpr } from '../vector-expr.js';
@@ -102,6 +103,14 @@ export function printFormula(root: VectorExpr, options?: PrintOptions): string {
   return parts + texts[0]!;
 }
 
+function checkNames(what: string, names: unknown): void {
+  if (typeof names === 'object' && names !== null) return;
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `${what}: names is ${describeValue(names)}. Pass inputs by name, as { x, y }.`,
+  );
+}
+
 /** Formulas that share named parts. */
 export function printAll(
   what: string,
@@ -109,6 +118,7 @@ export function printAll(
   options?: PrintOptions,
 ): { readonly parts: string; readonly texts: readonly string[] } {
   const { names = {} } = readOptions(what, options, PRINT_OPTIONS);
+  checkNames(what, names);
   const entries: Iterable<[string, VariableNode]> =
     names instanceof Map ? (names as ReadonlyMap<string, VariableNode>) : Object.entries(names);
   const nameOf = new Map([...entries].map(([name, node]) => [node, name]));
