@@ -79,8 +79,15 @@ export { countRows, type CountRows, type CountRowsOptions } from './count-rows.j
 export { gatherRows, type GatherRows, type GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, rowMajorStrides, type Layout } from './layout.js';
 export type { MapInputs } from './map-inputs.js';
-export type { MapOptions } from './map-options.js';
-export { map, type MapCall, type MapDType, type PreparedMapOptions } from './map.js';
+export type { MapFormulas, MapOptions, SeveralMapOptions } from './map-options.js';
+export {
+  map,
+  type MapCall,
+  type MapDType,
+  type MapPrepare,
+  type MapResults,
+  type PreparedMapOptions,
+} from './map.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';

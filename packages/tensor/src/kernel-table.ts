@@ -6,6 +6,7 @@ import {
   type LaunchableKernel,
 } from '@mercer/kernels';
 import { debugPrinter, SharedWork, type DebugOption } from '@mercer/jit-cache';
+import { own } from '@mercer/options';
 import { collectGarbage } from './collect-garbage.js';
 import { DeviceKernel } from './device-kernel.js';
 import { needsCompiler, type CpuExecutor } from './cpu-executor.js';
@@ -58,8 +59,9 @@ export class KernelTable {
   /** A kernel that is launched alone; a built-in function is there at once. */
   async get(kernel: LaunchableKernel, options: CallLoadOptions): Promise<LoadedKernel> {
     if (!isEmitted(kernel)) {
-      options.signal?.throwIfAborted();
-      return this.builtin(kernel, options.debug);
+      const { signal, debug } = own(options, 'signal', 'debug');
+      signal?.throwIfAborted();
+      return this.builtin(kernel, debug);
     }
     let executable = this.#executables.get(kernel);
     if (executable === undefined) {

@@ -1,5 +1,5 @@
 import { isExpr, variables, type Expr } from '@mercer/formula';
-import { MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
+import { MAX_MAP_INPUTS, MAX_MAP_RESULTS, type DType } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import { formatShape } from './checked-size.js';
 import type { Device } from './device.js';
@@ -8,16 +8,29 @@ import type { MapInputs } from './map-inputs.js';
 import type { MapOptions } from './map-options.js';
 import { MercerError } from './mercer-error.js';
 import { checkOutView } from './operations.js';
-import { viewsOverlap, type MemoryView } from './overlap.js';
+import { assertNoOverlap, viewsOverlap, type MemoryView } from './overlap.js';
 import { checkDType } from './check-argument.js';
 import { assertTensor, isTensor, type Tensor } from './tensor.js';
 import { commonDevice } from './tensor-checks.js';
 import { broadcastLayout, broadcastShapes } from './views.js';
 
+/** A formula of a call of map: of a result with a name, or of the only one. */
+export interface MapFormula {
+  readonly name: string | undefined;
+  readonly expr: Expr;
+}
+
+/** The options of map for each result, by place. */
+export interface MapChoices extends Pick<MapOptions, 'parameters' | 'indices'> {
+  readonly out: readonly (Tensor | undefined)[];
+  readonly dtype: readonly (DType | undefined)[];
+}
+
 /** A call of map whose arguments fit together. */
 export interface CheckedMap {
   readonly shape: readonly number[];
-  readonly dtype: DType;
+  /** Of each result. */
+  readonly dtypes: readonly DType[];
   readonly device: Device;
   /** The inputs broadcast to the shape, in their order. */
   readonly operands: readonly (ElementView & { readonly name: string })[];
@@ -26,17 +39,29 @@ export interface CheckedMap {
 }
 
 /** Checks the arguments of map. */
-export function checkMap(expr: Expr, inputs: MapInputs, options: MapOptions): CheckedMap {
-  const { out, parameters = {}, indices = {} } = options;
-  const given = checkNames(expr, inputs, parameters, indices);
-  if (out !== undefined) assertTensor(out, 'map: out');
+export function checkMap(
+  formulas: readonly MapFormula[],
+  inputs: MapInputs,
+  options: MapChoices,
+): CheckedMap {
+  const { parameters = {}, indices = {} } = options;
+  const given = checkNames(formulas, inputs, parameters, indices);
+  const outs = formulas.map(({ name }, at) => {
+    const out = options.out[at];
+    if (out !== undefined) assertTensor(out, `map: ${outName(name)}`);
+    return out;
+  });
+  const all = outs.filter((out) => out !== undefined);
   const tensors = given.map(([, tensor]) => tensor);
-  if (tensors.length === 0 && out === undefined) {
+  const [first] = all;
+  if (tensors.length === 0 && first === undefined) {
     throw invalid('there is neither an input nor out, so the result has no shape. Pass out.');
   }
-  const device = commonDevice(out === undefined ? tensors : [...tensors, out], 'map');
-  const dtype = checkDType(options.dtype ?? out?.dtype ?? defaultDType(expr, tensors), 'map');
-  const shape = out?.shape ?? broadcastShapes(...tensors.map((tensor) => tensor.shape));
+  const device = commonDevice([...tensors, ...all], 'map');
+  const dtypes = formulas.map(({ expr }, at) =>
+    checkDType(options.dtype[at] ?? outs[at]?.dtype ?? defaultDType(expr, tensors), 'map'),
+  );
+  const shape = first?.shape ?? broadcastShapes(...tensors.map((tensor) => tensor.shape));
   const operands = given.map(([name, tensor]) => ({
     ...broadcastTo(tensor, shape, name),
     name,
@@ -44,25 +69,33 @@ export function checkMap(expr: Expr, inputs: MapInputs, options: MapOptions): Ch
     storage: tensor.storage,
     label: tensor.label,
   }));
-  if (out !== undefined) {
+  for (const [at, dtype] of dtypes.entries()) {
+    const out = outs[at];
+    if (out === undefined) continue;
     checkOutView(out, { shape, dtype, device }, [], 'map');
+    const before = outs.slice(0, at).filter((one) => one !== undefined);
+    assertNoOverlap(out, [], 'map', before);
     for (const operand of operands) checkInPlace('map', out, operand);
   }
-  return { shape, dtype, device, operands, indices: checkAxes(indices, shape) };
+  return { shape, dtypes, device, operands, indices: checkAxes(indices, shape) };
 }
+
+const outName = (name: string | undefined): string => (name === undefined ? 'out' : `out.${name}`);
 
 const invalid = (what: string): MercerError => new MercerError('INVALID_ARGUMENT', `map: ${what}`);
 
 /** The inputs in order, after a look at every name. */
 function checkNames(
-  expr: Expr,
+  formulas: readonly MapFormula[],
   inputs: MapInputs,
   parameters: Readonly<Record<string, number>>,
   indices: Readonly<Record<string, number>>,
 ): [name: string, tensor: Tensor][] {
-  if (!isExpr(expr)) {
+  if (formulas.length === 0) throw invalid('there is no formula. Pass one for each result.');
+  for (const { name, expr } of formulas) {
+    if (isExpr(expr)) continue;
     throw invalid(
-      `the formula is ${describeValue(expr)}. Build it with the constructors of @mercer/formula.`,
+      `the formula${name === undefined ? '' : ` of '${name}'`} is ${describeValue(expr)}. Build it with the constructors of @mercer/formula.`,
     );
   }
   if (isTensor(inputs)) {
@@ -89,7 +122,7 @@ function checkNames(
       `'${twice}' is bound twice among inputs, parameters and indices. Give each variable one meaning.`,
     );
   }
-  const read = variables(expr);
+  const read = [...new Set(formulas.flatMap(({ expr }) => variables(expr)))];
   const unbound = read.filter((name) => !names.includes(name));
   if (unbound.length > 0) {
     throw invalid(
@@ -101,6 +134,11 @@ function checkNames(
   if (count > MAX_MAP_INPUTS) {
     throw invalid(
       `the formula reads ${count} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
+    );
+  }
+  if (formulas.length > MAX_MAP_RESULTS) {
+    throw invalid(
+      `there are ${formulas.length} results, at most ${MAX_MAP_RESULTS} are supported. Split it into several maps.`,
     );
   }
   return tensors;

@@ -1,3 +1,4 @@
+import type { Expr } from '@mercer/formula';
 import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
@@ -19,6 +20,18 @@ export interface MapOptions<D extends DType = DType> extends OutOption<D>, LoadO
   readonly parameters?: Readonly<Record<string, number>> | undefined;
   /** Variables that are the position along an axis of the result, by name: `{ row: -2, column: -1 }`. */
   readonly indices?: Readonly<Record<string, number>> | undefined;
+}
+
+/** Formulas of several results by the names of the results. */
+export type MapFormulas = Readonly<Record<string, Expr>>;
+
+/** Options of `map` with several results. */
+export interface SeveralMapOptions<K extends string = string>
+  extends Omit<OutOption, 'out'>, LoadOptions, Pick<MapOptions, 'parameters' | 'indices'> {
+  /** Takes results by name, each as `out` takes the only one; others are allocated. They are of one shape. */
+  readonly out?: { readonly [N in K]?: Tensor | undefined } | undefined;
+  /** Of all results, or of those that are named. Default: as with one result. */
+  readonly dtype?: DType | { readonly [N in K]?: DType | undefined } | undefined;
 }
 
 /** Names of {@link MapOptions}. */

@@ -1,24 +1,24 @@
 import { isExpr, type BoolExpr, type Expr } from '@mercer/formula';
-import {
-  emitMap,
-  planMap,
-  type DType,
-  type EmittedKernel,
-  type MapPlan,
-  type MapProblem,
-} from '@mercer/kernels';
+import type { DType, MapProblem } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
+import type { LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
-import { checkMap, type CheckedMap } from './map-check.js';
+import { checkMap, type CheckedMap, type MapChoices, type MapFormula } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
-import { MAP_OPTIONS, type MapOptions } from './map-options.js';
-import { CallSteps, pointerAt } from './operation/call-steps.js';
-import type { CallPointer } from './operation/known-call.js';
-import { keyPart, Operation, operationFunction } from './operation/operation.js';
+import { addMap } from './map-kernel.js';
+import {
+  MAP_OPTIONS,
+  type MapFormulas,
+  type MapOptions,
+  type SeveralMapOptions,
+} from './map-options.js';
+import { MercerError } from './mercer-error.js';
+import { CallSteps } from './operation/call-steps.js';
+import { keyPart, only, Operation } from './operation/operation.js';
 import { coreOf } from './operations.js';
 import type { Pending } from './pending.js';
-import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
+import { readOptions } from './read-options.js';
 import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
 import { broadcastLayout } from './views.js';
 
@@ -35,19 +35,37 @@ export interface PreparedMapOptions<D extends DType = DType>
 
 const PREPARED_MAP_OPTIONS: OptionNames<PreparedMapOptions> = { ...OUT_OPTION, parameters: true };
 
-const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOptions>({
+type Arguments = readonly [formulas: readonly MapFormula[], inputs: MapInputs];
+type Given = readonly [formulas: Expr | MapFormulas, inputs: MapInputs];
+type Options = LoadOptions & Pick<MapOptions, 'parameters' | 'indices'> & MapChoices;
+
+const operation = new Operation<Arguments, Options, undefined, Given>({
   what: 'map',
   options: MAP_OPTIONS,
   freeOptions: PREPARED_MAP_OPTIONS,
   // In the order of names, so that calls are alike however they are written.
-  snapshot: ([expr, inputs], options) => [
-    [expr, sorted(inputs)],
-    { ...options, parameters: sorted(options.parameters), indices: sorted(options.indices) },
-  ],
-  identify: ([expr, inputs], { out, dtype, parameters, indices }) => {
-    const part = keyPart(dtype);
-    if (!isExpr(expr) || !isRecord(inputs) || part === undefined) return undefined;
-    let key = `${expr.id} ${part}`;
+  snapshot: ([given, inputs], options) => {
+    const formulas = formulasOf(given);
+    const { out, dtype, parameters, indices } = options;
+    return [
+      [formulas, sorted(inputs)],
+      {
+        ...options,
+        out: ofResults('out', out, formulas) as MapChoices['out'],
+        dtype: ofResults('dtype', dtype, formulas) as MapChoices['dtype'],
+        parameters: sorted(parameters),
+        indices: sorted(indices),
+      },
+    ];
+  },
+  identify: ([formulas, inputs], { out, dtype, parameters, indices }) => {
+    if (!isRecord(inputs)) return undefined;
+    let key = '';
+    for (const [at, { expr }] of formulas.entries()) {
+      const part = keyPart(dtype[at]);
+      if (!isExpr(expr) || part === undefined) return undefined;
+      key += `${expr.id} ${part} `;
+    }
     for (const [name, one] of Object.entries<unknown>(inputs)) {
       if (!isTensor(one)) return undefined;
       key += ` ${named(name)}`;
@@ -64,68 +82,89 @@ const operation = new Operation<readonly [expr: Expr, inputs: MapInputs], MapOpt
         key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
       }
     }
-    return { key, tensors: { inputs: Object.values(inputs), outs: [out] } };
+    return { key, tensors: { inputs: Object.values(inputs), outs: out } };
   },
-  plan: ([expr, inputs], options, prepared) => {
-    const { out, parameters = {} } = options;
-    const checked = checkMap(expr, inputs, options);
-    const { device, shape, dtype, indices } = checked;
-    const tensors = { inputs: Object.values(inputs), outs: [out] };
+  plan: ([formulas, inputs], options, prepared) => {
+    const { out: outs, parameters = {} } = options;
+    const checked = checkMap(formulas, inputs, options);
+    const { device, shape, dtypes, indices, operands } = checked;
+    const tensors = { inputs: Object.values(inputs), outs };
     const steps = new CallSteps(coreOf(device), tensors);
-    const to = steps.result({ shape: [...shape], dtype });
+    const results = formulas.map(({ expr }, at) => ({
+      expr,
+      to: steps.result({ shape: [...shape], dtype: dtypes[at] as DType }),
+    }));
     const isEmpty = sizeOfShape(shape) === 0;
     if (isEmpty && prepared !== 'example') return { tensors, steps };
-    const laid = isEmpty
-      ? filledExample(checked, tensors.inputs)
-      : { shape, out: to, inputs: checked.operands };
-    const planned = planMap(
-      { ...laid, expr, indices, parameters, computesIn: undefined },
-      device.limits,
-    );
-    const pointers: Record<string, CallPointer> = { out: pointerAt(to, planned.outOffset) };
-    for (const [k, { index, offset }] of planned.inputs.entries()) {
-      pointers[`x${k}`] = pointerAt(steps.input(index), offset);
-    }
-    const { plan, scalars } = planned;
-    const values = sizeOfShape(shape);
-    const { key, kernel } = mapKernel(plan);
-    steps.addKernel(key, kernel, { values, pointers, scalars });
-    const names = plan.parameters;
-    return {
-      tensors,
+    const numbers = { indices, parameters, computesIn: undefined };
+    const example = isEmpty
+      ? { ...numbers, ...filledExample(checked, formulas, tensors.inputs) }
+      : undefined;
+    const map = addMap(
       steps,
-      // the formula, whose id is in the key
-      holds: expr,
-      scalars: names.length === 0 ? undefined : (given: MapOptions) => numbersOf(names, given),
-    };
+      { ...numbers, results, shape, inputs: operands },
+      ({ parameters: given = {} }: Options) => given,
+      example,
+    );
+    return { tensors, steps, ...map };
   },
 });
 
+/** The formulas of a call in order; what is neither one nor several is left to the checks. */
+function formulasOf(given: Expr | MapFormulas): readonly MapFormula[] {
+  if (isExpr(given) || !isRecord(given) || isTensor(given)) {
+    return [{ name: undefined, expr: given as Expr }];
+  }
+  return Object.entries<Expr>(given).map(([name, expr]) => ({ name, expr }));
+}
+
+/** An option by place of the results: what was read of it, which the calls of a preparation are given as it is. */
+class ByPlace extends Array<unknown> {}
+
+/** An option that says something of each result, by place. @throws MercerError INVALID_ARGUMENT for a name of none */
+function ofResults(
+  option: 'out' | 'dtype',
+  given: unknown,
+  formulas: readonly MapFormula[],
+): readonly unknown[] {
+  if (given instanceof ByPlace) return given;
+  const names = formulas.flatMap(({ name }) => (name === undefined ? [] : [name]));
+  const isForAll =
+    given === undefined ||
+    names.length < formulas.length ||
+    (option === 'dtype' && typeof given === 'string');
+  if (isForAll) return ByPlace.from(formulas, () => given);
+  if (isTensor(given)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `map: out is ${given.label} and there are results by name. Pass an object with a tensor for ${names.map((name) => `'${name}'`).join(' or ')}.`,
+    );
+  }
+  const known = Object.fromEntries(names.map((name) => [name, true as const]));
+  const read = readOptions(`map: ${option}`, given as Record<string, unknown>, known);
+  return ByPlace.from(names, (name) => read[name]);
+}
+
 /** An empty example stands for dense tensors, with two elements along each of its empty axes. */
 function filledExample(
-  { shape, dtype, operands }: CheckedMap,
+  { shape, dtypes, operands }: CheckedMap,
+  formulas: readonly MapFormula[],
   inputs: readonly Tensor[],
-): Pick<MapProblem, 'shape' | 'out' | 'inputs'> {
+): Pick<MapProblem, 'shape' | 'results' | 'inputs'> {
   const filled = shape.map(twoForNone);
+  const strides = rowMajorStrides(filled);
   return {
     shape: filled,
-    out: { dtype, strides: rowMajorStrides(filled) },
-    inputs: operands.map(({ name, dtype: of }, at) => {
+    results: formulas.map(({ expr }, at) => ({ expr, dtype: dtypes[at] as DType, strides })),
+    inputs: operands.map(({ name, dtype }, at) => {
       const own = (inputs[at]?.shape ?? []).map(twoForNone);
       const dense = { shape: own, strides: rowMajorStrides(own), offset: 0 };
-      return { name, dtype: of, strides: broadcastLayout(dense, filled).strides };
+      return { name, dtype, strides: broadcastLayout(dense, filled).strides };
     }),
   };
 }
 
 const twoForNone = (extent: number): number => (extent === 0 ? 2 : extent);
-
-/** The parameters of a call, by their names in the kernel. */
-const numbersOf = (
-  names: readonly string[],
-  { parameters = {} }: MapOptions,
-): Record<string, number> =>
-  Object.fromEntries(names.map((name, k) => [`p${k}`, parameters[name] ?? NaN]));
 
 /** A copy with its names in order; what is no plain object is left to the checks. */
 function sorted<T>(record: T): T {
@@ -140,35 +179,78 @@ const named = (name: string): string => `${name.length} ${name}`;
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
 
-const mapped = operationFunction<{
-  <R extends DType>(expr: Expr, inputs: MapInputs, options?: MapOptions<R>): Pending<Tensor<R>>;
-  prepare<R extends DType>(
-    expr: Expr,
-    inputs: MapInputs,
-    options?: MapOptions<R>,
-  ): Promise<(expr: Expr, inputs: MapInputs, options?: PreparedMapOptions<R>) => Tensor<R>>;
-}>(operation, 2);
+/** The dtype of a result where nothing else is said. */
+type ResultOf<E extends Expr, I extends DType> = E extends BoolExpr ? 'bool' : MapDType<I>;
+
+/** Results by the names of their formulas. */
+export type MapResults<F extends MapFormulas, I extends DType = DType> = {
+  readonly [K in keyof F]: Tensor<ResultOf<F[K], I>>;
+};
 
 /** How {@link map} is called. */
 export interface MapCall {
-  <E extends Expr, I extends DType, R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>>(
+  <F extends MapFormulas, I extends DType>(
+    formulas: F,
+    inputs: MapInputs<I>,
+    options?: SeveralMapOptions<keyof F & string>,
+  ): Promise<MapResults<F, I>>;
+  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
     expr: E,
     inputs: MapInputs<I>,
     options?: MapOptions<R>,
   ): Pending<Tensor<R>>;
+  readonly prepare: MapPrepare;
+}
+
+/** How `map.prepare` is called. */
+export interface MapPrepare {
+  <F extends MapFormulas, I extends DType>(
+    formulas: F,
+    inputs: MapInputs<I>,
+    options?: SeveralMapOptions<keyof F & string>,
+  ): Promise<
+    (
+      inputs: MapInputs<I>,
+      options?: Pick<SeveralMapOptions<keyof F & string>, 'out' | 'stream' | 'parameters'>,
+    ) => MapResults<F, I>
+  >;
   /**
    * Compiles for inputs like these and gives a synchronous function, for all sizes and layouts with the same kernel. Its parameters
    * are those given here, or those of each call. `out` is an example; each call names its own `out` and `stream`.
    */
-  readonly prepare: <
-    E extends Expr,
-    I extends DType,
-    R extends DType = E extends BoolExpr ? 'bool' : MapDType<I>,
-  >(
+  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
     expr: E,
     inputs: MapInputs<I>,
     options?: MapOptions<R>,
-  ) => Promise<(inputs: MapInputs<I>, options?: PreparedMapOptions<R>) => Tensor<R>>;
+  ): Promise<(inputs: MapInputs<I>, options?: PreparedMapOptions<R>) => Tensor<R>>;
+}
+
+const byName = (formulas: MapFormulas, results: readonly Tensor[]): Record<string, Tensor> =>
+  Object.fromEntries(Object.keys(formulas).map((name, at) => [name, results[at] as Tensor]));
+
+/** Whether results have names; what is neither is one formula, which the checks refuse. */
+const areSeveral = (given: Expr | MapFormulas): given is MapFormulas =>
+  isRecord(given) && !isExpr(given) && !isTensor(given);
+
+function callMap(given: Expr | MapFormulas, inputs: MapInputs, options?: object): unknown {
+  const all = options as Options | undefined;
+  if (!areSeveral(given)) return operation.one([given, inputs], all);
+  const formulas = { ...given };
+  return operation.call([formulas, inputs], all).then((results) => byName(formulas, results));
+}
+
+async function prepareMap(
+  given: Expr | MapFormulas,
+  inputs: MapInputs,
+  options?: object,
+): Promise<unknown> {
+  const several = areSeveral(given);
+  const formulas = several ? { ...given } : given;
+  const prepared = await operation.prepare([formulas, inputs], options as Options | undefined);
+  return (others: MapInputs, own?: object): unknown => {
+    const results = prepared([formulas, others], own);
+    return several ? byName(formulas as MapFormulas, results) : only(results);
+  };
 }
 
 /**
@@ -188,40 +270,28 @@ export interface MapCall {
  * console.log(await scaled.toNested()); // [ [ 10, 0 ], [ 30, 40 ] ]
  * ```
  *
- * @param expr an expression of `@mercer/formula`, at most eight inputs of which it reads; a comparison gives 1 or 0
- * @param inputs tensors of any dtypes and strides on one device; those that the formula does not read still give the
- *   result its shape; none at all need `out`
+ * Several formulas by name are computed in one kernel too, and give their results by name. A result may be the memory of an input,
+ * also of one that another formula reads: every element is read before any is written.
+ *
+ * ```ts
+ * import { add, mul, sub, variable } from '@mercer/formula';
+ * import { map, tensor } from '@mercer/tensor';
+ *
+ * const [w, m, g] = [variable('w'), variable('m'), variable('g')];
+ * const moment = add(mul(0.9, m), mul(0.1, g));
+ * const where = { device: 'cpu' } as const;
+ * const state = { w: await tensor([1, 2], where), m: await tensor([0, 0], where) };
+ * const step = { w: sub(w, mul(0.5, moment)), m: moment };
+ * await map(step, { ...state, g: await tensor([10, 20], where) }, { out: state });
+ * console.log(await state.w.toNested(), await state.m.toNested()); // [ 0.5, 1 ] [ 1, 2 ]
+ * ```
+ *
+ * @param formulas an expression of `@mercer/formula`, or up to 16 by name; a comparison gives 1 or 0
+ * @param inputs tensors of any dtypes and strides on one device, of which the formulas read at most 16; those that they do not read
+ *   still give the results their shape; none at all need `out`
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
  *   DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED where more than eight dimensions cannot be merged
  */
-export const map: MapCall = Object.assign(
-  <I extends DType, R extends DType>(expr: Expr, inputs: MapInputs<I>, options?: MapOptions<R>) =>
-    mapped(expr, inputs, options),
-  {
-    prepare: async <I extends DType, R extends DType>(
-      expr: Expr,
-      inputs: MapInputs<I>,
-      options?: MapOptions<R>,
-    ) => {
-      const prepared = await mapped.prepare(expr, inputs, options);
-      return (others: MapInputs<I>, given?: PreparedMapOptions<R>) => prepared(expr, others, given);
-    },
-  },
-);
-
-/** Kernel values by formula and key; those of a formula that nobody holds are forgotten with it. */
-const kernels = new WeakMap<Expr, RecentMap<string, EmittedKernel>>();
-
-/** The kernel of a map, and a text that tells it from others while its formula lives. */
-export function mapKernel(plan: MapPlan): { readonly key: string; readonly kernel: EmittedKernel } {
-  const { expr, ...written } = plan;
-  const key = `map ${expr.id} ${JSON.stringify(written)}`;
-  let ofFormula = kernels.get(expr);
-  if (ofFormula === undefined) {
-    ofFormula = new RecentMap<string, EmittedKernel>(() => REMEMBERED_KERNELS);
-    kernels.set(expr, ofFormula);
-  }
-  let kernel = ofFormula.get(key);
-  if (kernel === undefined) ofFormula.set(key, (kernel = emitMap(plan)));
-  return { key, kernel };
-}
+export const map: MapCall = Object.assign(callMap as MapCall, {
+  prepare: prepareMap as MapPrepare,
+});

@@ -1,4 +1,4 @@
-import { gt, variable } from '@mercer/formula';
+import { gt, mul, variable } from '@mercer/formula';
 import { assertType, describe, expectTypeOf, test } from 'vitest';
 import {
   arange,
@@ -233,6 +233,18 @@ describe('public signatures', () => {
     void scatterAdd(long, short, 5);
     // @ts-expect-error counts are whole numbers
     void countRows(short, 5, { dtype: 'float32' });
+  });
+
+  test('maps of several formulas', () => {
+    const [x, single] = [variable('x'), empty([2])];
+    const both = { twice: mul(x, 2), isPositive: gt(x, 0) };
+    expectTypeOf(map(both, { x: single })).resolves.toEqualTypeOf<{
+      readonly twice: Tensor<'float32'>;
+      readonly isPositive: Tensor<'bool'>;
+    }>();
+    void map(both, { x: single }, { out: { twice: single }, dtype: { isPositive: 'int32' } });
+    // @ts-expect-error no result is called that
+    void map(both, { x: single }, { out: { thrice: single } });
   });
 
   test('devices', () => {

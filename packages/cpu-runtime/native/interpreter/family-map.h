@@ -14,13 +14,13 @@ struct MapFamily {
     const int32_t* s = view.settings;
     uniforms.reserve(view, arena);
     value.reserve(view, 1, s[2] + s[3], arena);
-    buffers = arena.tiles(1 + s[2] + s[3]);
+    buffers = arena.tiles(s[2] + s[3]);
     parameters = arena.take<double>(s[4]);
   }
 
   static Cut cut(const View& view, const void* args, int64_t) {
     const int32_t* s = view.settings;
-    const int64_t* n = (const int64_t*)args + s[2] + 1;
+    const int64_t* n = (const int64_t*)args + s[1] + s[2];
     int64_t total = 1;
     for (int32_t i = 0; i < s[0]; i++) total *= n[i];
     return Cut{blocks_of(total, kTask), 1, 0, 0};
@@ -28,26 +28,25 @@ struct MapFamily {
 
   void run(const View& view, const void* args, int64_t, int64_t begin, int64_t end) {
     const int32_t* s = view.settings;
-    const int32_t rank = s[0], inputs = s[2], indices = s[3];
+    const int32_t rank = s[0], results = s[1], inputs = s[2], indices = s[3];
+    const int32_t operands = results + inputs + indices;
     const int64_t* words = (const int64_t*)args;
-    const int64_t* n = words + inputs + 1;
-    // strides of the output, the inputs, the indices, each over all dimensions
+    const int64_t* n = words + inputs + results;
+    // strides of the results, the inputs, the indices, each over all dimensions
     const int64_t* strides = n + rank;
-    const int64_t* starts = strides + rank * (1 + inputs + indices);
+    const int64_t* starts = strides + rank * operands;
     const double* numbers = (const double*)(starts + indices);
     uniforms.set(view, numbers);
     value.prepare(view, &uniforms, [](int32_t) { return false; });
-    const kernels::RowFn store = rowFn(view.float64 ? 0 : 1, s[1]);
-    const int64_t bytesOut = kernels::kElementBytes[s[1]];
     const int64_t inner = n[rank - 1];
     int64_t total = 1;
     for (int32_t i = 0; i < rank; i++) total *= n[i];
     const int64_t stop = at_most(end * kTask, total);
-    int64_t offsets[1 + 2 * 64];
+    int64_t offsets[3 * 64];
     for (int64_t at = begin * kTask; at < stop;) {
       const int64_t row = at / inner, x0 = at - row * inner;
       const int64_t run = at_most(inner - x0, stop - at);
-      for (int32_t q = 0; q < 1 + inputs + indices; q++) {
+      for (int32_t q = 0; q < operands; q++) {
         int64_t rest = row, offset = x0 * strides[q * rank + rank - 1];
         for (int32_t i = rank - 2; i >= 0; i--) {
           offset += rest % n[i] * strides[q * rank + i];
@@ -58,12 +57,13 @@ struct MapFamily {
       for (int64_t x = 0; x < run; x += TILE) {
         const int64_t count = at_most(run - x, TILE), whole = whole_steps(count);
         for (int32_t q = 0; q < inputs; q++) {
-          const int64_t stride = strides[(1 + q) * rank + rank - 1];
-          const int32_t type = s[5 + q];
+          const int64_t stride = strides[(results + q) * rank + rank - 1];
+          const int32_t type = s[5 + results + q];
           const uint8_t* from =
-              (const uint8_t*)words[q] + (offsets[1 + q] + x * stride) * kernels::kElementBytes[type];
-          T* buffer = buffers + (1 + q) * TILE;
-          if (type == (view.float64 ? 0 : 1) && stride == 1 && count == whole) {
+              (const uint8_t*)words[q] + (offsets[results + q] + x * stride) * kernels::kElementBytes[type];
+          T* buffer = buffers + q * TILE;
+          // one of several results may be this memory, and another one the input as it is
+          if (results == 1 && type == (view.float64 ? 0 : 1) && stride == 1 && count == whole) {
             value.input(q, (const T*)from);
             continue;
           }
@@ -72,16 +72,20 @@ struct MapFamily {
           value.input(q, buffer);
         }
         for (int32_t q = 0; q < indices; q++) {
-          const int64_t stride = strides[(1 + inputs + q) * rank + rank - 1];
-          const int64_t first = starts[q] + offsets[1 + inputs + q] + x * stride;
-          T* buffer = buffers + (1 + inputs + q) * TILE;
+          const int64_t stride = strides[(results + inputs + q) * rank + rank - 1];
+          const int64_t first = starts[q] + offsets[results + inputs + q] + x * stride;
+          T* buffer = buffers + (inputs + q) * TILE;
           for (int64_t i = 0; i < whole; i++) buffer[i] = (T)(first + i * stride);
           value.input(inputs + q, buffer);
         }
         value.run(whole);
-        const int64_t stride = strides[rank - 1];
-        uint8_t* out = (uint8_t*)words[inputs] + (offsets[0] + x * stride) * bytesOut;
-        store(out, stride, value.root(0), 1, count);
+        for (int32_t r = 0; r < results; r++) {
+          const int64_t stride = strides[r * rank + rank - 1];
+          const int32_t type = s[5 + r];
+          uint8_t* out =
+              (uint8_t*)words[inputs + r] + (offsets[r] + x * stride) * kernels::kElementBytes[type];
+          rowFn(view.float64 ? 0 : 1, type)(out, stride, value.root(r), 1, count);
+        }
       }
       at += run;
     }

@@ -9,7 +9,7 @@ namespace mercer::cpu::interpreter {
 
 namespace {
 
-constexpr int32_t kVersion = 4;
+constexpr int32_t kVersion = 5;
 constexpr int32_t kMostRegisters = 1 << 16;
 constexpr int32_t kMostSlots = 1 << 21;
 constexpr int32_t kMostSettings = 1 << 20;
@@ -252,13 +252,13 @@ class Reader {
 
   void checkMap() {
     codes(2);
-    const int32_t rank = setting(0, 1, kMostDims), inputs = setting(2, 0, 64);
+    const int32_t rank = setting(0, 1, kMostDims), results = setting(1, 1, 64), inputs = setting(2, 0, 64);
     const int32_t indices = setting(3, 0, 64), parameters = setting(4, 0, kMostInputs);
-    setting(1, 0, 7);
-    for (int32_t i = 0; i < inputs; ++i) setting(5 + i, 0, 7);
-    settings(5 + inputs);
-    checkCode(1, inputs + indices, checkUniforms(parameters), 1);
-    args(inputs + 1 + rank * (2 + inputs + indices) + indices + parameters);
+    const int32_t operands = results + inputs;
+    for (int32_t i = 0; i < operands; ++i) setting(5 + i, 0, 7);
+    settings(5 + operands);
+    checkCode(1, inputs + indices, checkUniforms(parameters), results);
+    args(operands + rank * (1 + operands + indices) + indices + parameters);
   }
 
   void checkMapReduce() {

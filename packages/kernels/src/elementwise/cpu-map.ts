@@ -1,4 +1,4 @@
-import { emitCpuExpression } from '../emit/cpu-expression.js';
+import { emitCpuExpressions } from '../emit/cpu-expression.js';
 import { cpuHelpers } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
@@ -8,12 +8,13 @@ import { mapProgram } from '../interpret/map-program.js';
 import { conversionsText, prelude } from './conversion-text.js';
 import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
 import { elementInfo } from './element-type.js';
-import { loadName, mapConversions, mapFormula } from './map-formula.js';
+import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
 import {
   mapCost,
   mapCount,
   mapName,
   mapParams,
+  mapResults,
   mapSpelling,
   mapVariables,
   stridePrefixes,
@@ -28,7 +29,7 @@ const BLOCK = 256;
 /** A map in host C++: blocks of elements are read into vectors' memory, computed and written. */
 export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
   const { inputs, parameters, indices } = mapVariables(plan);
-  const formula = emitCpuExpression(mapFormula(plan), {
+  const formula = emitCpuExpressions(mapFormulas(plan), {
     dtype: plan.dtype,
     name: 'value',
     parameters: [...inputs, ...indices],
@@ -82,12 +83,12 @@ function argsText(plan: MapPlan): string {
 function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): string {
   const last = `[${plan.rank - 1}]`;
   const block = String(BLOCK);
+  const results = mapResults(plan);
   const offsets = [
-    { name: 'to', stride: 'd' },
+    ...results.map(({ offset, stride }) => ({ name: offset, stride })),
     ...plan.inputs.map((_, k) => ({ name: `from${k}`, stride: `s${k}_` })),
     ...plan.indices.map((_, j) => ({ name: `index${j}`, stride: `i${j}_` })),
   ];
-  const sameType = plan.out === plan.dtype;
   const span = lines(
     `for (i64 x = 0; x < run; x += ${block}) {`,
     `  const i64 n = run - x < ${block} ? run - x : ${block};`,
@@ -96,21 +97,37 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
       const name = String(j);
       return `  for (i64 e = 0; e < n; ++e) index_values${name}[e] = (T)(p.i${name} + index${name} + (x + e) * i${name}_s);`;
     }),
-    `  auto* const d = p.out + to + x * ds;`,
-    sameType
-      ? `  T* const r = ds == 1 && n == ${block} ? (T*)d : results;`
-      : '  T* const r = results;',
-    `  for (i64 e = 0; e < n; e += LANES) *(VU*)&r[e] = ${call(
+    ...results.map(({ dtype, pointer, stride, offset }, r) =>
+      lines(
+        `  auto* const d${r} = p.${pointer} + ${offset} + x * ${stride}s;`,
+        dtype === plan.dtype
+          ? `  T* const r${r} = ${stride}s == 1 && n == ${block} ? (T*)d${r} : results${r};`
+          : `  T* const r${r} = results${r};`,
+      ),
+    ),
+    '  for (i64 e = 0; e < n; e += LANES) {',
+    `    V ${results.map((_, r) => `v${r}`).join(', ')};`,
+    `    ${call(
       ...plan.inputs.map((_, k) => `*(const VU*)&values${k}[e]`),
       ...plan.indices.map((_, j) => `*(const VU*)&index_values${j}[e]`),
+      ...results.map((_, r) => `v${r}`),
     )};`,
-    sameType && '  if (r != results) continue;',
-    '  if (ds == 1) { for (i64 e = 0; e < n; ++e) d[e] = store(r[e]); }',
-    '  else { for (i64 e = 0; e < n; ++e) d[e * ds] = store(r[e]); }',
+    ...results.map((_, r) => `    *(VU*)&r${r}[e] = v${r};`),
+    '  }',
+    ...results.map(({ dtype, stride }, r) => {
+      const store = storeName(plan, dtype);
+      const copy = lines(
+        `if (${stride}s == 1) { for (i64 e = 0; e < n; ++e) d${r}[e] = ${store}(r${r}[e]); }`,
+        `else { for (i64 e = 0; e < n; ++e) d${r}[e * ${stride}s] = ${store}(r${r}[e]); }`,
+      );
+      return indent(
+        dtype === plan.dtype ? lines(`if (r${r} == results${r}) {`, indent(copy), '}') : copy,
+      );
+    }),
     '}',
   );
   const buffers = [
-    'results',
+    ...results.map((_, r) => `results${r}`),
     ...plan.inputs.map((_, k) => `buffer${k}`),
     ...plan.indices.map((_, j) => `index_values${j}`),
   ];

@@ -1,15 +1,24 @@
-import { emitCudaExpression } from '../emit/cuda-expression.js';
+import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
 import { parameterList } from '../emit/parameter-text.js';
+import type { DType } from '../dtype.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { conversionsText, prelude } from './conversion-text.js';
 import { scalar } from './copy-params.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
-import { loadName, mapConversions, mapFormula } from './map-formula.js';
-import { mapCost, mapCount, mapName, mapParams, mapSpelling, mapVariables } from './map-params.js';
+import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
+import {
+  mapCost,
+  mapCount,
+  mapName,
+  mapParams,
+  mapResults,
+  mapSpelling,
+  mapVariables,
+} from './map-params.js';
 import type { MapPlan } from './map-plan.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
@@ -19,11 +28,11 @@ const MOST_LANES = 4;
 /** Columns of a block where an input runs across the rows: the sectors that it brings serve the rows below too. */
 const NARROW_BLOCK = 32;
 
-/** A map in CUDA C++. No pointer is `__restrict__`: the output may be an input. */
+/** A map in CUDA C++. No pointer is `__restrict__`: a result may be an input. */
 export function emitCudaMap(plan: MapPlan): CudaKernel {
   const { inputs, parameters, indices } = mapVariables(plan);
   const names = [...inputs, ...parameters, ...indices];
-  const formula = emitCudaExpression(mapFormula(plan), {
+  const formula = emitCudaExpressions(mapFormulas(plan), {
     dtype: plan.dtype,
     bindings: Object.fromEntries(names.map((name) => [name, name])),
     uniform: parameters,
@@ -36,11 +45,12 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
     cudaHelpers(formula.helpers, plan.dtype),
     plan.rank > 2 && QUOTIENT.trimEnd(),
     plan.mode === 'linear' && packTypes(plan),
+    valuesType(plan),
     'extern "C" __global__ void __launch_bounds__(256)',
     `${ENTRY}(${parameterList(mapParams(plan), { ...mapSpelling(plan), restricts: () => false })}) {`,
     indent(lines(...formula.uniformStatements)),
     `  const auto value = [&](${arguments_}) {`,
-    indent(lines(...formula.statements, `return store(${formula.result});`), 4),
+    indent(lines(...formula.statements, `return ${storedValues(plan, formula.results)};`), 4),
     '  };',
     plan.mode === 'linear' ? linearBody(plan, T) : stridedBody(plan, T),
     '}',
@@ -68,20 +78,39 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
   };
 }
 
+/** The type of an element of each result, where there are several. */
+const valuesType = (plan: MapPlan): string | false =>
+  plan.results.length > 1 &&
+  `struct Values { ${plan.results.map(({ dtype }, r) => `${elementInfo(dtype).storage} v${r};`).join(' ')} };`;
+
+function storedValues(plan: MapPlan, values: readonly string[]): string {
+  const stored = plan.results.map(
+    ({ dtype }, r) => `${storeName(plan, dtype)}(${values[r] ?? ''})`,
+  );
+  return stored.length === 1 ? (stored[0] ?? '') : `Values{${stored.join(', ')}}`;
+}
+
+/** Puts what `value` gives where the results go. */
+function assigned(targets: readonly string[], value: string): string {
+  if (targets.length === 1) return `${targets[0] ?? ''} = ${value};`;
+  const stores = targets.map((target, r) => `${target} = v.v${r};`);
+  return `{ const Values v = ${value}; ${stores.join(' ')} }`;
+}
+
 const contiguous = (plan: MapPlan): readonly (MapPlan['inputs'][number] & { name: string })[] =>
   plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${k}` }]));
 
 /** Packs of up to 16 bytes. */
 function lanesOf(plan: MapPlan): number {
-  const widest = [plan.out, ...contiguous(plan).map(({ dtype }) => dtype)].map(
-    (dtype) => elementInfo(dtype).bytes,
+  const widest = [...plan.results, ...contiguous(plan)].map(
+    ({ dtype }) => elementInfo(dtype).bytes,
   );
   return Math.min(MOST_LANES, 16 / Math.max(...widest));
 }
 
 function packTypes(plan: MapPlan): string {
   const lanes = lanesOf(plan);
-  const types = new Set([...contiguous(plan).map(({ dtype }) => dtype), plan.out]);
+  const types = new Set([...contiguous(plan), ...plan.results].map(({ dtype }) => dtype));
   return [...types]
     .map((dtype) => {
       const { storage, bytes, tag } = elementInfo(dtype);
@@ -90,12 +119,16 @@ function packTypes(plan: MapPlan): string {
     .join('\n');
 }
 
-const pack = (dtype: MapPlan['out']): string => `Pack_${elementInfo(dtype).tag}`;
+const pack = (dtype: DType): string => `Pack_${elementInfo(dtype).tag}`;
 
 function linearBody(plan: MapPlan, T: string): string {
   const lanes = String(lanesOf(plan));
   const packed = contiguous(plan);
-  const alignments = [...packed, { name: 'out', dtype: plan.out }]
+  const results = mapResults(plan).map((one, r, all) => ({
+    ...one,
+    made: all.length === 1 ? 'result' : `result${r}`,
+  }));
+  const alignments = [...packed, ...results.map(({ pointer, dtype }) => ({ name: pointer, dtype }))]
     .map(({ name, dtype }) => `(u64)${name} % sizeof(${pack(dtype)})`)
     .join(' | ');
   const call = (at: string, element: (name: string) => string): string => {
@@ -120,21 +153,31 @@ function linearBody(plan: MapPlan, T: string): string {
       ({ name, dtype }) =>
         `      const ${pack(dtype)} in_${name} = reinterpret_cast<const ${pack(dtype)}*>(${name})[i];`,
     ),
-    `      ${pack(plan.out)} result;`,
+    ...results.map(({ dtype, made }) => `      ${pack(dtype)} ${made};`),
     '#pragma unroll',
-    `      for (int j = 0; j < ${lanes}; ++j) result.v[j] = ${call(`i * ${lanes} + j`, (name) => `in_${name}.v[j]`)};`,
-    `      reinterpret_cast<${pack(plan.out)}*>(out)[i] = result;`,
+    `      for (int j = 0; j < ${lanes}; ++j) ${assigned(
+      results.map(({ made }) => `${made}.v[j]`),
+      call(`i * ${lanes} + j`, (name) => `in_${name}.v[j]`),
+    )}`,
+    ...results.map(
+      ({ dtype, pointer, made }) =>
+        `      reinterpret_cast<${pack(dtype)}*>(${pointer})[i] = ${made};`,
+    ),
     '    }',
     `    done = packs * ${lanes};`,
     '  }',
-    `  for (i64 i = done + first; i < n0; i += step) out[i] = ${call('i', (name) => `${name}[i]`)};`,
+    `  for (i64 i = done + first; i < n0; i += step) ${assigned(
+      results.map(({ pointer }) => `${pointer}[i]`),
+      call('i', (name) => `${name}[i]`),
+    )}`,
   );
 }
 
 function stridedBody(plan: MapPlan, T: string): string {
   const last = String(plan.rank - 1);
+  const results = mapResults(plan);
   const offsets = [
-    { name: 'to', start: '0', stride: 'd' },
+    ...results.map(({ offset, stride }) => ({ name: offset, start: '0', stride })),
     ...plan.inputs.map((_, k) => ({
       name: `from${k}`,
       start: '0',
@@ -159,7 +202,10 @@ function stridedBody(plan: MapPlan, T: string): string {
     unravel(plan.rank - 1, offsets, (prefix, i) => prefix + String(i)),
     // unrolled further, the 64-bit steps of all operands outgrow what the compiler keeps in registers
     '#pragma unroll 2',
-    `    for (i64 x = firstX; x < n${last}; x += xStep) out[to + x * d${last}] = value(${[...inputs, ...indices].join(', ')});`,
+    `    for (i64 x = firstX; x < n${last}; x += xStep) ${assigned(
+      results.map(({ pointer, offset, stride }) => `${pointer}[${offset} + x * ${stride}${last}]`),
+      `value(${[...inputs, ...indices].join(', ')})`,
+    )}`,
     '  }',
   );
 }

@@ -5,7 +5,7 @@ import type { NamedKernel } from '../named-kernel.js';
 import { emitSum } from './emit-sum.js';
 import { planSum } from './sum-plan.js';
 import { emitMap } from './emit-map.js';
-import { planMap, type MapProblem } from './map-plan.js';
+import { planOne, type OneResult } from './one-result.test-support.js';
 
 const x = variable('x');
 const y = variable('y');
@@ -17,8 +17,8 @@ const column = variable('column');
  * Problems whose kernels together show what the family can print: each dtype on both sides, packed, strided and turned
  * operands, repeated ones, ranks from 1 to 8, parameters, indices, and the functions with helpers.
  */
-export function mapProblems(): readonly MapProblem[] {
-  const problems: MapProblem[] = [];
+export function mapProblems(): readonly OneResult[] {
+  const problems: OneResult[] = [];
   for (const dtype of DTYPES) {
     const input = { name: 'x', dtype, strides: [100, 1] };
     const out = { dtype, strides: [100, 1] };
@@ -84,7 +84,7 @@ export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
 export function defaultMaps(limits: DeviceLimits): NamedKernel[] {
   const kernels = new Map<string, NamedKernel>();
   for (const problem of mapProblems()) {
-    const kernel = emitMap(planMap(problem, limits).plan);
+    const kernel = emitMap(planOne(problem, limits).plan);
     kernels.set(kernel.source, { name: kernel.name, kernel });
   }
   return [...kernels.values()];

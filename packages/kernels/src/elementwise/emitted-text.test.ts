@@ -2,17 +2,10 @@ import { mul, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import { CPU, emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import {
-  emitFill,
-  emitMap,
-  emitSum,
-  planFill,
-  planMap,
-  planSum,
-  type MapProblem,
-} from './index.js';
+import { emitFill, emitMap, emitSum, planFill, planSum } from './index.js';
+import { planOne, type OneResult } from './one-result.test-support.js';
 
-const scaled: MapProblem = {
+const scaled: OneResult = {
   expr: mul(variable('scale'), variable('x')),
   shape: [3, 4],
   inputs: [{ name: 'x', dtype: 'float32', strides: [1, 3] }],
@@ -24,7 +17,7 @@ const sum = planSum({ from: 'float32', to: 'float64', outputs: 10_000, count: 10
 
 describe('the text for a GPU', () => {
   it('of a map', () => {
-    expect(emittedText(emitMap(planMap(scaled, H200).plan), 'kernel')).toMatchInlineSnapshot(`
+    expect(emittedText(emitMap(planOne(scaled, H200).plan), 'kernel')).toMatchInlineSnapshot(`
       "extern "C" __global__ void __launch_bounds__(256)
       mercer_map(const float* x0, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, double p0) {
         const double tu0_wide = p0;
@@ -89,13 +82,13 @@ describe('the text for a GPU', () => {
 
 describe('the text for a CPU', () => {
   it('of a map', () => {
-    expect(emittedText(emitMap(planMap(scaled, CPU).plan), 'arguments')).toMatchInlineSnapshot(`
+    expect(emittedText(emitMap(planOne(scaled, CPU).plan), 'arguments')).toMatchInlineSnapshot(`
       "struct Args { const float* x0; float* out; i64 n[2]; i64 d[2]; i64 s0_[2]; double p0; };
       extern "C" void mercer_map(const void* args, int64_t begin, int64_t end, void*) {
         const Args& p = *(const Args*)args;
         const double value_u0_wide = p.p0;
         const V value_u0 = splat((T)value_u0_wide), value_u0_low = splat((T)(value_u0_wide - (double)(T)value_u0_wide));
-        alignas(64) T results[256] = {};
+        alignas(64) T results0[256] = {};
         alignas(64) T buffer0[256] = {};
         const i64 ds = p.d[1];
         const i64 s0_s = p.s0_[1];
@@ -117,12 +110,17 @@ describe('the text for a CPU', () => {
                 else if (s0_s == 0) { const T v = load_f32(*source0); for (i64 e = 0; e < n; ++e) buffer0[e] = v; }
                 else { for (i64 e = 0; e < n; ++e) buffer0[e] = load_f32(source0[e * s0_s]); }
               }
-              auto* const d = p.out + to + x * ds;
-              T* const r = ds == 1 && n == 256 ? (T*)d : results;
-              for (i64 e = 0; e < n; e += LANES) *(VU*)&r[e] = value(*(const VU*)&values0[e], value_u0, value_u0_low);
-              if (r != results) continue;
-              if (ds == 1) { for (i64 e = 0; e < n; ++e) d[e] = store(r[e]); }
-              else { for (i64 e = 0; e < n; ++e) d[e * ds] = store(r[e]); }
+              auto* const d0 = p.out + to + x * ds;
+              T* const r0 = ds == 1 && n == 256 ? (T*)d0 : results0;
+              for (i64 e = 0; e < n; e += LANES) {
+                V v0;
+                value(*(const VU*)&values0[e], v0, value_u0, value_u0_low);
+                *(VU*)&r0[e] = v0;
+              }
+              if (r0 == results0) {
+                if (ds == 1) { for (i64 e = 0; e < n; ++e) d0[e] = store(r0[e]); }
+                else { for (i64 e = 0; e < n; ++e) d0[e * ds] = store(r0[e]); }
+              }
             }
           }
           at += run;

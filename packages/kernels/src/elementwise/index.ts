@@ -10,6 +10,7 @@ export {
 export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './fill-plan.js';
 export {
   MAX_MAP_INPUTS,
+  MAX_MAP_RESULTS,
   planMap,
   type MapInput,
   type MapPlan,

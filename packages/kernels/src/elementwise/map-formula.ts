@@ -4,22 +4,29 @@ import {
   substitute,
   variable,
   type BoolExpr,
+  type Expr,
   type RealExpr,
 } from '@mercer/formula';
+import type { DType } from '../dtype.js';
 import type { Conversion } from './conversion-text.js';
 import { elementInfo } from './element-type.js';
 import { mapVariables } from './map-params.js';
 import type { MapPlan } from './map-plan.js';
 
-/** The plan's formula, simplified, in the names that the text uses; a comparison becomes 1 or 0. */
+/** The formulas of a plan's results, as {@link mapFormula} gives each. */
+export const mapFormulas = (plan: MapPlan): readonly RealExpr[] =>
+  plan.results.map(({ expr }) => mapFormula(expr, plan));
+
+/** A formula, simplified, in the names that the text uses; a comparison becomes 1 or 0. */
 export function mapFormula(
-  plan: Pick<MapPlan, 'expr' | 'inputs' | 'parameters' | 'indices'>,
+  expr: Expr,
+  plan: Pick<MapPlan, 'inputs' | 'parameters' | 'indices'>,
 ): RealExpr {
   const names = mapVariables(plan);
   const given = [...plan.inputs.map(({ name }) => name), ...plan.parameters, ...plan.indices];
   const texts = [...names.inputs, ...names.parameters, ...names.indices];
   const renamed = substitute(
-    plan.expr,
+    expr,
     Object.fromEntries(given.map((name, i) => [name, variable(texts[i] ?? name)])),
   );
   const real = renamed.type === 'bool' ? select(renamed as BoolExpr, 1, 0) : (renamed as RealExpr);
@@ -31,7 +38,11 @@ export function loadName({ dtype }: MapPlan['inputs'][number]): string {
   return `load_${elementInfo(dtype).tag}`;
 }
 
-/** `load_<type>` for each type of input, and `store`, which makes an element of the output. */
+/** Name of the function that makes an element of a result. */
+export const storeName = ({ results }: MapPlan, dtype: DType): string =>
+  results.length === 1 ? 'store' : `store_${elementInfo(dtype).tag}`;
+
+/** `load_<type>` for each type of input, and what makes elements of the results. */
 export function mapConversions(plan: MapPlan): readonly Conversion[] {
   const loads = new Map(
     plan.inputs.map((input) => [
@@ -39,5 +50,8 @@ export function mapConversions(plan: MapPlan): readonly Conversion[] {
       { name: loadName(input), from: input.dtype, to: plan.dtype },
     ]),
   );
-  return [...loads.values(), { name: 'store', from: plan.dtype, to: plan.out }];
+  const stores = new Map(
+    plan.results.map(({ dtype: to }) => [to, { name: storeName(plan, to), from: plan.dtype, to }]),
+  );
+  return [...loads.values(), ...stores.values()];
 }

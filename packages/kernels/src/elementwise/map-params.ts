@@ -1,5 +1,5 @@
 import { postOrder } from '@mercer/formula';
-import { dtypeBytes } from '../dtype.js';
+import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
@@ -10,9 +10,11 @@ import { shownFormula } from './shown-formula.js';
 import { indices } from './strided-text.js';
 
 /** `map f32 f64 -> f32 strided2: x + y * scale` and the like. */
-export function mapName({ expr, inputs, out, mode, rank }: MapPlan): string {
+export function mapName({ results, inputs, mode, rank }: MapPlan): string {
   const tags = inputs.map(({ dtype }) => `${elementInfo(dtype).tag} `).join('');
-  return `map ${tags}-> ${elementInfo(out).tag} ${mode}${mode === 'linear' ? '' : String(rank)}: ${shownFormula(expr)}`;
+  const to = results.map(({ dtype }) => elementInfo(dtype).tag).join(' ');
+  const formulas = results.map(({ expr }) => shownFormula(expr)).join('; ');
+  return `map ${tags}-> ${to} ${mode}${mode === 'linear' ? '' : String(rank)}: ${formulas}`;
 }
 
 /** What a name of the formula is in the text of a kernel: inputs `x0..`, parameters `p0..`, indices `i0..`. */
@@ -32,12 +34,33 @@ export function mapVariables({
   };
 }
 
-/** Prefixes of the strides over the dimensions, in order: the output, the inputs, the indices. */
-export function stridePrefixes({ inputs, indices: names }: MapPlan): readonly string[] {
-  return ['d', ...inputs.map((_, k) => `s${k}_`), ...names.map((_, j) => `i${j}_`)];
+/** What a result is in the text of a kernel: its pointer, the prefix of its strides, and the offset of an element. */
+export function mapResults({ results }: Pick<MapPlan, 'results'>): readonly {
+  readonly dtype: DType;
+  readonly pointer: string;
+  readonly stride: string;
+  readonly offset: string;
+}[] {
+  return results.map(({ dtype }, r) =>
+    results.length === 1
+      ? { dtype, pointer: 'out', stride: 'd', offset: 'to' }
+      : { dtype, pointer: `out${r}`, stride: `d${r}_`, offset: `to${r}` },
+  );
 }
 
-/** The inputs, the output, extents `n`, strides, the first value of each index, and the parameters. */
+/** Prefixes of the strides over the dimensions, in order: the results, the inputs, the indices. */
+export function stridePrefixes(
+  plan: Pick<MapPlan, 'results' | 'inputs' | 'indices'>,
+): readonly string[] {
+  const { inputs, indices: names } = plan;
+  return [
+    ...mapResults(plan).map(({ stride }) => stride),
+    ...inputs.map((_, k) => `s${k}_`),
+    ...names.map((_, j) => `i${j}_`),
+  ];
+}
+
+/** The inputs, the results, extents `n`, strides, the first value of each index, and the parameters. */
 export function mapParams(plan: MapPlan): readonly KernelParam[] {
   const names = mapVariables(plan);
   const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
@@ -50,7 +73,12 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
       dtype,
       access: 'read',
     })),
-    { name: 'out', kind: 'pointer', dtype: plan.out, access: 'write' },
+    ...mapResults(plan).map(({ dtype, pointer }): KernelParam => ({
+      name: pointer,
+      kind: 'pointer',
+      dtype,
+      access: 'write',
+    })),
     ...[...dims, ...names.indices].map((name): KernelParam => ({
       name,
       kind: 'scalar',
@@ -61,18 +89,20 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
 }
 
 /** How texts spell them. */
-export function mapSpelling({ inputs, out }: MapPlan): ParameterSpelling {
-  const read = inputs.map(({ dtype }, k) => [`x${k}`, elementInfo(dtype).storage] as const);
-  const elements = { ...Object.fromEntries(read), out: elementInfo(out).storage };
-  return { integers: SHORT_INTEGERS, elements };
+export function mapSpelling(plan: MapPlan): ParameterSpelling {
+  const read = plan.inputs.map(({ dtype }, k) => [`x${k}`, elementInfo(dtype).storage] as const);
+  const written = mapResults(plan).map(
+    ({ dtype, pointer }) => [pointer, elementInfo(dtype).storage] as const,
+  );
+  return { integers: SHORT_INTEGERS, elements: Object.fromEntries([...read, ...written]) };
 }
 
-/** Elements of the output. */
+/** Elements of each result. */
 export function mapCount(plan: MapPlan, scalars: Scalars): number {
   return indices(plan.rank).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
 }
 
-/** Each element of an input read once however often it is repeated, the output written once. */
+/** Each element of an input read once however often it is repeated, the results written once. */
 export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
   const count = mapCount(plan, scalars);
   const read = plan.inputs.map(({ dtype }, k) =>
@@ -82,9 +112,13 @@ export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
       dtypeBytes(dtype),
     ),
   );
-  const operations = postOrder(plan.expr).filter(({ args }) => args.length > 0).length;
+  const exprs = plan.results.map(({ expr }) => expr);
+  const operations = postOrder(...exprs).filter(({ args }) => args.length > 0).length;
   return {
-    bytes: read.reduce((a, b) => a + b, count * dtypeBytes(plan.out)),
+    bytes: plan.results.reduce(
+      (sum, { dtype }) => sum + count * dtypeBytes(dtype),
+      read.reduce((a, b) => a + b, 0),
+    ),
     flops: count * operations,
   };
 }

@@ -6,27 +6,36 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import { PlanError } from '../plan-error.js';
 import { collapseStrides } from './collapse-dims.js';
 import { MAX_COPY_RANK } from './copy-plan.js';
+import { stridePrefixes } from './map-params.js';
 
 /** Most inputs of one map. */
-export const MAX_MAP_INPUTS = 8;
+export const MAX_MAP_INPUTS = 16;
+/** Most results of one map. */
+export const MAX_MAP_RESULTS = 16;
 
 /** float32 counts every index up to here. */
 const LARGEST_FLOAT32_EXTENT = 2 ** 24;
 
-/** A formula applied to every element of its inputs; strides in elements, 0 along repeated axes. */
+/** Formulas applied to every element of their inputs; strides in elements, 0 along repeated axes. */
 export interface MapProblem {
-  /** In the names of the inputs, parameters and indices; a comparison gives 1 or 0. */
-  readonly expr: Expr;
+  readonly results: readonly MapResult[];
   readonly shape: readonly number[];
-  /** Inputs that the formula does not read are left out of the kernel. */
+  /** Inputs that no formula reads are left out of the kernel. */
   readonly inputs: readonly MapInput[];
-  readonly out: { readonly dtype: DType; readonly strides: readonly number[] };
   /** Numbers of the launch, by the names of the variables that they are. */
   readonly parameters?: Readonly<Record<string, number>>;
   /** Axes (0 is the first) whose index is the value of a variable, by its name. */
   readonly indices?: Readonly<Record<string, number>>;
   /** 'float64' computes in it also where no operand is float64. */
   readonly computesIn?: PairwiseDType | undefined;
+}
+
+/** One result of a map. */
+export interface MapResult {
+  /** In the names of the inputs, parameters and indices; a comparison gives 1 or 0. */
+  readonly expr: Expr;
+  readonly dtype: DType;
+  readonly strides: readonly number[];
 }
 
 /** One input of a map, broadcast to the shape of the problem. */
@@ -41,14 +50,14 @@ export interface MapPlan {
   readonly family: 'map';
   /** Of a CPU with the level of its instruction set. */
   readonly target: { readonly kind: 'cuda' } | Pick<CpuLimits, 'kind' | 'level'>;
-  readonly expr: Expr;
-  /** What the formula is computed in: float64 where an input or the output is, or an index needs it; else float32. */
+  /** The formula of each result, and what it is stored as. */
+  readonly results: readonly { readonly expr: Expr; readonly dtype: DType }[];
+  /** What the formulas are computed in: float64 where an input or a result is, or an index needs it; else float32. */
   readonly dtype: PairwiseDType;
-  /** 'linear': one dimension, the output and every input contiguous along it or repeated. */
+  /** 'linear': one dimension, every result and every input contiguous along it or repeated. */
   readonly mode: 'linear' | 'strided';
   readonly rank: number;
   readonly inputs: readonly PlannedInput[];
-  readonly out: DType;
   readonly parameters: readonly string[];
   readonly indices: readonly string[];
 }
@@ -67,12 +76,12 @@ export interface PlannedMap {
   readonly scalars: Scalars;
   /** For each input of the plan, its place in the problem's inputs and the elements to add to its start. */
   readonly inputs: readonly { readonly index: number; readonly offset: number }[];
-  /** Elements to add to the start of the output. */
-  readonly outOffset: number;
+  /** Elements to add to the start of each result. */
+  readonly outOffsets: readonly number[];
 }
 
 /**
- * The kernel for a map. The shape must hold at least one element, and the output may be the same memory as an
+ * The kernel for a map. The shape must hold at least one element, and a result may be the same memory as an
  * input of the same dtype and strides.
  *
  * ```ts
@@ -80,10 +89,11 @@ export interface PlannedMap {
  * import { planMap } from '@mercer/kernels';
  * const { plan, scalars } = planMap(
  *   {
- *     expr: mul(variable('scale'), variable('x')),
+ *     results: [
+ *       { expr: mul(variable('scale'), variable('x')), dtype: 'float32', strides: [4, 1] },
+ *     ],
  *     shape: [3, 4],
  *     inputs: [{ name: 'x', dtype: 'float32', strides: [4, 1] }],
- *     out: { dtype: 'float32', strides: [4, 1] },
  *     parameters: { scale: 2.5 },
  *   },
  *   { kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1048576 },
@@ -91,25 +101,31 @@ export interface PlannedMap {
  * console.log(plan.mode, scalars); // linear { n0: 12, d0: 1, s0_0: 1, p0: 2.5 }
  * ```
  *
- * @throws PlanError where more than eight inputs are read, or more than eight dimensions are left after collapsing
+ * @throws PlanError where more than 16 inputs are read or results written, or more than eight dimensions are left after collapsing
  */
 export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
-  const { expr, shape, out, parameters = {}, indices = {}, computesIn } = problem;
-  const names = new Set(variables(expr));
+  const { results, shape, parameters = {}, indices = {}, computesIn } = problem;
+  const names = new Set(results.flatMap(({ expr }) => variables(expr)));
   const read = problem.inputs.flatMap((input, index) =>
     names.has(input.name) ? [{ ...input, index }] : [],
   );
   if (read.length > MAX_MAP_INPUTS) {
     throw new PlanError(
       'UNSUPPORTED',
-      `map: the formula reads ${read.length} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
+      `map: the formulas read ${read.length} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
+    );
+  }
+  if (results.length > MAX_MAP_RESULTS) {
+    throw new PlanError(
+      'UNSUPPORTED',
+      `map: there are ${results.length} results, at most ${MAX_MAP_RESULTS} are supported. Split it into several maps.`,
     );
   }
   const indexNames = Object.keys(indices).filter((name) => names.has(name));
   const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
   const axes = indexNames.map((name) => indices[name] ?? 0);
   const { dims, offsets } = collapseStrides(shape, [
-    out.strides,
+    ...results.map(({ strides }) => strides),
     ...read.map(({ strides }) => strides),
     // an index is the offset of an operand that steps by 1 along its axis
     ...axes.map((axis) => shape.map((_, i) => (i === axis ? 1 : 0))),
@@ -120,21 +136,22 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
       `map: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Map slices, or make the inputs contiguous.`,
     );
   }
-  const inputStride = (input: number, dim: number): number => dims[dim]?.strides[1 + input] ?? 0;
+  const inputStride = (input: number, dim: number): number =>
+    dims[dim]?.strides[results.length + input] ?? 0;
   const linear =
     dims.length === 1 &&
-    dims[0]?.strides[0] === 1 &&
+    results.every((_, r) => dims[0]?.strides[r] === 1) &&
     read.every((_, k) => inputStride(k, 0) === 0 || inputStride(k, 0) === 1);
-  const wide =
+  const isDouble =
     computesIn === 'float64' ||
-    out.dtype === 'float64' ||
+    results.some(({ dtype }) => dtype === 'float64') ||
     read.some(({ dtype }) => dtype === 'float64') ||
     axes.some((axis) => (shape[axis] ?? 0) > LARGEST_FLOAT32_EXTENT);
   const plan: MapPlan = Object.freeze({
     family: 'map',
     target: targetOf(limits),
-    expr,
-    dtype: wide ? 'float64' : 'float32',
+    results: Object.freeze(results.map(({ expr, dtype }) => Object.freeze({ expr, dtype }))),
+    dtype: isDouble ? 'float64' : 'float32',
     mode: linear ? 'linear' : 'strided',
     rank: dims.length,
     inputs: read.map(({ name, dtype }, k) => ({
@@ -142,28 +159,25 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
       dtype,
       repeated: linear && inputStride(k, 0) === 0,
     })),
-    out: out.dtype,
     parameters: parameterNames,
     indices: indexNames,
   });
   const scalars: Record<string, number> = {};
   dims.forEach(({ extent }, i) => (scalars[`n${i}`] = extent));
-  const operands = ['d', ...read.map((_, k) => `s${k}_`), ...axes.map(indexPrefix)];
+  const operands = stridePrefixes(plan);
   operands.forEach((prefix, operand) => {
     dims.forEach(({ strides }, i) => (scalars[prefix + String(i)] = strides[operand] ?? 0));
   });
-  axes.forEach((_, j) => (scalars[`i${j}`] = offsets[1 + read.length + j] ?? 0));
+  axes.forEach((_, j) => (scalars[`i${j}`] = offsets[results.length + read.length + j] ?? 0));
   parameterNames.forEach((name, k) => (scalars[`p${k}`] = parameters[name] ?? 0));
   return {
     plan,
     scalars,
-    inputs: read.map(({ index }, k) => ({ index, offset: offsets[1 + k] ?? 0 })),
-    outOffset: offsets[0] ?? 0,
+    inputs: read.map(({ index }, k) => ({ index, offset: offsets[results.length + k] ?? 0 })),
+    outOffsets: results.map((_, r) => offsets[r] ?? 0),
   };
 }
 
 function targetOf(limits: DeviceLimits): MapPlan['target'] {
   return limits.kind === 'cuda' ? { kind: 'cuda' } : { kind: 'cpu', level: limits.level };
 }
-
-const indexPrefix = (_: number, j: number): string => `i${j}_`;

@@ -16,7 +16,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitMap } from './emit-map.js';
-import { planMap, type MapProblem } from './map-plan.js';
+import { planOne, type OneResult } from './one-result.test-support.js';
 
 const x = variable('x');
 const y = variable('y');
@@ -25,8 +25,8 @@ const row = variable('row');
 const column = variable('column');
 
 /** Runs a map over memory by the names of its inputs; gives the mode of the plan. */
-function run(problem: MapProblem, memory: Readonly<Record<string, Memory>>, out: Memory): string {
-  const { plan, scalars, inputs, outOffset } = planMap(problem, H200);
+function run(problem: OneResult, memory: Readonly<Record<string, Memory>>, out: Memory): string {
+  const { plan, scalars, inputs, outOffset } = planOne(problem, H200);
   const pointers = inputs.map(({ index, offset }) => {
     const name = problem.inputs[index]?.name ?? '';
     const given = memory[name];
@@ -77,7 +77,7 @@ describe('maps', () => {
     const b = new Int32Array(room(shape, yStrides)).map((_, i) => ((i * 5) % 11) - 5);
     const out = new Float64Array(room(shape, outStrides));
     const parameters = { scale: 1.5 };
-    const problem: MapProblem = {
+    const problem: OneResult = {
       expr,
       shape,
       parameters,
@@ -123,7 +123,7 @@ describe('maps', () => {
 
   test('backwards, with positions of the right elements', () => {
     const out = new Float32Array(35);
-    const { plan, scalars, outOffset } = planMap(
+    const { plan, scalars, outOffset } = planOne(
       {
         expr: add(mul(row, 10), column),
         shape: [5, 7],

@@ -5,7 +5,8 @@ import { compilerVerdict, machines } from '../testing/cpu-harness.test-support.j
 import { H200 } from '../testing/h200.test-support.js';
 import { defaultMaps, mapProblems } from './default-maps.test-support.js';
 import { emitMap } from './emit-map.js';
-import { planMap, type MapProblem } from './map-plan.js';
+import { planMap } from './map-plan.js';
+import { planOne, type OneResult } from './one-result.test-support.js';
 
 const CPU = {
   ...({ kind: 'cpu', level: 'x86-64-v3', cores: 4 } as const),
@@ -17,12 +18,12 @@ const y = variable('y');
 const scale = variable('scale');
 const row = variable('row');
 
-const float = (name: string, strides: readonly number[]): MapProblem['inputs'][number] => ({
+const float = (name: string, strides: readonly number[]): OneResult['inputs'][number] => ({
   name,
   strides,
   dtype: 'float32',
 });
-const problem: MapProblem = {
+const problem: OneResult = {
   expr: add(mul(x, scale), y),
   shape: [4, 5],
   inputs: [float('x', [5, 1]), float('unread', [1, 9]), float('y', [0, 0])],
@@ -32,15 +33,14 @@ const problem: MapProblem = {
 
 describe('plans', () => {
   test('choose by layout and leave out what the formula does not read', () => {
-    const { plan, scalars, inputs, outOffset } = planMap(problem, H200);
+    const { plan, scalars, inputs, outOffset } = planOne(problem, H200);
     expect(plan).toEqual({
       family: 'map',
       target: { kind: 'cuda' },
-      expr: problem.expr,
+      results: [{ expr: problem.expr, dtype: 'float32' }],
       dtype: 'float32',
       mode: 'linear',
       rank: 1,
-      out: 'float32',
       parameters: ['scale'],
       indices: [],
       inputs: [
@@ -57,11 +57,11 @@ describe('plans', () => {
       ],
       0,
     ]);
-    expect(planMap(problem, CPU).plan.target).toEqual({ kind: 'cpu', level: 'x86-64-v3' });
+    expect(planOne(problem, CPU).plan.target).toEqual({ kind: 'cpu', level: 'x86-64-v3' });
   });
 
   test('an index keeps its axis apart and walks backwards with the output', () => {
-    const { plan, scalars, inputs, outOffset } = planMap(
+    const { plan, scalars, inputs, outOffset } = planOne(
       {
         ...problem,
         expr: lt(row, x),
@@ -88,15 +88,15 @@ describe('plans', () => {
 
   test('compute in float64 where an operand is, or where float32 cannot count', () => {
     const shape = [2 ** 24 + 1];
-    const one: MapProblem = {
+    const one: OneResult = {
       expr: gt(x, row),
       shape,
       inputs: [float('x', [1])],
       indices: { row: 0 },
       out: { dtype: 'bool', strides: [1] },
     };
-    const dtypeOf = (changes: Partial<MapProblem>): string =>
-      planMap({ ...one, ...changes }, H200).plan.dtype;
+    const dtypeOf = (changes: Partial<OneResult>): string =>
+      planOne({ ...one, ...changes }, H200).plan.dtype;
     expect(dtypeOf({})).toBe('float64');
     expect(dtypeOf({ shape: [2 ** 24] })).toBe('float32');
     expect(dtypeOf({ expr: gt(x, 0) })).toBe('float32');
@@ -105,19 +105,22 @@ describe('plans', () => {
     expect(dtypeOf({ expr: gt(x, 0), inputs: wide })).toBe('float64');
   });
 
-  test('refuse nine inputs and nine dimensions', () => {
-    const inputs = Array.from({ length: 9 }, (_, i) => float(`v${i}`, [5, 1]));
+  test('refuse 17 inputs, 17 results and nine dimensions', () => {
+    const inputs = Array.from({ length: 17 }, (_, i) => float(`v${i}`, [5, 1]));
     const sum = inputs.map(({ name }) => variable(name)).reduce((a, b) => add(a, b));
-    expect(() => planMap({ ...problem, expr: sum, inputs }, H200)).toThrow(/9 inputs/);
+    expect(() => planOne({ ...problem, expr: sum, inputs }, H200)).toThrow(/17 inputs/);
+    const { expr, out: layout, ...rest } = problem;
+    const results = inputs.map(() => ({ expr, ...layout }));
+    expect(() => planMap({ ...rest, results }, H200)).toThrow(/17 results/);
     const shape = new Array<number>(9).fill(2);
     const strides = shape.map((_, i) => 3 ** (9 - i));
     const deep = { expr: x, shape, inputs: [float('x', strides)] };
     const out = { dtype: 'float32', strides } as const;
-    expect(() => planMap({ ...deep, out }, H200)).toThrow(/9 dimensions/);
+    expect(() => planOne({ ...deep, out }, H200)).toThrow(/9 dimensions/);
   });
 
   test('a variable that nothing binds is refused by the emitter', () => {
-    const { plan } = planMap({ ...problem, parameters: {} }, H200);
+    const { plan } = planOne({ ...problem, parameters: {} }, H200);
     expect(() => emitMap(plan)).toThrow(/'scale'/);
     expect(() => emitMap({ ...plan, target: { kind: 'cpu', level: 'arm64' } })).toThrow(/'scale'/);
   });
@@ -126,7 +129,7 @@ describe('plans', () => {
 describe('texts', () => {
   test('the names of a formula never reach a compiler', () => {
     for (const limits of [H200, CPU]) {
-      const { plan } = planMap(
+      const { plan } = planOne(
         {
           ...problem,
           expr: mul(variable('while'), add(variable('blockIdx'), variable('p'))),
@@ -141,14 +144,14 @@ describe('texts', () => {
   });
 
   test('of one formula in other names are the same', () => {
-    const other: MapProblem = {
+    const other: OneResult = {
       ...problem,
       expr: add(mul(variable('u'), variable('k')), variable('v')),
       inputs: [float('u', [5, 1]), float('v', [0, 0])],
       parameters: { k: 7 },
     };
-    expect(emitMap(planMap(other, H200).plan).source).toBe(
-      emitMap(planMap(problem, H200).plan).source,
+    expect(emitMap(planOne(other, H200).plan).source).toBe(
+      emitMap(planOne(problem, H200).plan).source,
     );
   });
 
@@ -156,7 +159,7 @@ describe('texts', () => {
     const problems = mapProblems();
     expect(problems.length).toBeGreaterThan(25);
     for (const each of problems) {
-      const { plan, scalars } = planMap(each, limits);
+      const { plan, scalars } = planOne(each, limits);
       const kernel = emitMap(plan);
       const count = each.shape.reduce((a, b) => a * b, 1);
       const named = kernel.params.flatMap((p) => (p.kind === 'scalar' ? [p.name] : []));
@@ -173,7 +176,7 @@ describe('texts', () => {
   });
 
   test('an input that runs across the rows gets narrow blocks', () => {
-    const turned = planMap(
+    const turned = planOne(
       {
         expr: add(x, y),
         shape: [300, 300],
@@ -196,7 +199,7 @@ describe('texts', () => {
   );
 
   test('read like this', () => {
-    const { plan } = planMap(
+    const { plan } = planOne(
       {
         ...problem,
         expr: select(lt(row, y), pow(x, scale), 0),

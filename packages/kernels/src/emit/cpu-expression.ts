@@ -45,17 +45,50 @@ export interface UniformValue {
  * scalars alone, comparisons too, is computed once per launch in double precision.
  */
 export function emitCpuExpression(expr: Expr, options: CpuExpressionOptions): CpuExpression {
+  return emitFunction([expr], options, ([result = '']) => ({
+    type: 'V',
+    out: [],
+    end: `  return ${result};`,
+  }));
+}
+
+/** Writes several expressions as one function, whose last arguments take the values; what they share is computed once. */
+export function emitCpuExpressions(
+  exprs: readonly Expr[],
+  options: CpuExpressionOptions,
+): CpuExpression {
+  return emitFunction(exprs, options, (results) => ({
+    type: 'void',
+    out: results.map((_, r) => `V& value${r}`),
+    end: results.map((result, r) => `  value${r} = ${result};`).join('\n'),
+  }));
+}
+
+function emitFunction(
+  exprs: readonly Expr[],
+  options: CpuExpressionOptions,
+  ending: (results: readonly string[]) => {
+    readonly type: string;
+    readonly out: readonly string[];
+    readonly end: string;
+  },
+): CpuExpression {
   const { name, parameters } = options;
-  const { statements, uniforms, text, helpers } = writeNodes([expr], options);
-  const result = text.get(expr) ?? '';
-  const lines = [...statements, result];
+  const { statements, uniforms, text, helpers } = writeNodes(exprs, options);
+  const { type, out, end } = ending(exprs.map((expr) => text.get(expr) ?? ''));
+  const lines = [...statements, end];
   const used = uniforms.filter(({ name: u }) =>
     lines.some((line) => mentions(line, u) || mentions(line, `${u}_low`)),
   );
-  const all = [...parameters, ...used.flatMap((u) => [u.name, `${u.name}_low`])];
-  const body = [...statements, `  return ${result};`].join('\n');
+  const vector = (p: string): string =>
+    lines.some((line) => mentions(line, p)) ? `V ${p}` : `UNUSED V ${p}`;
+  const all = [
+    ...parameters.map(vector),
+    ...out,
+    ...used.flatMap((u) => [u.name, `${u.name}_low`]).map(vector),
+  ];
   return {
-    text: `INLINE V ${name}(${all.map((p) => (lines.some((line) => mentions(line, p)) ? `V ${p}` : `UNUSED V ${p}`)).join(', ')}) {\n${body}\n}`,
+    text: `INLINE ${type} ${name}(${all.join(', ')}) {\n${lines.join('\n')}\n}`,
     call: (...args) =>
       `${name}(${[...args, ...used.flatMap((u) => [u.name, `${u.name}_low`])].join(', ')})`,
     uniforms: used.map(({ name: u, node }) => ({

@@ -1,6 +1,6 @@
 import type { RealExpr } from '@mercer/formula';
 import { emitMap } from '../elementwise/emit-map.js';
-import { planMap } from '../elementwise/map-plan.js';
+import { planOne } from '../elementwise/one-result.test-support.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { runInterpreted } from '../testing/cpu-program.test-support.js';
 import type { CpuLevel } from './cpu-vector.js';
@@ -22,7 +22,7 @@ export function runInterpretedExpressions(
   const results = new Values(exprs.length * count);
   const operand = (name: string) => ({ name, dtype, strides: [1] });
   exprs.forEach((expr, i) => {
-    const { plan, scalars, inputs } = planMap(
+    const { plan, scalars, inputs } = planOne(
       {
         expr,
         shape: [count],

@@ -1,4 +1,4 @@
-import { mapFormula } from '../elementwise/map-formula.js';
+import { mapFormulas } from '../elementwise/map-formula.js';
 import { mapVariables } from '../elementwise/map-params.js';
 import type { MapPlan } from '../elementwise/map-plan.js';
 import { elementNumber } from './element-types.js';
@@ -8,18 +8,19 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
 
 /** The program of a map; none for a formula beyond the interpreter. */
 export function mapProgram(plan: MapPlan): TileProgram | undefined {
-  const { dtype, rank, out, inputs } = plan;
+  const { dtype, rank, results, inputs } = plan;
   const names = mapVariables(plan);
   return unlessNoInstruction(() => {
     const builder = new ProgramBuilder(dtype, names.parameters);
-    const value = builder.code([mapFormula(plan)], [...names.inputs, ...names.indices]);
+    const value = builder.code(mapFormulas(plan), [...names.inputs, ...names.indices]);
     return writeTileProgram({
       family: 'map',
       dtype,
       codes: [builder.launchCode(), value],
       constants: builder.constants,
       settings: [
-        ...[rank, elementNumber(out), inputs.length, names.indices.length, names.parameters.length],
+        ...[rank, results.length, inputs.length, names.indices.length, names.parameters.length],
+        ...results.map((result) => elementNumber(result.dtype)),
         ...inputs.map((input) => elementNumber(input.dtype)),
       ],
     });

@@ -11,7 +11,7 @@ import {
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emitMap } from '../elementwise/emit-map.js';
-import { planMap } from '../elementwise/map-plan.js';
+import { planOne } from '../elementwise/one-result.test-support.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runInterpreted } from '../testing/cpu-program.test-support.js';
 import { plainOperation } from './operations.js';
@@ -69,7 +69,7 @@ it('random formulas mean what the evaluator says, on every level and tail of a t
           new Values(Array.from({ length: count }, (_, i) => seed[(i * step) % seed.length] ?? 0)),
       ) as [Float32Array, Float32Array];
       const operand = (name: string) => ({ name, dtype, strides: [1] });
-      const { plan, scalars, inputs } = planMap(
+      const { plan, scalars, inputs } = planOne(
         {
           expr,
           shape: [count],

@@ -1,7 +1,8 @@
 import { add, call, exp, mul, variable, type RealExpr } from '@mercer/formula';
 import { expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
-import { emitMap, planMap } from '../elementwise/index.js';
+import { emitMap } from '../elementwise/index.js';
+import { planOne } from '../elementwise/one-result.test-support.js';
 import type { CpuKernel, EmittedKernel } from '../emitted-kernel.js';
 import { writeTileProgram } from './tile-program.js';
 import { tileWork } from './tile-work.js';
@@ -23,7 +24,7 @@ function programOf(kernel: EmittedKernel): NonNullable<CpuKernel['program']> {
 function workOf(expr: RealExpr, dtype: 'float32' | 'float64' = 'float32'): number {
   const [shape, strides] = [[10], [1]];
   const inputs = [{ name: 'x', dtype, strides }];
-  const { plan } = planMap({ expr, shape, inputs, out: { dtype, strides } }, limits);
+  const { plan } = planOne({ expr, shape, inputs, out: { dtype, strides } }, limits);
   return tileWork(programOf(emitMap(plan)), limits.level);
 }
 

@@ -99,7 +99,7 @@ function spelling({ inputs, out }: ReducePlan): Parameters<typeof parameterList>
 function reduceKernel(plan: ReducePlan): CudaKernel {
   const { results, parts, inputs } = plan;
   const names = mapVariables(plan);
-  const formula = emitCudaExpression(mapFormula(plan), {
+  const formula = emitCudaExpression(mapFormula(plan.expr, plan), {
     dtype: plan.dtype,
     bindings: Object.fromEntries(
       [...names.inputs, ...names.parameters].map((name) => [name, name]),

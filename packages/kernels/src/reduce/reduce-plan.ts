@@ -34,7 +34,7 @@ export interface ReduceProblem {
 }
 
 /** Everything that decides the text of a reduction over axes on a GPU. */
-export interface ReducePlan extends Pick<MapPlan, 'expr' | 'inputs' | 'parameters' | 'indices'> {
+export interface ReducePlan extends Pick<MapPlan, 'inputs' | 'parameters' | 'indices'> {
   readonly family: 'reduce';
   readonly kind: ReduceKind;
   readonly expr: RealExpr;

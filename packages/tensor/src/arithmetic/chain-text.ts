@@ -1,7 +1,8 @@
 import { constant, variable, type RealExpr } from '@mercer/formula';
-import type { DType } from '@mercer/kernels';
+import type { DType, MapProblem } from '@mercer/kernels';
 import type { Tensor } from '../tensor.js';
 import type { Unlaunched } from '../unlaunched.js';
+import { broadcastLayout } from '../views.js';
 import { isChain, type Chain, type ChainNode, type ChainOperand } from './chain.js';
 import { isInteger } from './dtype-rules.js';
 import { LaterRead } from './later-read.js';
@@ -92,6 +93,21 @@ export function chainFormula(
   };
   return isChain(root) ? visit(root) : variable(`x${places.get(root) ?? 0}`);
 }
+
+/** The tensors of a chain as inputs of a map, in the names of its text. */
+export const chainInputs = (
+  tensors: readonly Tensor[],
+  shape: readonly number[],
+): MapProblem['inputs'] =>
+  tensors.map((tensor, k) => ({
+    name: `x${k}`,
+    dtype: tensor.dtype,
+    strides: broadcastLayout(tensor, shape).strides,
+  }));
+
+/** The numbers of a chain, in the names of its text. */
+export const namedNumbers = (numbers: readonly number[]): Readonly<Record<string, number>> =>
+  Object.fromEntries(numbers.map((number, k) => [`p${k}`, number]));
 
 function formulaOf(operator: Chain['operator'], dtype: DType): Operator['formula'] {
   if (operator === 'cast') return (value) => value;

@@ -1,11 +1,10 @@
-import { planMap, type DType } from '@mercer/kernels';
+import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type Device, type LoadOptions } from '../device.js';
 import { checkInPlace } from '../map-check.js';
-import { mapKernel } from '../map.js';
-import { CallSteps, pointerAt } from '../operation/call-steps.js';
-import type { CallPointer } from '../operation/known-call.js';
+import { addMap } from '../map-kernel.js';
+import { CallSteps } from '../operation/call-steps.js';
 import { Operation } from '../operation/operation.js';
 import { checkOutView, coreOf } from '../operations.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
@@ -13,7 +12,13 @@ import type { LaunchOptions } from '../unlaunched.js';
 import { broadcastLayout } from '../views.js';
 import type { ChainNode, ChainOperand, LaunchableChain } from './chain.js';
 import type { LaterRead } from './later-read.js';
-import { bindChain, chainFormula, type BoundChain } from './chain-text.js';
+import {
+  bindChain,
+  chainFormula,
+  chainInputs,
+  namedNumbers,
+  type BoundChain,
+} from './chain-text.js';
 
 interface ChainOptions extends OutOption, LoadOptions {
   readonly numbers?: readonly number[] | undefined;
@@ -36,34 +41,20 @@ const operation = new Operation<readonly [root: ChainNode, bound: BoundChain], C
     const tensors = { inputs, outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.result({ shape, dtype });
-    const values = sizeOfShape(shape);
-    if (values === 0) return { tensors, steps };
-    const operands = inputs.map((tensor, k) => ({
-      name: `x${k}`,
-      dtype: tensor.dtype,
-      strides: broadcastLayout(tensor, shape).strides,
-    }));
-    const parameters = Object.fromEntries(numbers.map((number, k) => [`p${k}`, number]));
+    if (sizeOfShape(shape) === 0) return { tensors, steps };
     const expr = chainFormula(root, bound);
-    const { plan, ...planned } = planMap(
-      { expr, shape, out: to, inputs: operands, parameters, computesIn },
-      device.limits,
-    );
-    const pointers: Record<string, CallPointer> = { out: pointerAt(to, planned.outOffset) };
-    for (const [k, { index, offset }] of planned.inputs.entries()) {
-      pointers[`x${k}`] = pointerAt(steps.input(index), offset);
-    }
-    const { key, kernel } = mapKernel(plan);
-    steps.addKernel(key, kernel, { values, pointers, scalars: planned.scalars });
-    const order = plan.parameters.map((name) => Number(name.slice(1)));
-    const scalars = ({ numbers: given = [] }: ChainOptions): Record<string, number> =>
-      Object.fromEntries(order.map((at, k) => [`p${k}`, given[at] ?? NaN]));
-    return {
-      tensors,
+    const map = addMap(
       steps,
-      holds: expr, // whose id is in the key
-      scalars: order.length === 0 ? undefined : scalars,
-    };
+      {
+        results: [{ expr, to }],
+        shape,
+        inputs: chainInputs(inputs, shape),
+        parameters: namedNumbers(numbers),
+        computesIn,
+      },
+      ({ numbers: given = [] }: ChainOptions) => namedNumbers(given),
+    );
+    return { tensors, steps, ...map };
   },
 });
 

@@ -1,7 +1,6 @@
 import {
   cpuReduceKernel,
   emitReduce,
-  planMap,
   planReduce,
   reducedDType,
   type CudaLimits,
@@ -13,14 +12,20 @@ import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type Device, type LoadOptions } from '../device.js';
 import { rowMajorStrides } from '../layout.js';
-import { mapKernel } from '../map.js';
+import { addMap, numbersFor } from '../map-kernel.js';
 import { CallSteps, pointerAt, type CallView } from '../operation/call-steps.js';
 import { Operation, type CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { broadcastLayout } from '../views.js';
-import { chainFormula, type BoundChain, type ChainRoot } from './chain-text.js';
+import {
+  chainFormula,
+  chainInputs,
+  namedNumbers,
+  type BoundChain,
+  type ChainRoot,
+} from './chain-text.js';
 
 /** A reduction of what a chain gives. */
 export interface Reduction {
@@ -50,6 +55,9 @@ const REDUCTION_OPTIONS: OptionNames<ReductionOptions> = {
 };
 
 type Arguments = readonly [reduction: Reduction, chain: BoundChain];
+
+const numbersOf = ({ numbers = [] }: ReductionOptions): Readonly<Record<string, number>> =>
+  namedNumbers(numbers);
 
 const operation = new Operation<Arguments, ReductionOptions>({
   what: 'reduction over axes',
@@ -94,17 +102,6 @@ const pick = (values: readonly number[], axes: readonly number[]): readonly numb
 const keptAxes = ({ shape, axes }: Reduction): readonly number[] =>
   shape.flatMap((_, axis) => (axes.includes(axis) ? [] : [axis]));
 
-const parametersOf = ({ numbers }: BoundChain): Readonly<Record<string, number>> =>
-  Object.fromEntries(numbers.map((number, k) => [`p${k}`, number]));
-
-/** The numbers of a call by their names in a kernel that takes some of them. */
-function numbersFor(parameters: readonly string[]): CallPlan['scalars'] {
-  if (parameters.length === 0) return undefined;
-  const order = parameters.map((name) => Number(name.slice(1)));
-  return ({ numbers = [] }: ReductionOptions) =>
-    Object.fromEntries(order.map((at, k) => [`p${k}`, numbers[at] ?? NaN]));
-}
-
 /** The formula and the reduction are one kernel, with a second one that merges parts. */
 function onGpu(
   reduction: Reduction,
@@ -135,7 +132,7 @@ function onGpu(
       }),
       out: to.dtype,
       computesIn,
-      parameters: parametersOf(chain),
+      parameters: namedNumbers(chain.numbers),
       divisor: meanOver,
     },
     limits,
@@ -150,7 +147,7 @@ function onGpu(
     pointers: { ...pointers, out: pointerAt(to) },
     scalars,
   });
-  return { tensors, steps, holds: expr, scalars: numbersFor(plan.parameters) };
+  return { tensors, steps, holds: expr, scalars: numbersFor(plan.parameters, numbersOf) };
 }
 
 /** Elements of a part: a thread is woken for no fewer. */
@@ -240,31 +237,18 @@ function terms(
   const from: CallView = { ...scratch, strides };
   if (sizeOfShape(shape) === 0) return { from, ...NOTHING };
   const expr = chainFormula(root, chain, true);
-  const { plan, ...planned } = planMap(
+  const map = addMap(
+    steps,
     {
-      expr,
+      results: [{ expr, to: from }],
       shape,
-      out: from,
+      inputs: chainInputs(chain.tensors, shape),
+      parameters: namedNumbers(chain.numbers),
       computesIn,
-      parameters: parametersOf(chain),
-      inputs: chain.tensors.map((tensor, k) => ({
-        name: `x${k}`,
-        dtype: tensor.dtype,
-        strides: broadcastLayout(tensor, shape).strides,
-      })),
     },
-    steps.device.limits,
+    numbersOf,
   );
-  const pointers = Object.fromEntries(
-    planned.inputs.map(({ index, offset }, k) => [`x${k}`, pointerAt(steps.input(index), offset)]),
-  );
-  const { key, kernel } = mapKernel(plan);
-  steps.addKernel(key, kernel, {
-    values: sizeOfShape(shape),
-    pointers: { ...pointers, out: pointerAt(from, planned.outOffset) },
-    scalars: planned.scalars,
-  });
-  return { from, holds: expr, scalars: numbersFor(plan.parameters) };
+  return { from, ...map };
 }
 
 const NOTHING = { holds: undefined, scalars: undefined } as const;
