@@ -17,7 +17,7 @@ export function runtimeRows(): readonly Row[] {
   const libraries: readonly Row[] = [
     ...Object.entries({ cublas, cusolver, cublasLt }).flatMap(([library, calls]) =>
       Object.entries(calls)
-        .filter(([name]) => !/^(isAvailable|report|prepare)$/.test(name))
+        .filter(([name]) => !/^(assertAvailable|isAvailable|report|prepare)$/.test(name))
         .map(([name, call]): Row => [
           `${library}.${name}`,
           (o) => (call as LibraryCall)(stream, o),
