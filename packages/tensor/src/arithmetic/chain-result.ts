@@ -146,8 +146,11 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
 
   /** With it, what was computed in the same kernel has been launched. */
   spend(): void {
-    this.release();
-    for (const one of this.chain.operands)
-      if (one instanceof ChainResult && !one.started) one.spend();
+    const spent = new Set<ChainResult>([this]);
+    for (const node of spent) {
+      node.release();
+      for (const one of node.chain.operands)
+        if (one instanceof ChainResult && !one.started) spent.add(one);
+    }
   }
 }

@@ -66,6 +66,15 @@ describe.skipIf(!hasNvrtc)('chains behind the fake driver (skipped only without 
     expect(await launched(() => repeated(300, x).ready())).toHaveLength(3);
   });
 
+  it('what is used twice counts once, and stands in the text once', async () => {
+    const doubled = (count: number): Pending<Tensor> => {
+      let result: Pending<Tensor> = x.sin();
+      for (let k = 1; k < count; k++) result = result.maximum(result.neg());
+      return result;
+    };
+    expect(await launched(() => doubled(64).ready())).toHaveLength(1);
+  });
+
   it('a chain and its reduction are one kernel, with one that merges parts where there are many elements', async () => {
     const loss = (of: Tensor<'float32'>): Promise<unknown> => of.sub(1).mul(2).square().mean();
     const whole = expect.stringMatching(/^sum over axes, 1 a block: /) as string;

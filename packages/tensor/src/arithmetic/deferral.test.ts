@@ -21,6 +21,19 @@ async function launches(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('a chain', () => {
+  it.each([
+    ['a tensor', (x: Tensor) => x.mul(1), 1],
+    ['a result that is not there yet', (x: Tensor) => x.mul(x.prod(0, { keepDims: true })), 2],
+  ])('of %s whose results are used twice has each once', async (_, begin, kernels) => {
+    const x = await tensor([0.5, 2], where);
+    const count = await launches(async () => {
+      let sum = begin(x);
+      for (let k = 0; k < 50; k++) sum = sum.add(sum);
+      expect(await sum.toNested()).toEqual([2 ** 49, 2 ** 51]);
+    });
+    expect(count).toBe(kernels);
+  });
+
   it('of 20 operations is one launch', async () => {
     const x = await tensor([1, 2], where);
     const count = await launches(async () => {

@@ -31,13 +31,18 @@ const MOST_OPERATIONS = 128;
 /** One of whole numbers is as long as several: they are put within their ends behind it. */
 const operationsOf = (dtype: DType): number => (dtype !== 'bool' && isInteger(dtype) ? 3 : 1);
 
-/** How messages name an operation and its operands. */
-export interface Face {
+/** What an operation is part of. */
+export interface Use {
+  /** For messages. */
   readonly what: string;
+  /** What messages call the operands. */
   readonly operands: readonly string[];
+  /** Where the operands do not say what it computes in and gives. */
+  readonly gives?: ResultDType;
 }
 
-const faceOf = (what: OperatorName): Face => ({
+/** An operation of its own. */
+export const alone = (what: OperatorName): Use => ({
   what,
   operands: ['the first operand', 'operand 2', 'operand 3'],
 });
@@ -46,13 +51,15 @@ const faceOf = (what: OperatorName): Face => ({
 class WaitingResult extends Unlaunched implements LaterReader {
   readonly label: string;
   readonly #make: () => Promise<Made>;
+  /** Once, for all that use it. */
+  #making: Promise<Made> | undefined;
   readonly #operands: unknown[];
   /** The tensors among the operands. */
   readonly #held: ReadHold;
 
-  constructor(name: OperatorName, operands: readonly unknown[], face: Face) {
+  constructor(name: OperatorName, operands: readonly unknown[], use: Use) {
     super();
-    this.label = `${face.what} (not computed yet)`;
+    this.label = `${use.what} (not computed yet)`;
     const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
     this.#held = new ReadHold(
       this,
@@ -74,7 +81,7 @@ class WaitingResult extends Unlaunched implements LaterReader {
       const operands = this.#operands.map((one, at) =>
         one instanceof LaterRead ? one : found[at],
       );
-      return { made: chain(name, operands, face) };
+      return { made: chain(name, operands, use) };
     };
   }
 
@@ -99,13 +106,13 @@ class WaitingResult extends Unlaunched implements LaterReader {
   /** The operation on its operands, which may go on as part of a chain. */
   async made(): Promise<Made> {
     return this.tensor === undefined && !this.started
-      ? this.#make()
+      ? (this.#making ??= this.#make())
       : { made: await this.launch() };
   }
 
   protected override async start(options: LaunchOptions): Promise<Tensor> {
     try {
-      const { made } = await this.#make();
+      const { made } = await (this.#making ?? this.#make());
       return await (isTensor(made) ? made : made.launch(options));
     } finally {
       this.spend();
@@ -114,8 +121,12 @@ class WaitingResult extends Unlaunched implements LaterReader {
 
   /** With it, what was computed in the same kernel has been launched. */
   spend(): void {
-    this.#held.release();
-    for (const one of this.#operands) if (one instanceof WaitingResult && !one.started) one.spend();
+    const spent = new Set<WaitingResult>([this]);
+    for (const node of spent) {
+      node.#held.release();
+      for (const one of node.#operands)
+        if (one instanceof WaitingResult && !one.started) spent.add(one);
+    }
   }
 
   protected override abandon(): void {
@@ -140,18 +151,18 @@ export function elementwise(
   name: OperatorName,
   operands: readonly unknown[],
   options?: unknown,
-  face = faceOf(name),
+  use = alone(name),
 ): ChainResult | WaitingResult | Promise<Tensor> {
   const { arity }: Operator = OPERATORS[name];
   if (operands.length < arity || operands.slice(0, arity).includes(undefined)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${face.what}: an operand is missing. Pass ${arity}: tensors, or numbers beside a tensor.`,
+      `${use.what}: an operand is missing. Pass ${arity}: tensors, or numbers beside a tensor.`,
     );
   }
-  const result = combined(name, operands.slice(0, arity), face);
+  const result = combined(name, operands.slice(0, arity), use);
   if (options === undefined) return result;
-  return pending(launchNow(face.what, result, options));
+  return pending(launchNow(use.what, result, options));
 }
 
 async function launchNow(
@@ -174,18 +185,18 @@ async function launchNow(
 function combined(
   name: OperatorName,
   given: readonly unknown[],
-  face: Face,
+  use: Use,
 ): ChainResult | WaitingResult {
   for (const one of given) {
     if (!(one instanceof WaitingResult) || !one.disposed) continue;
     throw new MercerError(
       'DISPOSED',
-      `${face.what}: ${one.label} was disposed. Use it before that.`,
+      `${use.what}: ${one.label} was disposed. Use it before that.`,
     );
   }
   const operands = given.map(presentOperand);
-  if (operands.every((one) => one !== undefined)) return chain(name, operands, face);
-  return new WaitingResult(name, given, face);
+  if (operands.every((one) => one !== undefined)) return chain(name, operands, use);
+  return new WaitingResult(name, given, use);
 }
 
 /** An operand of which shape and dtype are known. */
@@ -211,10 +222,10 @@ export async function waitingOperand(operand: unknown): Promise<{ readonly made:
 const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>
   (await Promise.all(given.map(waitingOperand))).map(({ made }) => made);
 
-function chain(name: OperatorName, given: readonly unknown[], face: Face): ChainResult {
-  const { what } = face;
+function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainResult {
+  const { what } = use;
   const operator: Operator = OPERATORS[name];
-  const values = given.map((one, at) => checked(one, face, at));
+  const values = given.map((one, at) => checked(one, use, at));
   const tensors = values
     .filter((one) => typeof one !== 'number')
     .map((one) => (one instanceof LaterRead ? one.tensor : one));
@@ -235,7 +246,8 @@ function chain(name: OperatorName, given: readonly unknown[], face: Face): Chain
   const shape = broadcast(what, tensors);
   const { conditions = 0, rule, arithmetic } = operator;
   const dtypes = values.map(dtypeOf);
-  const { dtype, computesIn } = resultDType(rule, dtypes.slice(conditions), arithmetic);
+  const { dtype, computesIn } =
+    use.gives ?? resultDType(rule, dtypes.slice(conditions), arithmetic);
   return new ChainResult({
     operator: name,
     what,
@@ -256,7 +268,7 @@ function partsOf(
   const parts = new Parts(what, computesIn, operationsOf(dtype));
   const operands = parts.operands(values, (at) => isExponent(name, at));
   const { before, reads, operations } = parts;
-  return { operands, before, reads: [...reads], operations };
+  return { operands, before: [...before], reads: [...reads], operations };
 }
 
 /**
@@ -304,17 +316,19 @@ Object.defineProperty(ChainResult.prototype, 'cast', {
 
 /** Collects what a chain is made of. */
 class Parts {
-  readonly before: Unlaunched[] = [];
+  readonly before = new Set<Unlaunched>();
   readonly reads = new Set<LaterRead>();
   /** Begins with the operation itself. */
   operations: number;
+  readonly #itself: number;
+  readonly #taken: ChainResult[] = [];
   readonly #what: string;
   readonly #computesIn: Chain['computesIn'];
 
   constructor(what: string, computesIn: Chain['computesIn'], operations: number) {
     this.#what = what;
     this.#computesIn = computesIn;
-    this.operations = operations;
+    this.operations = this.#itself = operations;
   }
 
   /** Tensors come first: each takes a place among the inputs, as does each result that does not join. */
@@ -337,23 +351,37 @@ class Parts {
 
   #result(one: ChainResult, others: number): ChainResult {
     if (!one.started) one.hold();
-    if (this.#takes(one, others)) {
+    const operations = this.#operationsWith(one);
+    if (operations <= MOST_OPERATIONS && this.#takes(one, others)) {
       for (const read of one.chain.reads) this.reads.add(read);
-      this.operations += one.chain.operations;
-      this.before.push(...one.chain.before);
+      for (const earlier of one.chain.before) this.before.add(earlier);
+      this.operations = operations;
+      this.#taken.push(one);
     } else {
-      this.before.push(one);
+      this.before.add(one);
     }
     return one;
   }
 
   /** Whether it can be computed in the same kernel. */
   #takes(one: ChainResult, others: number): boolean {
-    const { reads: own, before, operations } = one.chain;
-    if (!one.joins(this.#computesIn) || this.operations + operations > MOST_OPERATIONS)
-      return false;
-    const reads = new Set([...this.reads, ...own]);
-    return reads.size + this.before.length + before.length + others <= MAX_MAP_INPUTS;
+    if (!one.joins(this.#computesIn)) return false;
+    const reads = new Set([...this.reads, ...one.chain.reads]);
+    const before = new Set([...this.before, ...one.chain.before]);
+    return reads.size + before.size + others <= MAX_MAP_INPUTS;
+  }
+
+  /** The operations of the kernel with one more operand: what occurs twice stands there once, and is looked for where the sum is too much. */
+  #operationsWith(one: ChainResult): number {
+    const sum = this.operations + one.chain.operations;
+    if (sum <= MOST_OPERATIONS) return sum;
+    const seen = new Set<ChainResult>([...this.#taken, one]);
+    let operations = this.#itself;
+    for (const node of seen) {
+      operations += operationsOf(node.dtype);
+      for (const inner of node.joined) seen.add(inner);
+    }
+    return operations;
   }
 }
 
@@ -370,7 +398,7 @@ function dtypeOf(value: Present): OperandDType {
   return Number.isInteger(value) ? 'whole number' : 'number';
 }
 
-function checked(operand: unknown, { what, operands }: Face, at: number): Present {
+function checked(operand: unknown, { what, operands }: Use, at: number): Present {
   if (typeof operand === 'number' || operand instanceof LaterRead) return operand;
   if (operand instanceof ChainResult) {
     if (!operand.disposed) return operand;

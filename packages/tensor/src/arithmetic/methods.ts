@@ -1,6 +1,6 @@
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import { elementwise, type ElementwiseOptions, type Face } from './elementwise.js';
+import { elementwise, type ElementwiseOptions, type Use } from './elementwise.js';
 import { OPERATORS, type OperatorName } from './operators.js';
 import type {
   CommonDType,
@@ -100,8 +100,8 @@ declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> extends ElementwiseMethods<D> {}
 }
 
-const AT_LEAST: Face = { what: 'clamp', operands: ['the first operand', 'least'] };
-const AT_MOST: Face = { what: 'clamp', operands: ['the first operand', 'most'] };
+const AT_LEAST: Use = { what: 'clamp', operands: ['the first operand', 'least'] };
+const AT_MOST: Use = { what: 'clamp', operands: ['the first operand', 'most'] };
 
 /** `x` not below `least` and not above `most`, in one kernel. */
 export function clamped(

@@ -90,6 +90,19 @@ function modulo(x: RealExpr, y: RealExpr): RealExpr {
   return select(lt(mul(rest, y), 0), add(rest, y), rest);
 }
 
+/**
+ * A logarithm of x by the factor that turns natural ones into it; whole where x is a power of the base, which rounding makes a neighbour of a
+ * whole number in the data type: adding a bit less than half of the difference changes nothing.
+ */
+const logarithm =
+  (factor: number): Unary =>
+  (x) => {
+    const quotient = mul(log(x), factor);
+    const whole = floor(add(quotient, 0.5));
+    const isNear = eq(add(whole, mul(0.45, sub(quotient, whole))), whole);
+    return select(isNear, whole, quotient);
+  };
+
 /** Bits of an exponent: powers of 2 and larger numbers to exponents with more are beyond every dtype. */
 const EXPONENT_BITS = 7;
 
@@ -131,8 +144,8 @@ export const OPERATORS = {
   exp: floating(exp),
   expm1: named('expm1'),
   log: floating(log),
-  log2: floating((x) => mul(log(x), Math.LOG2E)),
-  log10: floating((x) => mul(log(x), Math.LOG10E)),
+  log2: floating(logarithm(Math.LOG2E)),
+  log10: floating(logarithm(Math.LOG10E)),
   log1p: named('log1p'),
   sqrt: floating(sqrt),
   rsqrt: floating(rsqrt),

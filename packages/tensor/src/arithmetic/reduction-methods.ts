@@ -9,7 +9,7 @@ import { isTensor, type Tensor } from '../tensor.js';
 import type { Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { isInteger } from './dtype-rules.js';
-import { elementwise, presentOperand } from './elementwise.js';
+import { alone, elementwise, presentOperand, type Use } from './elementwise.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import type { OperatorName } from './operators.js';
 import {
@@ -60,7 +60,7 @@ export interface ReductionMethods<D extends DType> {
   var(axes?: Axes, options?: VarianceOptions): Pending<Tensor<FloatingDType<D>>>;
   /** The square root of the variance. */
   std(axes?: Axes, options?: VarianceOptions): Pending<Tensor<FloatingDType<D>>>;
-  /** `(sum |x|^ord)^(1/ord)`; the largest magnitude for Infinity. */
+  /** `(sum |x|^ord)^(1/ord)`, computed in float64 and rounded once; the largest magnitude for Infinity. */
   norm(axes?: Axes, options?: NormOptions): Pending<Tensor<FloatingDType<D>>>;
   /** `log sum exp(x)` without overflow: infinite where the largest is, -Infinity of nothing. */
   logSumExp(axes?: Axes, options?: ReductionOptions): Pending<Tensor<FloatingDType<D>>>;
@@ -89,11 +89,12 @@ const op = (name: OperatorName, ...operands: readonly unknown[]): Any =>
 function last(
   name: OperatorName,
   operands: readonly unknown[],
-  options: ReductionOptions,
+  { out, stream, debug, signal }: ReductionOptions,
+  use?: Use,
 ): Pending<Tensor> {
-  const { out, stream, debug, signal } = options;
   const given = [out, stream, debug, signal].some((one) => one !== undefined);
-  const result = elementwise(name, operands, given ? { out, stream, debug, signal } : undefined);
+  const options = given ? { out, stream, debug, signal } : undefined;
+  const result = elementwise(name, operands, options, use);
   return result as unknown as Pending<Tensor>;
 }
 
@@ -219,12 +220,21 @@ function norm(
       last('maximum', [await between(reduction('max', op('abs', x), axes, step, use)), 0], options),
     );
   }
-  const power = ord === 2 ? op('square', x) : op('pow', op('abs', x), ord);
+  const double = (name: OperatorName, ...operands: readonly unknown[]): Any =>
+    elementwise(name, operands, undefined, { ...alone(name), gives: DOUBLE }) as unknown as Any;
+  const power = ord === 2 ? double('square', x) : double('pow', double('abs', x), ord);
+  const gives = (x as Tensor).dtype === 'float64' ? DOUBLE : ROUNDED;
   return composed(x, async (between) => {
     const sum = await between(reduction('sum', power, axes, step, use));
-    return ord === 2 ? last('sqrt', [sum], options) : last('pow', [sum, 1 / ord], options);
+    const rounded = { ...use, operands: [], gives };
+    if (ord === 2) return last('sqrt', [sum], options, rounded);
+    return last('pow', [sum, 1 / ord], options, rounded);
   });
 }
+
+/** Squares of float32 reach beyond it at both ends. */
+const DOUBLE = { dtype: 'float64', computesIn: 'float64' } as const;
+const ROUNDED = { dtype: 'float32', computesIn: 'float64' } as const;
 
 /**
  * The largest elements and the sum of `exp(x - largest)` along axes that stay. Where the largest is infinite nothing is subtracted: e to the

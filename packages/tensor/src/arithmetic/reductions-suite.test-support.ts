@@ -263,6 +263,19 @@ export function reductionsSuite(where: () => Device): void {
     for (const one of [ones, bytes]) one.dispose();
   });
 
+  it('norms of float32 are there where their squares are not', async () => {
+    for (const size of [1e30, 1e-30]) {
+      const x = await tensor([3 * size, -4 * size], { device: where() });
+      for (const ord of [2, 3]) {
+        const wanted = size * (3 ** ord + 4 ** ord) ** (1 / ord);
+        expect((await x.norm(0, { ord }).item()) / wanted).toBeCloseTo(1, 6);
+      }
+      const out = await zeros([], { device: where() });
+      expect(await x.norm(0, { out })).toBe(out);
+      expect((await out.item()) / (5 * size)).toBeCloseTo(1, 6);
+    }
+  });
+
   it('norms of nothing are 0', async () => {
     const none = await tensor(new Float32Array(0), { device: where() });
     for (const ord of [1, 2, 3, Infinity]) expect(await none.norm(0, { ord }).item()).toBe(0);
