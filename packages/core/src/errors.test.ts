@@ -1,3 +1,4 @@
+import * as autodiff from '@mercer/autodiff';
 import * as cpuRuntime from '@mercer/cpu-runtime';
 import * as cudaRuntime from '@mercer/cuda-runtime';
 import * as formulaPackage from '@mercer/formula';
@@ -9,7 +10,16 @@ import * as pairwise from '@mercer/pairwise';
 import * as tensorPackage from '@mercer/tensor';
 import * as npy from '@mercer/tensor/npy';
 import { describe, expect, it } from 'vitest';
-import { cholesky, LazyError, lazyI, lazyJ, MercerError, tensor } from './index.js';
+import {
+  cholesky,
+  grad,
+  LazyError,
+  lazyI,
+  lazyJ,
+  MercerError,
+  tensor,
+  type Tensor,
+} from './index.js';
 
 const { CudaError, CublasError, CusolverError, NvrtcError } = cudaRuntime;
 const cpu = { device: 'cpu' } as const;
@@ -26,6 +36,12 @@ const CASES: readonly (readonly [...Case, thrown: () => unknown])[] = [
     'INVALID_NAME',
     'FormulaError',
     () => formulaPackage.variable('x;y'),
+  ],
+  [
+    autodiff.AutodiffError,
+    'NOT_SCALAR',
+    'AutodiffError',
+    async () => grad((x: Tensor) => x)(await tensor([1, 2], cpu)),
   ],
   [LazyError, 'DIM_MISMATCH', 'LazyError', () => lazyI([[1, 2]]).sub(lazyJ([[1, 2, 3]]))],
   [
@@ -147,7 +163,16 @@ describe('every error of Mercer', () => {
 
   it('is of a class in this table', () => {
     const packages = [
-      ...[cpuRuntime, cudaRuntime, formulaPackage, jitCache, kernels, lazyPackage, linalg],
+      ...[
+        autodiff,
+        cpuRuntime,
+        cudaRuntime,
+        formulaPackage,
+        jitCache,
+        kernels,
+        lazyPackage,
+        linalg,
+      ],
       ...[npy, pairwise, tensorPackage],
     ] as readonly Record<string, unknown>[];
     const exported = packages.flatMap((all) =>

@@ -1,8 +1,9 @@
 /**
- * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, symbolic matrices, dense linear algebra, and what they stand on.
+ * Mercer in one import: tensors on GPU and CPU, fused pairwise kernels, derivatives of functions on them, symbolic matrices, dense linear algebra, and what they stand on.
  *
  * @packageDocumentation
  */
+export * from '@mercer/autodiff';
 export * from '@mercer/tensor';
 export * from '@mercer/lazy';
 export * from '@mercer/linalg';

@@ -20,6 +20,8 @@ const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0
 const index = new Int32Array([0, 1, 0, 1]);
 let table: readonly Row[] = [];
 
+const sumOf = (x: mercer.Tensor): Promise<mercer.Tensor> => x.sum();
+
 async function rowsOf(): Promise<readonly Row[]> {
   const a = await tensor(data, { shape: [rows, rows], device: 'cpu' });
   const at = await tensor(index, { device: 'cpu' });
@@ -129,6 +131,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['random.normal', (o) => mercer.random.normal([2], o), 'deviations', 'deviation'],
     ['random.permutation', (o) => mercer.random.permutation(2, o)],
     ['random.choice', (o) => mercer.random.choice(2, [1], o), 'replaces', 'replace'],
+    ['grad', (o) => mercer.grad(sumOf, o)(a), 'argnum', 'argnums'],
+    ['valueAndGrad', (o) => mercer.valueAndGrad(sumOf, o)(a), 'argnum', 'argnums'],
     ['concat', (o) => mercer.concat([a, a], 0, o), 'output', 'out'],
     ['stack', (o) => mercer.stack([a, a], 0, o)],
     ['tile', (o) => mercer.tile(a, 2, o)],

@@ -9,6 +9,8 @@ import {
 } from './pending.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { Tensor } from './tensor.js';
+import { Traced } from './trace/traced.js';
+import { isTraced, promisesTraced } from './trace/traced-value.js';
 
 /** What a method does. */
 export interface AttachedMethod {
@@ -24,7 +26,7 @@ export interface AttachedMethod {
 export type AttachedMethods = Partial<Record<keyof TensorMethods<DType>, AttachedMethod>>;
 
 /**
- * Adds methods to tensors and to pending tensors. Arguments that are pending tensors are waited for.
+ * Adds methods to tensors, to pending tensors and to traced ones. Arguments that are pending tensors are waited for.
  *
  * @throws TypeError where tensors have a member of that name
  */
@@ -38,16 +40,22 @@ export function attachMethods(methods: AttachedMethods): void {
       };
       const property = { value: whole, configurable: true, writable: true };
       Object.defineProperty(Tensor.prototype, name, property);
+      Object.defineProperty(Traced.prototype, name, property);
       Object.defineProperty(pendingPrototype, name, property);
       continue;
     }
     const value = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
-      const result = given.some(isPending)
-        ? arrived(given).then((all) => apply(this, ...all))
-        : apply(this, ...given);
-      return gives === 'tensor' ? pending(result) : result;
+      if (!given.some(isPending)) {
+        const result = apply(this, ...given);
+        return gives === 'tensor' && result instanceof Promise ? pending(result) : result;
+      }
+      const result = arrived(given).then((all) => apply(this, ...all));
+      if (gives !== 'tensor') return result;
+      return given.some(isTraced) ? promisesTraced(pending(result)) : pending(result);
     };
-    Object.defineProperty(Tensor.prototype, name, { value, configurable: true, writable: true });
+    const property = { value, configurable: true, writable: true };
+    Object.defineProperty(Tensor.prototype, name, property);
+    Object.defineProperty(Traced.prototype, name, property);
     addPendingMethod(name, gives);
   }
 }

@@ -68,22 +68,5 @@ export interface GatherRows {
   ) => Promise<(x: Tensor<D>, index: Tensor<IndexDType>, options?: OutOption<D>) => Tensor<D>>;
 }
 
-/**
- * Rows by index: row n of the result is `x[index[n]]`, bit by bit. Where x has no such row (an index below 0 or not below the
- * number of rows) it is NaN, and 0 for dtypes without one: a device that must not wait for the host cannot throw.
- *
- * ```ts
- * import { gatherRows, tensor } from '@mercer/tensor';
- *
- * const where = { device: 'cpu' } as const;
- * const x = await tensor([[1, 2], [3, 4]], where);
- * const index = await tensor(Int32Array.of(1, 1, 7), where);
- * console.log(await (await gatherRows(x, index)).toNested()); // [ [ 3, 4 ], [ 3, 4 ], [ NaN, NaN ] ]
- * ```
- *
- * @param x (rows, ...rest) of any dtype and strides; where the elements of a row are not dense they are copied first
- * @param index int32 or int64 (N), at most 2^31 - 1 entries
- * @returns (N, ...rest), row-major, or `out`
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
- */
+/** See `gatherRows` of `rows-by-index.ts`. */
 export const gatherRows: GatherRows = operationFunction(operation, 2);

@@ -5,6 +5,7 @@
  * @packageDocumentation
  */
 import './arithmetic/reduction-methods.js';
+import './trace/traced-methods.js';
 export type { DebugOption } from '@mercer/jit-cache';
 export { dtypeBytes, DTYPES, isDType, type DType } from '@mercer/kernels';
 export * from './arithmetic/functions.js';
@@ -76,7 +77,7 @@ export { defaultDevice, device, devices } from './devices.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { countRows, type CountRows, type CountRowsOptions } from './count-rows.js';
-export { gatherRows, type GatherRows, type GatherRowsOptions } from './gather-rows.js';
+export type { GatherRows, GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, rowMajorStrides, type Layout } from './layout.js';
 export type { MapInputs } from './map-inputs.js';
 export type { MapFormulas, MapOptions, SeveralMapOptions } from './map-options.js';
@@ -102,7 +103,8 @@ export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';
 export * as random from './random/index.js';
 export type { ReadbackOptions } from './readback.js';
-export { scatterAdd, type ScatterAdd, type ScatterAddOptions } from './scatter-add.js';
+export { gatherRows, scatterAdd } from './rows-by-index.js';
+export type { ScatterAdd, ScatterAddOptions } from './scatter-add.js';
 export { scope, Scope } from './scope.js';
 export { sumTo, type SumTo, type SumToOptions } from './sum-to.js';
 export * from './tensor-methods.js';

@@ -24,7 +24,9 @@ export type MercerErrorCode =
   /** A structured clone or a message to another thread was asked for; the message says how to send the data. */
   | 'NOT_CLONEABLE'
   /** Two copies of this package in one program. */
-  | 'TWO_COPIES';
+  | 'TWO_COPIES'
+  /** An operation without a derivative rule got a value of a function that is differentiated. */
+  | 'NOT_DIFFERENTIABLE';
 
 /** Makes errors of tensors: the class takes their codes only. */
 export interface MercerErrorClass {
@@ -53,3 +55,10 @@ export const MercerError: MercerErrorClass = AnyMercerError;
 
 /** An error of Mercer; see the class. */
 export type MercerError = AnyMercerError;
+
+/** What an operation without a derivative says to a traced argument. */
+export const notDifferentiable = (what: string, why = 'it has no derivative rule'): MercerError =>
+  new MercerError(
+    'NOT_DIFFERENTIABLE',
+    `${what}: cannot be differentiated, ${why}. Give it stopGradient(x) where the gradient is to be 0, or define a rule with customVjp().`,
+  );

@@ -3,6 +3,7 @@ import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
 import type { TensorMethods } from './tensor-methods.js';
+import { isTraced, promisesTraced } from './trace/traced-value.js';
 import { countOfParts } from './views.js';
 
 /** Methods of a tensor that return another view of it at once. */
@@ -104,7 +105,7 @@ function splitWhenThere(
     const part = parts.then((all) => all[at] as object);
     // the parts fail together: whoever uses one of them hears of it
     part.catch(() => undefined);
-    return pending(part);
+    return isTraced(this) ? promisesTraced(pending(part)) : pending(part);
   });
 }
 
@@ -134,7 +135,10 @@ export function addPendingMethod(name: string, gives: Gives): void {
       const own: unknown = Reflect.get(tensor, name);
       return Reflect.apply(own as () => unknown, tensor, all);
     });
-    return gives === 'tensor' ? pending(result) : result;
+    if (gives !== 'tensor') return result;
+    return isTraced(this) || given.some(isTraced)
+      ? promisesTraced(pending(result))
+      : pending(result);
   };
   Object.defineProperty(pendingPrototype, name, { value, configurable: true, writable: true });
 }

@@ -120,28 +120,7 @@ export interface ScatterAdd {
   >;
 }
 
-/**
- * Sums of rows by index: row r of the result is the sum of `values[n]` over all n with `index[n] = r`, 0 where there is none.
- * An index below 0 or not below `rows` is left out, as JAX's scatters do: a device that must not wait for the host cannot
- * throw. Added in double precision and rounded once: on the CPU in the order of n, whatever the number of threads; on a GPU in
- * an order that depends on sizes and index alone. Nothing waits for the device.
- *
- * ```ts
- * import { scatterAdd, tensor } from '@mercer/tensor';
- *
- * const where = { device: 'cpu' } as const;
- * const points = await tensor([[1, 2], [3, 4], [5, 6]], where);
- * const labels = await tensor(Int32Array.of(2, 0, 2), where);
- * const sums = await scatterAdd(points, labels, 3);
- * console.log(await sums.toNested()); // [ [ 3, 4 ], [ 0, 0 ], [ 6, 8 ] ]
- * ```
- *
- * @param values float32 or float64 (N, ...rest), any strides; where the elements of a row are not dense they are copied first
- * @param index int32 or int64 (N), at most 2^31 - 1 entries
- * @param rows number of rows of the result, at most 2^31 - 1
- * @returns (rows, ...rest), row-major, or `out`
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
- */
+/** See `scatterAdd` of `rows-by-index.ts`. */
 export const scatterAdd: ScatterAdd = operationFunction(operation, 3);
 
 /** Checks the arguments and gives the dtype of the result. */

@@ -111,6 +111,11 @@ export class StorageBlock implements Storage {
     await Promise.all([...this.#laterReads].map((read) => read.launchReaders()));
   }
 
+  /** Whether it has several owners. @internal */
+  get isShared(): boolean {
+    return this.#references > 1;
+  }
+
   /** One more owner. @internal */
   retain(): this {
     this.assertAlive();

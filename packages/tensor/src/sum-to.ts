@@ -22,6 +22,8 @@ import { streamFor } from './stream-core.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
 import { checkOut } from './tensor-checks.js';
+import { differentiable } from './trace/differentiable.js';
+import type { KnownValue } from './trace/primitive.js';
 
 /** Options of {@link sumTo}. */
 export interface SumToOptions<D extends SumDType = SumDType> extends OutOption<D>, LoadOptions {
@@ -113,27 +115,37 @@ const summed: SumTo = operationFunction(operation, 2);
  * @throws MercerError SHAPE_MISMATCH where `shape` does not broadcast to x's shape, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP,
  *   INVALID_ARGUMENT, DISPOSED
  */
-export const sumTo: SumTo = Object.assign(
-  <D extends SumDType, R extends SumDType = D>(
-    x: Tensor<D>,
-    shape: readonly number[],
-    options?: SumToOptions<R>,
-  ): Pending<Tensor<R>> => {
-    return pendingOf(async () => {
-      if (!isTensor(x) || !isShape(shape) || x.size !== sizeOfShape(shape)) {
-        return summed(x, shape, options);
-      }
-      const { out, dtype, stream, signal } = readOptions('sumTo', options, SUM_TO_OPTIONS);
-      if (out !== undefined || (dtype ?? x.dtype) !== x.dtype || !isSumDType(x.dtype)) {
-        return summed(x, shape, options);
-      }
-      signal?.throwIfAborted();
-      assertTensor(x, 'sumTo: x');
-      streamFor(x.device, stream, 'sumTo');
-      return x.reshape(checkTarget(x, shape)) as Tensor as Tensor<R>;
-    });
+export const sumTo: SumTo = differentiable<
+  SumTo,
+  readonly [x: KnownValue, shape: readonly number[]]
+>(
+  'sumTo',
+  Object.assign(
+    <D extends SumDType, R extends SumDType = D>(
+      x: Tensor<D>,
+      shape: readonly number[],
+      options?: SumToOptions<R>,
+    ): Pending<Tensor<R>> => {
+      return pendingOf(async () => {
+        if (!isTensor(x) || !isShape(shape) || x.size !== sizeOfShape(shape)) {
+          return summed(x, shape, options);
+        }
+        const { out, dtype, stream, signal } = readOptions('sumTo', options, SUM_TO_OPTIONS);
+        if (out !== undefined || (dtype ?? x.dtype) !== x.dtype || !isSumDType(x.dtype)) {
+          return summed(x, shape, options);
+        }
+        signal?.throwIfAborted();
+        assertTensor(x, 'sumTo: x');
+        streamFor(x.device, stream, 'sumTo');
+        return x.reshape(checkTarget(x, shape)) as Tensor as Tensor<R>;
+      });
+    },
+    { prepare: summed.prepare },
+  ),
+  {
+    vjp: (g, { args: [x] }) => [() => g.broadcastTo(x.shape)],
+    jvp: 'linear',
   },
-  { prepare: summed.prepare },
 );
 
 const isShape = (shape: unknown): shape is readonly number[] =>

@@ -23,7 +23,7 @@ import { disposedError, noteDisposal } from './dispose-sites.js';
 import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';
-import { MercerError } from './mercer-error.js';
+import { MercerError, notDifferentiable } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
 import { contentFor, isPending, pendingOf, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
@@ -40,6 +40,7 @@ import type { StorageBlock } from './storage-block.js';
 import { TensorForm } from './tensor-form.js';
 import { unlessAborted } from './unless-aborted.js';
 import type { TensorMethods } from './tensor-methods.js';
+import { TracedValue } from './trace/traced-value.js';
 import type { ElementOf, NestedOf, RawArrayOf, TypedArrayOf } from './typed-arrays.js';
 import {
   broadcastLayout,
@@ -443,6 +444,7 @@ export function assertTensor(value: unknown, what: string): asserts value is Ten
     value.assertAlive();
     return;
   }
+  if (TracedValue.is(value)) throw notDifferentiable(what);
   refusePromise(value, what);
   const other = twoCopies(value, what);
   if (other !== undefined) throw other;

@@ -18,6 +18,7 @@ export abstract class Unlaunched extends ActsAsPending {
   #launched: Promise<Tensor> | undefined;
   #tensor: Tensor | undefined;
   #disposed = false;
+  #keepers = 0;
   #waiting: ((tensor: Tensor) => void)[] = [];
 
   get [Symbol.toStringTag](): string {
@@ -46,6 +47,27 @@ export abstract class Unlaunched extends ActsAsPending {
   /** For messages. */
   protected abstract readonly label: string;
 
+  /** Whether shape and dtype are known already. */
+  get isKnown(): boolean {
+    return false;
+  }
+
+  /** Somebody needs it though it is disposed. */
+  keep(): void {
+    this.#keepers++;
+  }
+
+  /** They no longer do. */
+  letGo(): void {
+    this.#keepers--;
+    if (this.#disposed) this.#end();
+  }
+
+  /** A result of which shape and dtype are known, in an object, so that a promise of it launches nothing. */
+  async made(): Promise<{ readonly made: unknown }> {
+    return Promise.resolve({ made: this });
+  }
+
   /** Begins the work. */
   protected abstract start(options: LaunchOptions): Promise<Tensor>;
 
@@ -62,7 +84,7 @@ export abstract class Unlaunched extends ActsAsPending {
   }
 
   async #begin(options: LaunchOptions): Promise<Tensor> {
-    if (this.#disposed) {
+    if (this.#disposed && this.#keepers === 0) {
       throw new MercerError(
         'DISPOSED',
         `${this.label}: it was disposed before it was computed. Use it before dispose().`,
@@ -72,7 +94,7 @@ export abstract class Unlaunched extends ActsAsPending {
     this.#tensor = tensor;
     for (const take of this.#waiting) take(tensor);
     this.#waiting = [];
-    if (this.disposed) tensor.dispose();
+    if (this.disposed && this.#keepers === 0) tensor.dispose();
     return tensor;
   }
 
@@ -97,6 +119,11 @@ export abstract class Unlaunched extends ActsAsPending {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#keepers > 0) return;
     this.#tensor?.dispose();
     if (this.#launched === undefined) this.abandon();
   }

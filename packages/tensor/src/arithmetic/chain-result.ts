@@ -28,12 +28,32 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     this.#held = new ReadHold(this, chain.reads);
     const self = new WeakRef(this);
     for (const one of chain.before) {
+      const known = this.#knownToOperands(one);
+      if (known !== undefined) {
+        this.#there.set(one, known);
+        this.#held.add(known);
+        continue;
+      }
       one.whenThere((tensor) => {
         const result = self.deref();
         if (result !== undefined) result.#keep(one, tensor);
       });
     }
     this.hold();
+  }
+
+  twin(): ChainResult | Tensor {
+    return this.tensor?.view() ?? new Twin(this.chain);
+  }
+
+  override keep(): void {
+    super.keep();
+    for (const one of this.chain.before) one.keep();
+  }
+
+  override letGo(): void {
+    super.letGo();
+    for (const one of this.chain.before) one.letGo();
   }
 
   get shape(): readonly number[] {
@@ -46,6 +66,10 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
 
   get device(): Device {
     return this.chain.device;
+  }
+
+  override get isKnown(): boolean {
+    return true;
   }
 
   override get label(): string {
@@ -65,6 +89,15 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     if (this.#held.holds) return;
     for (const read of this.chain.reads) read.assertReadable(this.label);
     this.#held.acquire();
+  }
+
+  /** What was computed before an operand, which may be disposed since. */
+  #knownToOperands(one: Unlaunched): LaterRead | undefined {
+    for (const operand of this.chain.operands) {
+      const read = operand instanceof ChainResult ? operand.#there.get(one) : undefined;
+      if (read?.isCurrent === true) return read;
+    }
+    return undefined;
   }
 
   #keep(one: Unlaunched, tensor: Tensor): void {
@@ -152,5 +185,19 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
       for (const one of node.chain.operands)
         if (one instanceof ChainResult && !one.started) spent.add(one);
     }
+  }
+}
+
+/** It keeps what is computed before, also where that is disposed. */
+class Twin extends ChainResult {
+  constructor(chain: Chain) {
+    super(chain);
+    for (const one of chain.before) one.keep();
+  }
+
+  override dispose(): void {
+    if (this.disposed) return;
+    super.dispose();
+    for (const one of this.chain.before) one.letGo();
   }
 }

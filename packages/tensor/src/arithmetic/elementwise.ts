@@ -6,6 +6,10 @@ import { MercerError } from '../mercer-error.js';
 import { isPending, pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
+import { recorded } from '../trace/dispatch.js';
+import type { Primitive } from '../trace/primitive.js';
+import { isTracedKnown, type TracedResult } from '../trace/traced.js';
+import { isTraced, promisesTraced } from '../trace/traced-value.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
 import type { Chain, ChainOperand } from './chain.js';
@@ -17,6 +21,7 @@ import {
   type OperandDType,
   type ResultDType,
 } from './dtype-rules.js';
+import { ELEMENTWISE_RULES } from './elementwise-rules.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -81,7 +86,7 @@ class WaitingResult extends Unlaunched implements LaterReader {
       const operands = this.#operands.map((one, at) =>
         one instanceof LaterRead ? one : found[at],
       );
-      return { made: chain(name, operands, use) };
+      return { made: applied(name, operands, use) };
     };
   }
 
@@ -104,7 +109,7 @@ class WaitingResult extends Unlaunched implements LaterReader {
   }
 
   /** The operation on its operands, which may go on as part of a chain. */
-  async made(): Promise<Made> {
+  override async made(): Promise<Made> {
     return this.tensor === undefined && !this.started
       ? (this.#making ??= this.#make())
       : { made: await this.launch() };
@@ -134,9 +139,52 @@ class WaitingResult extends Unlaunched implements LaterReader {
   }
 }
 
+/** A result of which shape and dtype are known. */
+type Known = ChainResult | TracedResult;
+
 /** In an object, so that a promise of it launches nothing. */
 interface Made {
-  readonly made: ChainResult | Tensor;
+  readonly made: Known | Tensor;
+}
+
+/** The operations as traces record them. */
+const primitives = new Map<OperatorName, Primitive>();
+
+/** Of a call with traced operands. */
+function tracedCall(
+  name: OperatorName,
+  operands: readonly unknown[],
+  options?: unknown,
+): Known | Promise<Tensor> | undefined {
+  if (!operands.some(isTraced)) return undefined;
+  let primitive = primitives.get(name);
+  if (primitive === undefined) {
+    const { arity }: Operator = OPERATORS[name];
+    primitive = {
+      name,
+      call: (...given: readonly unknown[]) =>
+        elementwise(name, given.slice(0, arity), given[arity]),
+      derivative: ELEMENTWISE_RULES[name],
+    };
+    primitives.set(name, primitive);
+  }
+  return recorded(primitive, options === undefined ? operands : [...operands, options]) as
+    Known | Promise<Tensor>;
+}
+
+/** The operation on operands that are known. */
+function applied(name: OperatorName, operands: readonly unknown[], use: Use): Known {
+  if (!operands.some(isTraced)) return chain(name, operands, use);
+  const bound = operands.map((one) => (one instanceof LaterRead ? one.bound() : one));
+  try {
+    return tracedCall(name, bound) as TracedResult;
+  } finally {
+    // the trace has handles of its own
+    for (const [at, one] of operands.entries()) {
+      const other = bound[at];
+      if (one instanceof LaterRead && isTensor(other) && other !== one.tensor) other.dispose();
+    }
+  }
 }
 
 /**
@@ -152,7 +200,7 @@ export function elementwise(
   operands: readonly unknown[],
   options?: unknown,
   use = alone(name),
-): ChainResult | WaitingResult | Promise<Tensor> {
+): Known | WaitingResult | Promise<Tensor> {
   const { arity }: Operator = OPERATORS[name];
   if (operands.length < arity || operands.slice(0, arity).includes(undefined)) {
     throw new MercerError(
@@ -160,9 +208,14 @@ export function elementwise(
       `${use.what}: an operand is missing. Pass ${arity}: tensors, or numbers beside a tensor.`,
     );
   }
-  const result = combined(name, operands.slice(0, arity), use);
+  const given = operands.slice(0, arity);
+  if (options !== undefined) {
+    const traced = tracedCall(name, given, options);
+    if (traced !== undefined) return traced;
+  }
+  const result = combined(name, given, use);
   if (options === undefined) return result;
-  return pending(launchNow(use.what, result, options));
+  return pending(launchNow(use.what, result as ChainResult | WaitingResult, options));
 }
 
 async function launchNow(
@@ -175,18 +228,14 @@ async function launchNow(
     const { out } = options;
     if (out !== undefined) assertTensor(out, `${what}: out`);
     const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
-    return isTensor(made) ? made : await made.launchInto(out, options);
+    return await (made instanceof ChainResult ? made.launchInto(out, options) : made);
   } finally {
     // what was held for it, where it was refused
     result.spend();
   }
 }
 
-function combined(
-  name: OperatorName,
-  given: readonly unknown[],
-  use: Use,
-): ChainResult | WaitingResult {
+function combined(name: OperatorName, given: readonly unknown[], use: Use): Known | WaitingResult {
   for (const one of given) {
     if (!(one instanceof WaitingResult) || !one.disposed) continue;
     throw new MercerError(
@@ -195,8 +244,9 @@ function combined(
     );
   }
   const operands = given.map(presentOperand);
-  if (operands.every((one) => one !== undefined)) return chain(name, operands, use);
-  return new WaitingResult(name, given, use);
+  if (operands.every((one) => one !== undefined)) return applied(name, operands, use);
+  const result = new WaitingResult(name, given, use);
+  return given.some(isTraced) ? promisesTraced(result) : result;
 }
 
 /** An operand of which shape and dtype are known. */
@@ -208,15 +258,14 @@ export function presentOperand(operand: unknown): unknown {
     if (operand.tensor !== undefined) return operand.tensor;
     return operand instanceof ChainResult ? operand : undefined;
   }
+  if (isTracedKnown(operand)) return operand;
   return isPending(operand) ? undefined : operand;
 }
 
 /** An operand once shape and dtype are known, in an object, so that nothing is launched. */
 export async function waitingOperand(operand: unknown): Promise<{ readonly made: unknown }> {
-  if (operand instanceof WaitingResult) return operand.made();
-  return isPending(operand) && !(operand instanceof ChainResult)
-    ? { made: await operand }
-    : { made: operand };
+  if (operand instanceof Unlaunched) return operand.made();
+  return { made: isPending(operand) ? await operand : operand };
 }
 
 const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>

@@ -6,12 +6,15 @@ import { pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { refuseMore } from '../refuse-more.js';
 import { isTensor, type Tensor } from '../tensor.js';
+import { recorded } from '../trace/dispatch.js';
+import type { Primitive } from '../trace/primitive.js';
 import type { Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { isInteger } from './dtype-rules.js';
 import { alone, elementwise, presentOperand, type Use } from './elementwise.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import type { OperatorName } from './operators.js';
+import { REDUCTION_RULES } from './reduction-rules.js';
 import {
   reduction,
   REDUCTION_OPTIONS,
@@ -318,11 +321,17 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     },
   };
 
+/** A reduction that traces record. */
+function traceable(name: string, call: (...given: never[]) => Pending<Tensor>): object {
+  const primitive: Primitive = {
+    name,
+    call: (...given: never[]) => face(...given),
+    derivative: REDUCTION_RULES[name],
+  };
+  const face = (...given: never[]): unknown => recorded(primitive, given) ?? call(...given);
+  return { gives: 'tensor', takesPending: true, call: face };
+}
+
 attachMethods(
-  Object.fromEntries(
-    Object.entries(methods).map(([name, call]) => [
-      name,
-      { gives: 'tensor', takesPending: true, call: call as never },
-    ]),
-  ),
+  Object.fromEntries(Object.entries(methods).map(([name, call]) => [name, traceable(name, call)])),
 );

@@ -9,6 +9,8 @@ import { MercerError } from '../mercer-error.js';
 import { arrived, pendingOf, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
+import { recorded } from '../trace/dispatch.js';
+import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 
 /** Options of {@link eye}. */
 export interface EyeOptions<D extends DType> extends FullOptions<D> {
@@ -115,6 +117,8 @@ export function diag<D extends DType>(
   offset = 0,
   options?: WorkOptions,
 ): Pending<Tensor<D>> {
+  const traced = recorded(ofDiagonal, [x, offset, options]);
+  if (traced !== undefined) return traced as Pending<Tensor<D>>;
   return pendingOf(async (): Promise<Tensor<D>> => {
     const given = readOptions('diag', options, WORK_OPTIONS);
     checkOffset(offset, 'diag');
@@ -136,6 +140,34 @@ export function diag<D extends DType>(
     return onDiagonal([extent, extent], offset, place, (part) => part.copyFrom(one, given));
   });
 }
+
+const ofDiagonal: Primitive = {
+  name: 'diag',
+  call: diag,
+  derivative: {
+    vjp: (g, { args: [x, offset = 0] }) => [
+      () => {
+        if (x.shape.length !== 2) return g.diag(offset);
+        const [rows = 0, columns = 0] = x.shape;
+        // a square matrix as large as the diagonal needs, cut and padded to the shape
+        const extent = Math.max(
+          0,
+          Math.min(rows + Math.min(0, offset), columns - Math.max(0, offset)),
+        );
+        const square = extent + Math.abs(offset);
+        const [down, right] = [Math.min(square, rows), Math.min(square, columns)];
+        return g
+          .diag(offset)
+          .slice([0, down], [0, right])
+          .pad([
+            [0, rows - down],
+            [0, columns - right],
+          ]);
+      },
+    ],
+    jvp: 'linear',
+  } satisfies DerivativeRule<readonly [x: KnownValue, offset?: number]>,
+};
 
 declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> {

@@ -9,6 +9,8 @@ import type { Layout } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
 import { pending, type Pending } from '../pending.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
+import { recorded } from '../trace/dispatch.js';
+import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { checkOffset } from './diagonals.js';
 
 type Triangle = 'tril' | 'triu';
@@ -134,13 +136,25 @@ function ofBits(mask: Pending<Tensor<'bool'>>, x: TensorOperand): Pending<Tensor
  * @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT, DISPOSED
  */
 export function tril<D extends DType>(x: TensorOperand<D>, offset = 0): Pending<Tensor<D>> {
-  return triangle('tril', x, offset) as Pending<Tensor<D>>;
+  return (recorded(lower, [x, offset]) ?? triangle('tril', x, offset)) as Pending<Tensor<D>>;
 }
 
 /** The upper triangle: elements on a diagonal and above it, and 0 below; `offset` is the first that stays. See {@link tril}. */
 export function triu<D extends DType>(x: TensorOperand<D>, offset = 0): Pending<Tensor<D>> {
-  return triangle('triu', x, offset) as Pending<Tensor<D>>;
+  return (recorded(upper, [x, offset]) ?? triangle('triu', x, offset)) as Pending<Tensor<D>>;
 }
+
+const masking = (name: Triangle, call: typeof tril): Primitive => ({
+  name,
+  call,
+  derivative: {
+    vjp: (g, { args: [, offset] }) => [() => call(g, offset)],
+    jvp: 'linear',
+  } satisfies DerivativeRule<readonly [x: KnownValue, offset: number]>,
+});
+
+const lower = masking('tril', tril);
+const upper = masking('triu', triu);
 
 declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> {

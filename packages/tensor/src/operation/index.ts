@@ -53,6 +53,7 @@ export type { CallLoadOptions } from '../executable.js';
 export { inSlices } from '../in-slices.js';
 export { kernelKey } from '../kernel-key.js';
 export { isDense, isRowMajor } from '../layout.js';
+export { notDifferentiable } from '../mercer-error.js';
 export { localHandle } from '../local-handle.js';
 export { coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
@@ -74,6 +75,33 @@ export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
+export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
+export { differentiable } from '../trace/differentiable.js';
+export { recorded, whenKnown } from '../trace/dispatch.js';
+export {
+  zerosLike,
+  type AppliedCall,
+  type DerivativeRule,
+  type KnownValue,
+  type Primitive,
+  type Share,
+  type Shares,
+  type Tangents,
+  type Value,
+  type ValueForm,
+} from '../trace/primitive.js';
+export { summedTo } from '../trace/summed-to.js';
+export {
+  isKnownResult,
+  isTracedKnown,
+  nextLevel,
+  Traced,
+  TracedResult,
+  type KnownResult,
+  type Primal,
+  type Trace,
+} from '../trace/traced.js';
+export { isTraced, promisesTraced } from '../trace/traced-value.js';
 export { type CallRoutine, type RoutineCall } from './call-routine.js';
 export { atOnce, waited, whenEnqueued, type Enqueuing, type Wait } from './enqueuing.js';
 export {

@@ -11,6 +11,15 @@ import { coreOf } from '../operations.js';
 import { arrived, pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { recorded } from '../trace/dispatch.js';
+import {
+  zerosLike,
+  type DerivativeRule,
+  type KnownValue,
+  type Primitive,
+  type Tangents,
+  type Value,
+} from '../trace/primitive.js';
 import { checkOut, commonDevice } from '../tensor-checks.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
 
@@ -162,7 +171,8 @@ export function concat<D extends DType>(
   axis = 0,
   options?: ShapingOptions<NoInfer<JoinedDType<D>>>,
 ): Pending<Tensor<JoinedDType<D>>> {
-  return join('concat', tensors, axis, options) as Pending<Tensor<JoinedDType<D>>>;
+  return (recorded(concatenation, [tensors, axis, options]) ??
+    join('concat', tensors, axis, options)) as Pending<Tensor<JoinedDType<D>>>;
 }
 
 /**
@@ -188,5 +198,43 @@ export function stack<D extends DType>(
   axis = 0,
   options?: ShapingOptions<NoInfer<JoinedDType<D>>>,
 ): Pending<Tensor<JoinedDType<D>>> {
-  return join('stack', tensors, axis, options) as Pending<Tensor<JoinedDType<D>>>;
+  return (recorded(stacking, [tensors, axis, options]) ??
+    join('stack', tensors, axis, options)) as Pending<Tensor<JoinedDType<D>>>;
 }
+
+type JoinArgs = readonly [tensors: readonly KnownValue[], axis?: number];
+
+/** A tangent for each tensor: zeros for those that have none. */
+const tangentsOf = (tangents: Tangents, tensors: readonly KnownValue[]): readonly Value[] =>
+  tensors.map((one, at) => (tangents[0] as readonly (Value | undefined)[])[at] ?? zerosLike(one));
+
+const concatenation: Primitive = {
+  name: 'concat',
+  call: concat,
+  derivative: {
+    vjp: (g, { args: [tensors, axis = 0] }) => {
+      const at = axis < 0 ? axis + (tensors[0]?.shape.length ?? 0) : axis;
+      let start = 0;
+      const parts = tensors.map(({ shape }) => {
+        const range = [start, (start += shape[at] ?? 0)] as const;
+        return () => g.slice(...new Array<null>(at).fill(null), range);
+      });
+      return [parts];
+    },
+    jvp: (tangents, { args: [tensors, axis] }) =>
+      concat(tangentsOf(tangents, tensors) as readonly Tensor[], axis),
+  } satisfies DerivativeRule<JoinArgs>,
+};
+
+const stacking: Primitive = {
+  name: 'stack',
+  call: stack,
+  derivative: {
+    vjp: (g, { args: [tensors, axis = 0] }) => {
+      const at = axis < 0 ? axis + (tensors[0]?.shape.length ?? 0) + 1 : axis;
+      return [tensors.map((_, k) => () => g.slice(...new Array<null>(at).fill(null), k))];
+    },
+    jvp: (tangents, { args: [tensors, axis] }) =>
+      stack(tangentsOf(tangents, tensors) as readonly Tensor[], axis),
+  } satisfies DerivativeRule<JoinArgs>,
+};

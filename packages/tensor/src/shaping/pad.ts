@@ -12,6 +12,8 @@ import { arrived, pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
+import { recorded } from '../trace/dispatch.js';
+import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
 
 /** How many elements come before and behind an axis. */
@@ -151,8 +153,24 @@ export function pad<D extends DType>(
     const pattern = patternOf(value ?? 0, one.dtype, 'pad: the value');
     return only(await operation.call([one, widthsOf(copied, one), pattern], given));
   };
-  return pending(call()) as Pending<Tensor<D>>;
+  return (recorded(padding, [x, widths, options]) ?? pending(call())) as Pending<Tensor<D>>;
 }
+
+const padding: Primitive = {
+  name: 'pad',
+  call: pad,
+  derivative: {
+    vjp: (g, { args: [x, widths] }) => [
+      () =>
+        g.slice(
+          ...widthsOf(widths, x as Tensor).map(
+            ([before], axis) => [before, before + (x.shape[axis] ?? 0)] as const,
+          ),
+        ),
+    ],
+    jvp: ([tangent], { args: [, widths] }) => pad(tangent as Tensor, widths),
+  } satisfies DerivativeRule<readonly [x: KnownValue, widths: PadWidths]>,
+};
 
 declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> {

@@ -11,6 +11,8 @@ import { arrived, pending, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
+import { recorded } from '../trace/dispatch.js';
+import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
 
 const operation = new Operation<
@@ -128,8 +130,27 @@ export function tile<D extends DType>(
     const [one] = await arrived([x, given]);
     return only(await operation.call([one as Tensor, counts], given));
   };
-  return pending(call()) as Pending<Tensor<D>>;
+  return (recorded(tiling, [x, repetitions, options]) ?? pending(call())) as Pending<Tensor<D>>;
 }
+
+const tiling: Primitive = {
+  name: 'tile',
+  call: tile,
+  derivative: {
+    vjp: (g, { args: [x, repetitions], result }) => [
+      () => {
+        const lead = result.shape.length - x.shape.length;
+        const extents = [...new Array<number>(lead).fill(1), ...x.shape];
+        const counts = checkRepetitions(repetitions);
+        const first = result.shape.length - counts.length;
+        const parts = extents.flatMap((extent, axis) => [counts[axis - first] ?? 1, extent]);
+        const repeated = extents.map((_, axis) => 2 * axis);
+        return g.contiguous().reshape(parts).sum(repeated).reshape(x.shape);
+      },
+    ],
+    jvp: 'linear',
+  } satisfies DerivativeRule<readonly [x: KnownValue, repetitions: number | readonly number[]]>,
+};
 
 declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> {

@@ -1,11 +1,12 @@
 import type { DType } from '@mercer/kernels';
 import type { Axes } from '../arithmetic/axes.js';
 import { isPending, type Pending } from '../pending.js';
+import { isTraced } from '../trace/traced-value.js';
 import { assertTensor, type Tensor } from '../tensor.js';
 
-/** A tensor, or a pending one, which has the methods too. */
+/** A tensor, or a pending or traced one, which have the methods too. */
 function present(x: unknown, what: string): Tensor {
-  if (!isPending(x)) assertTensor(x, `${what}: x`);
+  if (!isPending(x) && !isTraced(x)) assertTensor(x, `${what}: x`);
   return x as Tensor;
 }
 

@@ -1,0 +1,37 @@
+import { MercerError } from '@mercer/options';
+
+/** What went wrong with a derivative. What tensors and operations refuse has codes of `MercerError` itself. */
+export type AutodiffErrorCode =
+  /** The value of a function has not one element, so that it has no gradient. */
+  | 'NOT_SCALAR'
+  /** The value does not depend on what it is differentiated by. */
+  | 'INDEPENDENT'
+  /** A traced value was used after the function that is differentiated had ended. */
+  | 'ESCAPED'
+  /** What a derivative needs was disposed. */
+  | 'FREED';
+
+/**
+ * The `MercerError` of derivatives. `message` says what failed, why, and how to fix it.
+ *
+ * @example
+ * ```ts
+ * import { AutodiffError, grad } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * try {
+ *   await grad((x: Tensor) => x.square())(await tensor([1, 2], { device: 'cpu' }));
+ * } catch (error) {
+ *   if (!(error instanceof AutodiffError)) throw error;
+ *   console.log(error.code); // NOT_SCALAR
+ * }
+ * ```
+ */
+export class AutodiffError extends MercerError {
+  declare readonly code: AutodiffErrorCode;
+
+  constructor(code: AutodiffErrorCode, message: string, options?: ErrorOptions) {
+    super(code, message, options);
+    this.name = 'AutodiffError';
+  }
+}

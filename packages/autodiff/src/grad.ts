@@ -1,0 +1,167 @@
+import { describeValue, type OptionNames } from '@mercer/options';
+import { full, MercerError, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { formatShape, readOptions } from '@mercer/tensor/operation';
+import { AutodiffError } from './autodiff-error.js';
+import { taped, type ArgNums, type TapedCall, type TensorFunction } from './differentiated-call.js';
+import { pullBack } from './trace/pull-back.js';
+
+/** Options of {@link grad} and {@link valueAndGrad}. */
+export interface GradOptions<N extends ArgNums = ArgNums> {
+  /** The argument by which the function is differentiated, or several. Default: 0. */
+  readonly argnums?: N | undefined;
+  /** Gives zeros for arguments on which the value does not depend, and for whole numbers. Default: false, which is an error. */
+  readonly allowUnused?: boolean | undefined;
+}
+
+const GRAD_OPTIONS: OptionNames<GradOptions> = { argnums: true, allowUnused: true };
+
+/** The gradients of a call: like the argument, or a list of them where argnums is one. */
+export type GradientsOf<A extends readonly unknown[], N extends ArgNums> = N extends number
+  ? A[N]
+  : { -readonly [K in keyof N]: N[K] extends number ? A[N[K]] : never };
+
+/** The value of a function with its gradients. */
+export interface ValueAndGrad<G> {
+  readonly value: Tensor;
+  readonly grad: G;
+}
+
+/**
+ * The gradient of a function whose value has one element: a function of the same arguments that resolves to what is like the argument, with
+ * the gradient in the place of each tensor.
+ *
+ * `f` is called with traced values in the place of the tensors of that argument. The same functions and methods work on them, their elements can be read, and
+ * what has no derivative rule refuses them by name. Other arguments are given as they are.
+ *
+ * ```ts
+ * import { grad } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([1, 2, 3], { device: 'cpu' });
+ * const gradient = await grad((w: Tensor<'float32'>) => w.square().sum())(x);
+ * console.log(await gradient.toNested()); // [ 2, 4, 6 ]
+ * ```
+ *
+ * @param f gives a tensor with one element, of any rank: a tensor, a result that is not awaited yet, or a promise of one. It may be asynchronous
+ * @returns gradients of the shape and dtype of their variables, which the caller disposes
+ * @throws MercerError NOT_SCALAR where the value has other than one element; INDEPENDENT where it does not depend on a variable; DTYPE_MISMATCH for a
+ *   variable of whole numbers; NOT_DIFFERENTIABLE where an operation has no rule; ESCAPED for values of an earlier call; MODIFIED where a
+ *   tensor that a rule reads was written; INVALID_ARGUMENT, DISPOSED; what `f` throws
+ */
+export function grad<A extends readonly unknown[], const N extends ArgNums = 0>(
+  f: TensorFunction<A>,
+  options?: GradOptions<N>,
+): (...args: A) => Promise<GradientsOf<A, N>> {
+  const run = gradients<A, N>('grad', f, options);
+  return async (...args) => {
+    const { value, grad } = await run(args);
+    value.dispose();
+    return grad;
+  };
+}
+
+/**
+ * The value of a function together with its gradient: see {@link grad}.
+ *
+ * ```ts
+ * import { valueAndGrad } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([1, 2, 3], { device: 'cpu' });
+ * const { value, grad } = await valueAndGrad((w: Tensor<'float32'>) => w.square().sum())(x);
+ * console.log(await value.item(), await grad.toNested()); // 14 [ 2, 4, 6 ]
+ * ```
+ *
+ * @returns `{ value, grad }`, whose tensors the caller disposes
+ * @throws as {@link grad}
+ */
+export function valueAndGrad<A extends readonly unknown[], const N extends ArgNums = 0>(
+  f: TensorFunction<A>,
+  options?: GradOptions<N>,
+): (...args: A) => Promise<ValueAndGrad<GradientsOf<A, N>>> {
+  const run = gradients<A, N>('valueAndGrad', f, options);
+  return async (...args) => run(args);
+}
+
+function gradients<A extends readonly unknown[], N extends ArgNums>(
+  what: string,
+  f: TensorFunction<A>,
+  given: GradOptions<N> | undefined,
+): (args: A) => Promise<ValueAndGrad<GradientsOf<A, N>>> {
+  checkFunction(what, f);
+  const { argnums = 0, allowUnused = false } = readOptions(
+    what,
+    given as GradOptions | undefined,
+    GRAD_OPTIONS,
+  );
+  if (typeof (allowUnused as unknown) !== 'boolean') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: allowUnused is ${describeValue(allowUnused)}. Pass true or false.`,
+    );
+  }
+  return async (args) => {
+    const call = await taped(what, f, args, argnums, allowUnused);
+    try {
+      const grad = await gradientsOf(what, call, allowUnused);
+      return { value: call.value, grad: grad as GradientsOf<A, N> };
+    } catch (error) {
+      call.value.dispose();
+      throw error;
+    } finally {
+      call.tape.dispose();
+    }
+  };
+}
+
+async function gradientsOf(what: string, call: TapedCall, allowUnused: boolean): Promise<unknown> {
+  const { tape, leaves, value, source } = call;
+  if (value.size !== 1) {
+    throw new AutodiffError(
+      'NOT_SCALAR',
+      `${what}: the function gave ${value.dtype} ${formatShape(value.shape)}, and a gradient is of a value with one element. Reduce it, as with sum(), or use vjp() and choose the cotangent.`,
+    );
+  }
+  const wanted = leaves.map((leaf) => leaf.source);
+  const seeds = source === undefined ? [] : [{ source, cotangent: await seedOf(value) }];
+  const found = await pullBack(tape, seeds, wanted, false);
+  const all = await Promise.all(
+    found.map(async (one, at) => {
+      if (one !== undefined) return one;
+      const leaf = leaves[at];
+      if (leaf === undefined || !allowUnused) throw independent(what, leaf?.path, tape.wasRead);
+      const { shape, dtype, device } = leaf.value;
+      return zeros(shape, { dtype, device });
+    }),
+  );
+  return call.rebuilt(all);
+}
+
+function independent(what: string, path: string | undefined, wasRead: boolean): AutodiffError {
+  const why = wasRead
+    ? 'Elements were read inside the function, and what is computed of numbers has no gradient: compute with tensors'
+    : 'Use the variable';
+  return new AutodiffError(
+    'INDEPENDENT',
+    `${path ?? what}: the value does not depend on it. ${why}, name other arguments with argnums, or pass { allowUnused: true } for zeros.`,
+  );
+}
+
+/** One, in each dtype, for the start of gradients: nobody else gets it. */
+const ones = new WeakMap<Device, Partial<Record<'float32' | 'float64', Promise<Tensor>>>>();
+
+async function seedOf({ device, dtype }: Tensor): Promise<Tensor> {
+  const wide = dtype === 'float64' ? dtype : 'float32';
+  let known = ones.get(device);
+  if (known === undefined) ones.set(device, (known = {}));
+  return (known[wide] ??= full([], 1, { dtype: wide, device }));
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+export function checkFunction(what: string, f: unknown): void {
+  if (typeof f === 'function') return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: expected a function, got ${describeValue(f)}. Pass a function of tensors; what it gives is called with the arguments.`,
+  );
+}

@@ -1,0 +1,162 @@
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import {
+  flatLike,
+  formatShape,
+  isKnownResult,
+  isTracedKnown,
+  mapArguments,
+  whenKnown,
+  type KnownValue,
+  type Share,
+  type Traced,
+  type TracedResult,
+  type Value,
+  type ValueForm,
+} from '@mercer/tensor/operation';
+import { Owning } from './owning.js';
+import { isFloating, type Primal } from './recording.js';
+import type { Node, Reverse, Source } from './reverse.js';
+
+/** A value on the tape with its cotangent, whose shape broadcasts to the value's. */
+export interface Seed {
+  readonly source: Source;
+  readonly cotangent: Primal;
+}
+
+/** Cotangents of the outputs of nodes, as far as they have come together. */
+type Cotangents = Map<Node, (KnownValue | undefined)[]>;
+
+/**
+ * The cotangents of values from those of others: the rules of the tape, from its end to its beginning.
+ *
+ * @param keeps whether the tape is used again; else what a rule was the last to read is freed behind it
+ * @returns for each of `wanted` a tensor of its shape and dtype that is the caller's, or undefined where nothing depends on it
+ */
+export async function pullBack(
+  tape: Reverse,
+  seeds: readonly Seed[],
+  wanted: readonly Source[],
+  keeps: boolean,
+): Promise<(Tensor | undefined)[]> {
+  const owner = new Owning(tape.what);
+  let given: readonly (Tensor | undefined)[];
+  try {
+    const cotangents: Cotangents = new Map();
+    for (const { source, cotangent } of seeds) add(cotangents, source, owner.wrap(cotangent));
+    for (const node of tape.nodes.toReversed()) {
+      const own = cotangents.get(node);
+      if (own !== undefined && node.rule !== undefined) {
+        tape.assertUnchanged(node);
+        await pullThrough(node, own, cotangents, owner);
+        cotangents.delete(node);
+      }
+      if (!keeps) tape.free(node);
+    }
+    const found = wanted.map(({ node, output }) => cotangents.get(node)?.[output]);
+    given = await released(found, wanted, owner);
+  } finally {
+    await owner.close();
+    owner.dispose();
+  }
+  return alone(given);
+}
+
+/** The rule of one node. */
+async function pullThrough(
+  { name, rule, args, sources, result, outputs }: Node,
+  own: readonly (KnownValue | undefined)[],
+  cotangents: Cotangents,
+  owner: Owning,
+): Promise<void> {
+  if (rule === undefined) return;
+  const whole = own.map((one, at) =>
+    one === undefined || rule.broadcasts === true ? one : spread(one, outputs[at]?.shape ?? []),
+  );
+  const wrapped = (value: unknown): unknown =>
+    isTensor(value) || isKnownResult(value) || isTracedKnown(value) ? owner.wrap(value) : value;
+  let at = 0;
+  const [cotangent] = isKnownResult(result) ? whole : mapArguments([result], () => whole[at++]);
+  const call = {
+    args: mapArguments(args, wrapped),
+    result: (isKnownResult(result) ? wrapped(result) : mapArguments([result], wrapped)[0]) as never,
+  };
+  const shares = flatLike(args, rule.vjp(cotangent as Value, call as never)) as readonly Share[];
+  for (const [place, source] of sources.entries()) {
+    const share = source === undefined ? undefined : shares[place]?.();
+    if (source === undefined || share === undefined) continue;
+    const { made } = await whenKnown(share);
+    const conformed = await whenKnown(inDType(made as KnownValue, formOf(source), name));
+    add(cotangents, source, conformed.made as Value);
+  }
+}
+
+const formOf = ({ node, output }: Source): ValueForm => node.outputs[output] as ValueForm;
+
+/** Sums are kept in float32 for floats of 16 bits. */
+const widened = (dtype: string): 'float32' | 'float64' => (dtype === 'float64' ? dtype : 'float32');
+
+/** A cotangent in the dtype in which those of a value are added. */
+function inDType(share: KnownValue, { shape, dtype }: ValueForm, name: string): Value {
+  const lead = shape.length - share.shape.length;
+  const fits =
+    lead >= 0 && share.shape.every((extent, axis) => extent === 1 || extent === shape[axis + lead]);
+  if (!fits || !isFloating(share)) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${name}: its derivative rule gives ${share.dtype} ${formatShape(share.shape)} for an argument that is ${dtype} ${formatShape(shape)}. A rule gives a floating-point cotangent of the argument's shape.`,
+    );
+  }
+  const wide = widened(dtype);
+  return share.dtype === wide ? share : share.cast(wide);
+}
+
+function add(cotangents: Cotangents, { node, output }: Source, share: Value): void {
+  const own = cotangents.get(node) ?? node.outputs.map(() => undefined);
+  const before = own[output];
+  own[output] = (before === undefined ? share : before.add(share)) as KnownValue;
+  cotangents.set(node, own);
+}
+
+/** In full where it is constant along axes. */
+function spread(value: KnownValue, shape: readonly number[]): KnownValue {
+  const isWhole =
+    value.shape.length === shape.length && value.shape.every((n, axis) => n === shape[axis]);
+  return isWhole ? value : (value.broadcastTo(shape) as KnownValue);
+}
+
+/** What was found, in shape and dtype of what is wanted, launched and no longer the owner's. */
+async function released(
+  found: readonly (KnownValue | undefined)[],
+  wanted: readonly Source[],
+  owner: Owning,
+): Promise<(Tensor | undefined)[]> {
+  return Promise.all(
+    found.map(async (one, at) => {
+      if (one === undefined) return undefined;
+      const { shape, dtype } = formOf(wanted[at] as Source);
+      const narrow = one.dtype === dtype ? one : one.cast(dtype);
+      const whole = spread((await whenKnown(narrow)).made as KnownValue, shape);
+      const { primal } = (await whenKnown(whole)).made as Traced | TracedResult;
+      const tensor = await primal;
+      owner.release(primal);
+      return tensor;
+    }),
+  );
+}
+
+/** Gradients that share no memory, with one another or with anything else. */
+async function alone(given: readonly (Tensor | undefined)[]): Promise<(Tensor | undefined)[]> {
+  const taken = new Set<Tensor>();
+  return Promise.all(
+    given.map(async (one) => {
+      if (!isTensor(one)) return one;
+      if (one.isContiguous && !one.storage.isShared && !taken.has(one)) {
+        taken.add(one);
+        return one;
+      }
+      const copy = await one.clone();
+      if (!taken.has(one)) one.dispose();
+      return copy;
+    }),
+  );
+}

@@ -1,0 +1,172 @@
+import type { Tensor } from '@mercer/tensor';
+import {
+  flatArguments,
+  isKnownResult,
+  isTracedKnown,
+  mapArguments,
+  nextLevel,
+  notDifferentiable,
+  pending,
+  promisesTraced,
+  Traced,
+  TracedResult,
+  type KnownResult,
+  type Primitive,
+  type Trace,
+  type Value,
+} from '@mercer/tensor/operation';
+import { AutodiffError } from '../autodiff-error.js';
+
+/** A tensor, a traced value of a lower level, or a result of either that is not launched yet. */
+export type Primal = Tensor | KnownResult;
+
+/** A call that a trace records. */
+export interface RecordedCall {
+  readonly primitive: Primitive;
+  /** As they were given: values of this trace among them. */
+  readonly args: readonly unknown[];
+  /** The same with what they stand for. */
+  readonly primals: readonly unknown[];
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === 'object' && value !== null && 'then' in value;
+
+/** Whether a value of a result may have a derivative. */
+export const isFloating = ({ dtype }: { readonly dtype: string }): boolean =>
+  dtype.startsWith('float') || dtype === 'bfloat16';
+
+/** Whether a value is a tensor, or stands for one. */
+export const isPrimal = (value: unknown): value is Primal =>
+  typeof value === 'object' && value !== null && 'dtype' in value && 'shape' in value;
+
+/**
+ * A trace that computes what operations give, and owns it: what it made is disposed when it ends. What it knows of a result is left to those that
+ * extend it.
+ */
+export abstract class Recording implements Trace {
+  readonly level = nextLevel();
+  /** The function of the package that traces, for messages. */
+  readonly what: string;
+  /** Whether elements were read. */
+  wasRead = false;
+  #ended = false;
+  readonly #owned = new Set<Disposable>();
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  constructor(what: string) {
+    this.what = what;
+  }
+
+  /** What the trace knows of each value of a result, in their order. @param result a tensor, or a list or record of them */
+  protected abstract recordsOf(
+    call: RecordedCall,
+    values: readonly unknown[],
+    result: unknown,
+  ): readonly unknown[];
+
+  apply(primitive: Primitive, args: readonly unknown[]): unknown {
+    this.#assertLive(primitive.name);
+    refuseOutputs(primitive.name, args);
+    const primals = mapArguments(args, (one) => this.#primalOf(one));
+    const result: unknown = primitive.call(...(primals as never[]));
+    const call = { primitive, args, primals };
+    if (isKnownResult(result)) return this.#given(call, result);
+    if (!isThenable(result)) return this.#given(call, result);
+    return promisesTraced(pending(this.#later(call, result)));
+  }
+
+  /** A value of this trace that stands for another. */
+  wrap(primal: unknown, record?: unknown): Value {
+    const traced = isKnownResult(primal)
+      ? new TracedResult(this, record, primal)
+      : new Traced(this, record, primal as Tensor);
+    return traced as unknown as Value;
+  }
+
+  /** It is disposed when the trace ends, and not by others. */
+  own<T extends Disposable>(one: T): T {
+    this.#owned.add(one);
+    return one;
+  }
+
+  /** It is no longer the trace's to dispose. */
+  release(one: Disposable): void {
+    this.#owned.delete(one);
+  }
+
+  /** A tensor that is the caller's: the one that is owned, or another handle. */
+  taken(one: Tensor): Tensor {
+    if (!this.owns(one)) return one.view();
+    this.release(one);
+    return one;
+  }
+
+  owns(one: unknown): boolean {
+    return this.#owned.has(one as Disposable);
+  }
+
+  noteRead(): void {
+    this.#assertLive('a read');
+    this.wasRead = true;
+  }
+
+  /** Waits for what is under way; nothing is recorded after that. */
+  async close(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    this.#ended = true;
+  }
+
+  /** Disposes what it owns. */
+  dispose(): void {
+    this.#ended = true;
+    for (const one of this.#owned) one[Symbol.dispose]();
+    this.#owned.clear();
+  }
+
+  #assertLive(what: string): void {
+    if (!this.#ended) return;
+    throw new AutodiffError(
+      'ESCAPED',
+      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is differentiated are used inside it; return those that are needed later.`,
+    );
+  }
+
+  #primalOf(value: unknown): unknown {
+    if (!isTracedKnown(value) || value.trace !== this) return value;
+    value.assertAlive();
+    return value.primal;
+  }
+
+  #given(call: RecordedCall, result: unknown): unknown {
+    const values = isKnownResult(result) ? [result] : flatArguments([result]);
+    for (const one of values) if (isPrimal(one)) this.own(one);
+    const records = this.recordsOf(call, values, result);
+    if (isKnownResult(result)) return this.wrap(result, records[0]);
+    let at = 0;
+    const [given] = mapArguments([result], (one) => {
+      const record = records[at++];
+      return isPrimal(one) ? this.wrap(one, record) : one;
+    });
+    return given;
+  }
+
+  async #later(call: RecordedCall, result: PromiseLike<unknown>): Promise<unknown> {
+    const work = (async () => this.#given(call, await result))();
+    this.#underWay.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#underWay.delete(work);
+    }
+  }
+}
+
+/** @throws MercerError NOT_DIFFERENTIABLE where a call is to write a tensor that exists */
+function refuseOutputs(name: string, args: readonly unknown[]): void {
+  const options = args.at(-1);
+  if (typeof options !== 'object' || options === null || isPrimal(options)) return;
+  if ('out' in options && options.out !== undefined) {
+    throw notDifferentiable(name, 'the option out overwrites a tensor');
+  }
+}

@@ -1,0 +1,121 @@
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import {
+  flatArguments,
+  isKnownResult,
+  isTracedKnown,
+  mapArguments,
+  notDifferentiable,
+  Traced,
+  type DerivativeRule,
+  type ValueForm,
+} from '@mercer/tensor/operation';
+import { isFloating, isPrimal, Recording, type RecordedCall } from './recording.js';
+
+/** A value on the tape: an output of a node. */
+export interface Source {
+  readonly node: Node;
+  readonly output: number;
+}
+
+/** A call on the tape, or an input of the function. */
+export interface Node {
+  readonly name: string;
+  /** Undefined for an input. */
+  readonly rule: DerivativeRule | undefined;
+  /** The arguments, as the rule takes them. */
+  readonly args: readonly unknown[];
+  /** Where each of the flat arguments comes from; undefined for what has no gradient. */
+  readonly sources: readonly (Source | undefined)[];
+  readonly result: unknown;
+  readonly outputs: readonly ValueForm[];
+}
+
+/** A tape of operations, for derivatives backwards. */
+export class Reverse extends Recording {
+  readonly nodes: Node[] = [];
+  readonly #handles = new Map<Tensor, Tensor>();
+  readonly #writes = new Map<Tensor, number>();
+
+  /** A value whose gradient may be asked for. The trace has a handle of its own. */
+  input(value: Tensor, name: string): { readonly value: Tensor; readonly source: Source } {
+    const primal = this.keep(value) as Tensor;
+    const { shape, dtype, device } = primal;
+    const node: Node = {
+      name,
+      rule: undefined,
+      args: [],
+      sources: [],
+      result: primal,
+      outputs: [{ shape, dtype, device }],
+    };
+    this.nodes.push(node);
+    const source = { node, output: 0 };
+    return { value: this.wrap(primal, source) as Tensor, source };
+  }
+
+  protected override recordsOf(
+    { primitive, args, primals }: RecordedCall,
+    values: readonly unknown[],
+    result: unknown,
+  ): readonly unknown[] {
+    const { name, derivative } = primitive;
+    const sources = flatArguments(args).map((one) =>
+      isTracedKnown(one) && one.trace === this ? (one.record as Source | undefined) : undefined,
+    );
+    if (derivative === 'constant' || sources.every((one) => one === undefined)) return [];
+    if (derivative === undefined) throw notDifferentiable(name);
+    const node: Node = {
+      name,
+      rule: derivative,
+      args: mapArguments(primals, (one) => this.keep(one)),
+      sources,
+      result,
+      outputs: values as readonly ValueForm[],
+    };
+    this.nodes.push(node);
+    return values.map((one, output): Source | undefined =>
+      isFloating(one as ValueForm) ? { node, output } : undefined,
+    );
+  }
+
+  /** What a rule will read: a handle of its own of what others may dispose, with the elements that it has now. */
+  protected keep(value: unknown): unknown {
+    if (value instanceof Traced) return value.twin();
+    if (isKnownResult(value)) return this.owns(value) ? value : this.own(value.twin());
+    if (!isTensor(value)) return value;
+    let handle = this.owns(value) ? value : this.#handles.get(value);
+    if (handle === undefined || (handle !== value && this.#isWritten(handle))) {
+      handle = this.own(value.view());
+      this.#handles.set(value, handle);
+    }
+    if (!this.#writes.has(handle)) this.#writes.set(handle, handle.storage.writes);
+    return handle;
+  }
+
+  #isWritten(handle: Tensor): boolean {
+    return this.#writes.get(handle) !== handle.storage.writes;
+  }
+
+  /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
+  assertUnchanged({ name, args }: Node): void {
+    for (const one of flatArguments(args)) {
+      if (!isTensor(one) || !this.#isWritten(one)) continue;
+      throw new MercerError(
+        'MODIFIED',
+        `${this.what}: ${one.label}, which ${name} read, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or give ${name} a clone().`,
+      );
+    }
+  }
+
+  /** Frees what a node made, where nobody else holds it. */
+  free({ result, rule }: Node): void {
+    if (rule === undefined) return;
+    for (const one of isKnownResult(result) ? [result] : flatArguments([result])) {
+      if (!isPrimal(one) || !this.owns(one)) continue;
+      // what is not launched is part of others, which are
+      if (isKnownResult(one) && one.tensor === undefined) continue;
+      this.release(one);
+      one[Symbol.dispose]();
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import { isPending, isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { isTraced } from '@mercer/tensor/operation';
+import { describeValue } from '@mercer/options';
+
+/** A tensor, or objects and arrays of them, as deep as one likes. */
+export type Tree = Tensor | readonly Tree[] | { readonly [name: string]: Tree };
+
+/** A leaf of a tree with where it stands, such as `argument 0.layers[1].bias`. */
+export interface Leaf {
+  readonly value: Tensor;
+  readonly path: string;
+}
+
+/** The tensors of a tree, those that are pending waited for. @throws MercerError INVALID_ARGUMENT for what is no tensor */
+export async function leavesOf(tree: unknown, path: string): Promise<readonly Leaf[]> {
+  const leaves: Leaf[] = [];
+  const visit = async (one: unknown, at: string): Promise<void> => {
+    const value = isPending(one) ? await one : one;
+    if (isTensor(value) || isTraced(value)) {
+      leaves.push({ value: value as Tensor, path: at });
+    } else if (Array.isArray(value)) {
+      for (const [k, element] of value.entries()) await visit(element, `${at}[${k}]`);
+    } else if (isRecord(value)) {
+      for (const [name, member] of Object.entries(value)) await visit(member, `${at}.${name}`);
+    } else {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${at} is ${describeValue(value)}. Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums.`,
+      );
+    }
+  };
+  await visit(tree, path);
+  return leaves;
+}
+
+/** The tree with its tensors replaced, in the order of {@link leavesOf}. */
+export function replaced(tree: unknown, leaves: readonly unknown[]): unknown {
+  let next = 0;
+  const visit = (one: unknown): unknown => {
+    if (isPending(one) || isTensor(one) || isTraced(one)) return leaves[next++];
+    if (Array.isArray(one)) return one.map(visit);
+    return Object.fromEntries(
+      Object.entries(one as Record<string, unknown>).map(([name, member]) => [name, visit(member)]),
+    );
+  };
+  return visit(tree);
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

@@ -1,0 +1,172 @@
+import { stack } from '../shaping/join.js';
+import { pad } from '../shaping/pad.js';
+import type { Pending } from '../pending.js';
+import type { Tensor } from '../tensor.js';
+import type { AppliedCall, DerivativeRule, KnownValue, Value } from '../trace/primitive.js';
+import { checkAxes, reducedShape, type Axes } from './axes.js';
+
+/** What all options of reductions may say. */
+interface Options {
+  readonly keepDims?: boolean | undefined;
+  readonly correction?: number | undefined;
+  readonly ord?: number | undefined;
+}
+
+type Args = readonly [x: KnownValue, axes?: Axes, options?: Options];
+
+/** A reduction that is differentiated. */
+interface Reduced {
+  readonly x: KnownValue;
+  /** The result, with extents of 1 where axes were reduced. */
+  readonly y: Value;
+  readonly axes: readonly number[];
+  readonly options: Options;
+  /** How many elements became one. */
+  readonly count: number;
+}
+
+/** By how much the result changes with each element. */
+type Weights = (of: Reduced) => Value | number;
+
+const KEPT = { keepDims: true } as const;
+
+/** `1 / y`, and 0 where y is 0. */
+function inverse(y: Value): Value {
+  const isZero = y.eq(0);
+  return isZero.where(0, isZero.where(1, y).reciprocal());
+}
+
+const deviation = ({ x, axes }: Reduced): Value => x.sub(x.mean(axes, KEPT));
+
+/** Those that are the result share the gradient. */
+function extreme({ x, y, axes }: Reduced): Value {
+  const is = x.eq(y);
+  return is.cast(x.dtype === 'float64' ? 'float64' : 'float32').div(is.sum(axes, KEPT));
+}
+
+/** The products of all others, without a division, so that zeros have their derivatives of every order. */
+function productOfOthers({ x, axes, count }: Reduced): Value {
+  const { shape } = x;
+  const rest = shape.flatMap((_, axis) => (axes.includes(axis) ? [] : [axis]));
+  const order = [...rest, ...axes];
+  const rows = rest.reduce((product, axis) => product * (shape[axis] ?? 1), 1);
+  if (rows * count === 0) return x;
+  const lines = x.permute(order).contiguous().reshape([rows, count]);
+  return othersOf(lines, rows, count)
+    .reshape(order.map((axis) => shape[axis] ?? 1))
+    .permute(order.map((_, axis) => order.indexOf(axis)));
+}
+
+/** The same along the second axis, from the products of pairs. */
+function othersOf(x: Value, rows: number, count: number): Value {
+  if (count === 1) return x.isNaN().where(1, 1);
+  if (count % 2 === 1) {
+    const even = pad(
+      x as Tensor,
+      [
+        [0, 0],
+        [0, 1],
+      ],
+      { value: 1 },
+    );
+    return othersOf(even, rows, count + 1)
+      .slice(null, [0, count])
+      .contiguous();
+  }
+  const [first, second] = [0, 1].map((start) => x.slice(null, [start, count, 2]));
+  if (first === undefined || second === undefined) return x;
+  const others = othersOf(first.mul(second), rows, count / 2);
+  const woven = [others.mul(second), others.mul(first)] as readonly Pending<Tensor>[];
+  return stack(woven, -1).reshape([rows, count]);
+}
+
+/** `|x|^(ord - 1)` of what each element is of the norm, with its sign. */
+function normWeights({ x, y, axes, options: { ord = 2 } }: Reduced): Value {
+  if (ord === 2) return x.mul(inverse(y));
+  if (ord === 1) return x.sign();
+  const size = x.abs();
+  if (ord !== Infinity)
+    return size
+      .mul(inverse(y))
+      .pow(ord - 1)
+      .mul(x.sign());
+  const is = size.eq(y);
+  return x.sign().mul(is).div(is.sum(axes, KEPT));
+}
+
+/** What overflows in the result is infinite there. */
+const finite = (y: Value): Value => y.isFinite().where(y, 0);
+
+const WEIGHTS = {
+  sum: () => 1,
+  mean: ({ count }) => 1 / count,
+  prod: productOfOthers,
+  min: extreme,
+  max: extreme,
+  var: (of) => deviation(of).mul(2 / (of.count - (of.options.correction ?? 0))),
+  std: (of) =>
+    deviation(of)
+      .mul(inverse(of.y))
+      .mul(1 / (of.count - (of.options.correction ?? 0))),
+  norm: normWeights,
+  logSumExp: ({ x, y }) => x.sub(finite(y)).exp(),
+} as const satisfies Readonly<Record<string, Weights>>;
+
+/** A value of the result's shape with extents of 1 where axes were reduced. */
+function kept(value: Value, shape: readonly number[], axes: readonly number[]): Value {
+  // what has one element broadcasts as it is
+  return axes.length === shape.length
+    ? value.reshape([])
+    : value.reshape(reducedShape(shape, axes, true));
+}
+
+function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
+  const [x, given, options = {}] = args;
+  const axes = checkAxes(name, given, x.shape);
+  const count = axes.reduce((product, axis) => product * (x.shape[axis] ?? 1), 1);
+  return { x, y: kept(result, x.shape, axes), axes, options, count };
+}
+
+const weighted = (name: string, weights: Weights): DerivativeRule<Args> => ({
+  vjp: (g, call) => [
+    () => {
+      const of = reduced(name, call);
+      return kept(g, of.x.shape, of.axes).mul(weights(of));
+    },
+  ],
+  jvp: ([tangent], call) => {
+    const of = reduced(name, call);
+    const { keepDims } = of.options;
+    return (tangent as Value).mul(weights(of)).sum(of.axes, { keepDims });
+  },
+});
+
+/** Its tangents are computed as its cotangents are: the matrix of its derivatives is symmetric. */
+const softmax: DerivativeRule<Args> = {
+  vjp: (g, call) => [() => ofSoftmax(g, call)],
+  jvp: ([tangent], call) => ofSoftmax(tangent as Value, call),
+};
+
+const ofSoftmax = (t: Value, { args: [, axis = -1], result: y }: AppliedCall<Args>): Value =>
+  y.mul(t.sub(t.mul(y).sum(axis, KEPT)));
+
+const logSoftmax: DerivativeRule<Args> = {
+  vjp: (g, { args: [, axis = -1], result: y }) => [() => g.sub(y.exp().mul(g.sum(axis, KEPT)))],
+  jvp: ([tangent], { args: [, axis = -1], result: y }) => {
+    const t = tangent as Value;
+    return t.sub(t.mul(y.exp()).sum(axis, KEPT));
+  },
+};
+
+/** How each reduction is differentiated. Where several elements are the least or the largest, they share the gradient. */
+export const REDUCTION_RULES: Readonly<Record<string, DerivativeRule<Args> | 'constant'>> = {
+  ...Object.fromEntries(
+    Object.entries<Weights>(WEIGHTS).map(([name, weights]) => [name, weighted(name, weights)]),
+  ),
+  softmax,
+  logSoftmax,
+  argMin: 'constant',
+  argMax: 'constant',
+  any: 'constant',
+  all: 'constant',
+};

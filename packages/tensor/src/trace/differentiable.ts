@@ -1,0 +1,30 @@
+import { arrived, isPending, pending } from '../pending.js';
+import { flatArguments, nestedLike, someArgument } from './arguments.js';
+import { recorded } from './dispatch.js';
+import type { DerivativeRule, Primitive } from './primitive.js';
+
+/**
+ * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
+ * argument that is a list or a record.
+ *
+ * @param call the function, whose other members stay
+ */
+export function differentiable<
+  F extends (...args: never[]) => unknown,
+  A extends readonly unknown[],
+>(name: string, call: F, derivative: DerivativeRule<A> | 'constant'): F {
+  const primitive: Primitive = {
+    name,
+    call: (...args: never[]) => face(...args),
+    derivative: derivative,
+  };
+  const face = (...args: never[]): unknown => recorded(primitive, args) ?? withPresent(call, args);
+  return Object.assign(face, call);
+}
+
+/** A call once the pending tensors among its arguments are there. */
+function withPresent(call: (...given: never[]) => unknown, args: readonly unknown[]): unknown {
+  if (!someArgument(args, isPending)) return call(...(args as never[]));
+  const flat = flatArguments(args);
+  return pending(arrived(flat).then((all) => call(...(nestedLike(args, all) as never[]))));
+}

@@ -1,0 +1,66 @@
+import type { DType } from '@mercer/kernels';
+import type { Device } from '../device.js';
+import type { Pending } from '../pending.js';
+import type { Tensor } from '../tensor.js';
+
+/** What rules calculate with: a tensor, or one that is pending; traced ones look the same. */
+export type Value = Tensor | Pending<Tensor>;
+
+/** An argument of a call that is differentiated: its shape is known. */
+export type KnownValue = Value & ValueForm;
+
+/** A cotangent or tangent of one argument: computed where it is needed, undefined where it is 0. */
+export type Share = (() => Value | undefined) | undefined;
+
+/** Of each argument the share of its gradient: of lists and records of tensors a list or a record. */
+export type Shares = readonly (Share | readonly Share[] | Readonly<Record<string, Share>>)[];
+
+/** A call that a rule differentiates. */
+export interface AppliedCall<A extends readonly unknown[]> {
+  /** The arguments as they were, without traces of the level that is differentiated. */
+  readonly args: A;
+  /** What the call gave. */
+  readonly result: KnownValue;
+}
+
+/** What a value is, where it is known without its elements. */
+export interface ValueForm {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly device: Device;
+}
+
+/** How an operation is differentiated. Rules are written with public functions and methods, so that what they compute is differentiated again. */
+export interface DerivativeRule<A extends readonly unknown[] = never> {
+  /**
+   * The cotangents of the arguments from that of the result, which has the result's shape. Of an operation with several results the cotangent is
+   * like what it gives, an array or an object, with undefined where a result has none.
+   */
+  vjp(cotangent: Value, call: AppliedCall<A>): Shares;
+  /**
+   * The tangent of the result from those of the arguments: 'linear' where it is the operation itself on the tangent of its one tensor. Default: from
+   * `vjp`, which is linear in the cotangent and so differentiated by it.
+   */
+  readonly jvp?: 'linear' | ((tangents: Tangents, call: AppliedCall<A>) => unknown) | undefined;
+  /** The cotangent may have extents of 1, or lack axes, where it is constant along the result's. */
+  readonly broadcasts?: true;
+}
+
+/** The tangents of the arguments: undefined for those that have none, lists and records for lists and records. */
+export type Tangents = readonly unknown[];
+
+/** An operation that traces record. */
+export interface Primitive {
+  /** The name by which users call it. */
+  readonly name: string;
+  /** The operation on any arguments, traced or not. */
+  readonly call: (...args: never[]) => unknown;
+  /** How it is differentiated; 'constant' for one whose result does not change with small changes of its arguments; undefined for one that refuses. */
+  readonly derivative: DerivativeRule | 'constant' | undefined;
+}
+
+/** Zeros like a value, whatever its elements are: part of the kernel that reads them. */
+export function zerosLike(x: KnownValue): Value {
+  const { dtype } = x;
+  return x.isNaN().where(0, 0).cast(dtype);
+}

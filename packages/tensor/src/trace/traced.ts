@@ -1,0 +1,243 @@
+import { inspect } from 'node:util';
+import type { DType } from '@mercer/kernels';
+import { formatShape } from '../checked-size.js';
+import type { Device, SignalOption } from '../device.js';
+import { MercerError, notDifferentiable } from '../mercer-error.js';
+import type { Tensor } from '../tensor.js';
+import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
+import type { Primitive } from './primitive.js';
+import { promisesTraced, TracedValue } from './traced-value.js';
+
+/** What records operations on the values of one level. */
+export interface Trace {
+  /** Larger for a trace that began later. The largest among the arguments of a call records it. */
+  readonly level: number;
+  /** Computes the operation on what the traced arguments stand for, and gives its result traced. @throws MercerError ESCAPED */
+  apply(primitive: Primitive, args: readonly unknown[]): unknown;
+  /** The elements of a value were read. @throws MercerError ESCAPED */
+  noteRead(): void;
+}
+
+let levels = 0;
+
+/** The level of a trace that begins now. */
+export const nextLevel = (): number => ++levels;
+
+/**
+ * A tensor inside a function that is differentiated. It has a tensor's members and stands for one wherever an operation has a derivative rule, but it is none: what has
+ * no rule refuses it, so that no gradient is lost.
+ */
+export class Traced extends TracedValue {
+  readonly trace: Trace;
+  /** What the trace knows of it. */
+  readonly record: unknown;
+  /** What it stands for: a tensor, or a traced value of a lower level. */
+  readonly primal: Tensor;
+  #disposed = false;
+
+  constructor(trace: Trace, record: unknown, primal: Tensor) {
+    super();
+    this.trace = trace;
+    this.record = record;
+    this.primal = primal;
+  }
+
+  get device(): Device {
+    return this.primal.device;
+  }
+
+  get dtype(): DType {
+    return this.primal.dtype;
+  }
+
+  get shape(): readonly number[] {
+    return this.primal.shape;
+  }
+
+  get strides(): readonly number[] {
+    return this.primal.strides;
+  }
+
+  get offset(): number {
+    return this.primal.offset;
+  }
+
+  get rank(): number {
+    return this.primal.rank;
+  }
+
+  get size(): number {
+    return this.primal.size;
+  }
+
+  get bytes(): number {
+    return this.primal.bytes;
+  }
+
+  get isContiguous(): boolean {
+    return this.primal.isContiguous;
+  }
+
+  get label(): string {
+    return `traced ${this.primal.label}`;
+  }
+
+  get disposed(): boolean {
+    return this.#disposed;
+  }
+
+  /** @throws MercerError DISPOSED */
+  assertAlive(): void {
+    if (!this.#disposed) return;
+    throw new MercerError(
+      'DISPOSED',
+      `${this.label} was disposed and cannot be used. Use it before dispose().`,
+    );
+  }
+
+  /** Another handle for the same value, disposed by itself. */
+  twin(): Traced {
+    return new Traced(this.trace, this.record, this.primal);
+  }
+
+  /** The trace keeps what it needs. */
+  dispose(): void {
+    this.#disposed = true;
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+
+  /** @throws MercerError NOT_DIFFERENTIABLE: a value of a function that is differentiated is not overwritten */
+  copyFrom(): never {
+    throw notDifferentiable('copyFrom', 'it overwrites a traced value');
+  }
+
+  /** @throws MercerError NOT_DIFFERENTIABLE */
+  fill(): never {
+    throw notDifferentiable('fill', 'it overwrites a traced value');
+  }
+
+  toTypedArray(options?: never): Promise<unknown> {
+    return this.#read().toTypedArray(options);
+  }
+
+  toNested(options?: never): Promise<unknown> {
+    return this.#read().toNested(options);
+  }
+
+  item(options?: SignalOption): Promise<unknown> {
+    return this.#read().item(options);
+  }
+
+  print(options?: SignalOption): Promise<void> {
+    return this.#read().print(options);
+  }
+
+  async ready(options?: SignalOption): Promise<this> {
+    await this.primal.ready(options);
+    return this;
+  }
+
+  #read(): Tensor {
+    this.assertAlive();
+    this.trace.noteRead();
+    return this.primal;
+  }
+
+  [inspect.custom](): string {
+    return this.toString();
+  }
+
+  override toString(): string {
+    const { dtype, shape, device } = this;
+    return `Traced(${dtype} ${formatShape(shape)} on ${device.id}${this.disposed ? ', disposed' : ''})`;
+  }
+
+  toJSON(): object {
+    const { dtype, shape, device } = this;
+    return { dtype, shape, device: device.id };
+  }
+}
+
+/** A traced elementwise result that is not launched yet: its shape and dtype are known. */
+export class TracedResult extends Unlaunched {
+  readonly trace: Trace;
+  readonly record: unknown;
+  readonly primal: KnownResult;
+
+  constructor(trace: Trace, record: unknown, primal: KnownResult) {
+    super();
+    this.trace = trace;
+    this.record = record;
+    this.primal = primal;
+    promisesTraced(this);
+  }
+
+  get shape(): readonly number[] {
+    return this.primal.shape;
+  }
+
+  get dtype(): DType {
+    return this.primal.dtype;
+  }
+
+  get device(): Device {
+    return this.primal.device;
+  }
+
+  get rank(): number {
+    return this.shape.length;
+  }
+
+  twin(): TracedResult {
+    return new TracedResult(this.trace, this.record, this.primal);
+  }
+
+  override get isKnown(): boolean {
+    return true;
+  }
+
+  override get label(): string {
+    return `a traced elementwise result (${this.dtype} ${formatShape(this.shape)})`;
+  }
+
+  protected override async start(options: LaunchOptions): Promise<Tensor> {
+    const primal = await this.primal.launch(options);
+    return new Traced(this.trace, this.record, primal) as unknown as Tensor;
+  }
+
+  protected override abandon(): void {
+    // the trace owns what it stands for
+  }
+
+  /** @throws MercerError DISPOSED */
+  assertAlive(): void {
+    if (!this.disposed) return;
+    throw new MercerError(
+      'DISPOSED',
+      `${this.label} was disposed and cannot be used. Use it before dispose().`,
+    );
+  }
+}
+
+/** A result that is not launched, of which shape and dtype are known. */
+export type KnownResult = Unlaunched & {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+  readonly device: Device;
+  /** Another result of the same elements, disposed by itself. */
+  twin(): KnownResult | Tensor;
+};
+
+/** What a traced value stands for. */
+export type Primal = Tensor | KnownResult;
+
+/** A value of a trace. */
+export const isTracedKnown = (value: unknown): value is Traced | TracedResult =>
+  value instanceof Traced || value instanceof TracedResult;
+
+/** A result of a call of which shape and dtype are known. */
+export const isKnownResult = (value: unknown): value is KnownResult =>
+  value instanceof Unlaunched && value.isKnown;
