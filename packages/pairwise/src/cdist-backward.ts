@@ -1,7 +1,13 @@
 import { normExpressions, type PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
-import { assertTensor, LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
+import {
+  assertTensor,
+  differentiable,
+  LOAD_OPTIONS,
+  readOptions,
+  STREAM_OPTION,
+} from '@mercer/tensor/operation';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
@@ -91,7 +97,11 @@ export interface CdistBackward {
  * console.log(await da.toNested(), dp.shape); // [ [ -0.6, -0.8 ] ] []
  * ```
  */
-export const cdistBackward = backwardFunction(WHAT, read) as CdistBackward;
+export const cdistBackward: CdistBackward = differentiable(
+  WHAT,
+  backwardFunction(WHAT, read) as CdistBackward,
+  undefined,
+);
 
 type Given = readonly [
   gradient: Tensor,

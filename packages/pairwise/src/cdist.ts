@@ -1,11 +1,13 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import type { OutOption, Pending, Tensor } from '@mercer/tensor';
-import { only, OUT_OPTION } from '@mercer/tensor/operation';
+import { differentiable, only, OUT_OPTION, type DerivativeRule } from '@mercer/tensor/operation';
+import { cdistBackward } from './cdist-backward.js';
 import { CDIST_OPTIONS, PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { refuseOptionsAsRows } from './optional-rows.js';
 import { pairwiseOperation } from './pairwise-operation.js';
 import type { PairwiseInput } from './place.js';
+import { rowsLike, shareOf } from './pair-derivatives.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 
 /** Options of `cdist.prepare`; `out` is an example whose layout the prepared function writes. */
@@ -42,6 +44,18 @@ const operation = pairwiseOperation<CdistOptions, readonly [a: PairwiseInput, b:
     return [[cdistSpec(options), a, b], options];
   },
 });
+
+/** Rows may be host data, which has no gradient. */
+const derivative: DerivativeRule<
+  readonly [a: PairwiseInput, b: PairwiseInput, options?: CdistOptions]
+> = {
+  vjp: (g, { args: [a, b, { p, skipEpilogue } = {}] }) => {
+    const [upstream, x, y] = [g as Tensor<'float64'>, rowsLike(a, g), rowsLike(b, g)];
+    const gradients = (wrt: 'a' | 'b'): Promise<Readonly<Record<string, Tensor>>> =>
+      cdistBackward(upstream, x as never, y as never, { p, skipEpilogue, wrt: [wrt] });
+    return [shareOf(gradients, 'a'), shareOf(gradients, 'b')];
+  },
+};
 
 /** How `cdist` is called. One signature, so that the compiler's message is about the argument that is wrong. */
 export interface Cdist {
@@ -80,19 +94,23 @@ export interface Cdist {
  * console.log(await d.toNested()); // [ [ 5 ], [ 5 ] ]
  * ```
  */
-export const cdist: Cdist = Object.assign(
-  (a: PairwiseInput, b: PairwiseInput, options?: CdistOptions) =>
-    operation.one([a, b], options) as Pending<Tensor<never>>,
-  {
-    prepare: async <D extends PairwiseDType>(
-      a: Tensor<D>,
-      b: Tensor<D>,
-      options?: PrepareCdistOptions<D>,
-    ): Promise<PreparedCdist<D>> => {
-      const prepared = await operation.prepare([a, b], options);
-      const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> =>
-        only(prepared([x, y], callOptions)) as Tensor<D>;
-      return Object.assign(run, { plan: prepared.plan as PairwisePlan });
+export const cdist: Cdist = differentiable(
+  'cdist',
+  Object.assign(
+    (a: PairwiseInput, b: PairwiseInput, options?: CdistOptions) =>
+      operation.one([a, b], options) as Pending<Tensor<never>>,
+    {
+      prepare: async <D extends PairwiseDType>(
+        a: Tensor<D>,
+        b: Tensor<D>,
+        options?: PrepareCdistOptions<D>,
+      ): Promise<PreparedCdist<D>> => {
+        const prepared = await operation.prepare([a, b], options);
+        const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> =>
+          only(prepared([x, y], callOptions)) as Tensor<D>;
+        return Object.assign(run, { plan: prepared.plan as PairwisePlan });
+      },
     },
-  },
+  ),
+  derivative,
 );

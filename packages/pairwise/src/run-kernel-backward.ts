@@ -1,6 +1,6 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
-import { assertTensor, readOptions } from '@mercer/tensor/operation';
+import { assertTensor, differentiable, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import { backwardSpec } from './kernel-backward.js';
@@ -92,7 +92,11 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
  * ```
  */
-export const runKernelBackward = backwardFunction(WHAT, read) as RunKernelBackward;
+export const runKernelBackward: RunKernelBackward = differentiable(
+  WHAT,
+  backwardFunction(WHAT, read) as RunKernelBackward,
+  undefined,
+);
 
 type Given = readonly [
   descriptor: KernelDescriptor,

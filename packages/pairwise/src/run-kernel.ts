@@ -1,15 +1,17 @@
 import type { Pending, Tensor } from '@mercer/tensor';
-import { only, pendingOf } from '@mercer/tensor/operation';
+import { differentiable, only, pendingOf, type Share } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import { rowsAndOptions } from './optional-rows.js';
 import { pairwiseOperation } from './pairwise-operation.js';
+import { rowsLike, shareOf } from './pair-derivatives.js';
 import type { PairwiseInput } from './place.js';
 import {
   PREPARED_KERNEL_OPTIONS,
   withValues,
   type PrepareRunKernel,
 } from './prepare-run-kernel.js';
+import { runKernelBackward } from './run-kernel-backward.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 import {
   RUN_KERNEL_OPTIONS,
@@ -98,25 +100,61 @@ export interface RunKernel {
  * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
  * ```
  */
-export const runKernel = Object.assign(
-  (
-    descriptor: KernelDescriptor,
-    a: PairwiseInput,
-    second?: PairwiseInput | AnyRunKernelOptions,
-    third?: AnyRunKernelOptions,
-  ): Pending<Tensor> =>
-    pendingOf(() => {
-      const form = `${WHAT}(descriptor, a, b, options)`;
-      const [b, options] = rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
-        WHAT,
-        form,
-        second,
-        third,
-      );
-      return operation.one([descriptor, a, b], options);
-    }),
-  { prepare },
+export const runKernel = differentiable<RunKernelFunction, RunKernelArguments>(
+  WHAT,
+  Object.assign(
+    (...[descriptor, a, second, third]: RunKernelArguments): Pending<Tensor> =>
+      pendingOf(() => {
+        const [b, options] = readRows(second, third);
+        return operation.one([descriptor, a, b], options);
+      }),
+    { prepare },
+  ),
+  {
+    vjp: (g, { args: [descriptor, a, second, third] }) => {
+      const [b, options = {}] = readRows(second, third);
+      const { device: _, out: __, ...forward } = options;
+      const x = rowsLike(a, g);
+      // another handle, so that the rows of both have a gradient of their own where they are one tensor
+      const rows = b === undefined ? [] : [rowsLike(b, g).view()];
+      const gradients = async (wrt: string): Promise<Readonly<Record<string, Tensor>>> =>
+        anyBackward(descriptor, g, x, ...rows, { ...forward, wrt: [wrt] });
+      const named = (values: object | undefined, prefix = ''): Readonly<Record<string, Share>> =>
+        Object.fromEntries(
+          Object.keys(values ?? {}).map((name) => [name, shareOf(gradients, prefix + name)]),
+        );
+      const ofOptions = { ...named(options), parameters: named(options.parameters, 'parameters.') };
+      const ofA = shareOf(gradients, 'a');
+      return b === undefined
+        ? [undefined, ofA, ofOptions]
+        : [undefined, ofA, shareOf(gradients, 'b'), ofOptions];
+    },
+  },
 ) as unknown as RunKernel;
+
+type RunKernelArguments = readonly [
+  descriptor: KernelDescriptor,
+  a: PairwiseInput,
+  second?: PairwiseInput | AnyRunKernelOptions,
+  third?: AnyRunKernelOptions,
+];
+
+type RunKernelFunction = (...args: RunKernelArguments) => Pending<Tensor>;
+
+const anyBackward = runKernelBackward as unknown as (
+  ...args: readonly unknown[]
+) => Promise<Readonly<Record<string, Tensor>>>;
+
+const readRows = (
+  second: PairwiseInput | AnyRunKernelOptions | undefined,
+  third: AnyRunKernelOptions | undefined,
+): readonly [b: PairwiseInput | undefined, options: AnyRunKernelOptions | undefined] =>
+  rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
+    WHAT,
+    `${WHAT}(descriptor, a, b, options)`,
+    second,
+    third,
+  );
 
 async function prepare(
   descriptor: KernelDescriptor,

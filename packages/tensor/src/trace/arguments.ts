@@ -22,13 +22,13 @@ export function someArgument(args: readonly unknown[], is: (value: unknown) => b
 /** False too where an element cannot be read: who reads it then says so. */
 function someElement(nested: object, is: (value: unknown) => boolean): boolean {
   try {
-    return Object.values(nested).some(is);
+    return Array.isArray(nested) ? nested.some(is) : someArgument(Object.values(nested), is);
   } catch {
     return false;
   }
 }
 
-/** The arguments with every element replaced, those of lists and records in their place. */
+/** The arguments with every element replaced, those of lists and records, and of records in records, in their place. */
 export function mapArguments(
   args: readonly unknown[],
   map: (value: unknown) => unknown,
@@ -36,23 +36,35 @@ export function mapArguments(
   return args.map((one) => mapNested(one, map));
 }
 
+/** What nothing was replaced in is the same value. */
 function mapNested(value: unknown, map: (value: unknown) => unknown): unknown {
-  if (Array.isArray(value)) return value.map(map);
   if (!isNested(value)) return map(value);
-  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, map(one)]));
+  if (Array.isArray(value)) {
+    const mapped: readonly unknown[] = value.map(map);
+    return mapped.every((one, at) => one === value[at]) ? value : mapped;
+  }
+  const entries = Object.entries(value);
+  const mapped = entries.map(([, one]) => mapNested(one, map));
+  if (entries.every(([, one], at) => one === mapped[at])) return value;
+  return Object.fromEntries(entries.map(([name], at) => [name, mapped[at]]));
 }
 
 /** The elements of arguments in the order in which {@link mapArguments} visits them. */
 export function flatArguments(args: readonly unknown[]): readonly unknown[] {
-  return args.flatMap((one) => (isNested(one) ? Object.values(one) : [one]));
+  return args.flatMap((one): readonly unknown[] => {
+    if (!isNested(one)) return [one];
+    return Array.isArray(one) ? one : flatArguments(Object.values(one));
+  });
 }
 
 /** The elements of what a rule gave for arguments, in the order of {@link flatArguments}; undefined where it gave none. */
 export function flatLike(args: readonly unknown[], given: readonly unknown[]): readonly unknown[] {
   return args.flatMap((one, at): readonly unknown[] => {
-    const of = given[at];
+    const of = given[at] as Record<string, unknown> | undefined;
     if (!isNested(one)) return [of];
-    return Object.keys(one).map((name) => (of as Record<string, unknown> | undefined)?.[name]);
+    const names = Object.keys(one);
+    const all = names.map((name) => of?.[name]);
+    return Array.isArray(one) ? all : flatLike(Object.values(one), all);
   });
 }
 

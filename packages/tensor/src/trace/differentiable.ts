@@ -12,17 +12,17 @@ import type { DerivativeRule, Primitive } from './primitive.js';
 export function differentiable<
   F extends (...args: never[]) => unknown,
   A extends readonly unknown[],
->(name: string, call: F, derivative: DerivativeRule<A> | 'constant'): F {
+>(name: string, call: F, derivative: DerivativeRule<A> | 'constant' | undefined): F {
   const primitive: Primitive = {
     name,
-    call: (...args: never[]) => face(...args),
-    derivative: derivative,
+    call: (...args: never[]) => recorded(primitive, args) ?? withPresent(call, args),
+    derivative,
   };
-  const face = (...args: never[]): unknown => recorded(primitive, args) ?? withPresent(call, args);
+  const face = (...args: never[]): unknown => recorded(primitive, args) ?? call(...args);
   return Object.assign(face, call);
 }
 
-/** A call once the pending tensors among its arguments are there. */
+/** A call of a trace, once the results among its arguments that are not launched yet are there. */
 function withPresent(call: (...given: never[]) => unknown, args: readonly unknown[]): unknown {
   if (!someArgument(args, isPending)) return call(...(args as never[]));
   const flat = flatArguments(args);

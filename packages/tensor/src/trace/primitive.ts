@@ -12,8 +12,13 @@ export type KnownValue = Value & ValueForm;
 /** A cotangent or tangent of one argument: computed where it is needed, undefined where it is 0. */
 export type Share = (() => Value | undefined) | undefined;
 
+/** Shares of the elements of a record, and of records in it. */
+export interface SharesByName {
+  readonly [name: string]: Share | SharesByName;
+}
+
 /** Of each argument the share of its gradient: of lists and records of tensors a list or a record. */
-export type Shares = readonly (Share | readonly Share[] | Readonly<Record<string, Share>>)[];
+export type Shares = readonly (Share | readonly Share[] | SharesByName)[];
 
 /** A call that a rule differentiates. */
 export interface AppliedCall<A extends readonly unknown[]> {

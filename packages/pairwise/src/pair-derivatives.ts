@@ -1,0 +1,25 @@
+import { isTensor, tensor, type Tensor } from '@mercer/tensor';
+import {
+  isTraced,
+  pending,
+  type KnownValue,
+  type Share,
+  type Value,
+} from '@mercer/tensor/operation';
+import type { PairwiseInput } from './place.js';
+
+/** A gradient by name as a share: computed where it is wanted. */
+export const shareOf =
+  <N extends string>(
+    gradients: (wrt: N) => Promise<Readonly<Record<string, Tensor>>>,
+    wrt: N,
+  ): Share =>
+  () =>
+    pending(gradients(wrt).then((found) => found[wrt] as Tensor));
+
+/** Rows as a tensor beside the cotangent: host data has the dtype that it was placed with. */
+export function rowsLike(rows: PairwiseInput, cotangent: Value): Tensor {
+  if (isTensor(rows) || isTraced(rows)) return rows as Tensor;
+  const { dtype, device } = cotangent as KnownValue;
+  return tensor(rows, { dtype, device }) as unknown as Tensor;
+}
