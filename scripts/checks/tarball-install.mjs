@@ -72,12 +72,15 @@ const worker = `
 const typed = `
 import { cdist, tensor, type Tensor } from '@mercer/core';
 import { readNpy } from '@mercer/core/npy';
+import { readSafetensors } from '@mercer/core/safetensors';
 export async function distances(): Promise<Tensor<'float32'>> {
   const a = await tensor([[0, 0], [3, 4]], { dtype: 'float32' });
   return cdist(a, a, { p: 2 });
 }
 // @ts-expect-error: what is imported has types
 export const wrong: number = readNpy;
+// @ts-expect-error: the same
+export const wrongToo: number = readSafetensors;
 `;
 
 /** Under every setting with which TypeScript reads `exports`. */

@@ -4,6 +4,7 @@ import ts from 'typescript';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as mercer from './index.js';
 import * as npy from './npy.js';
+import * as safetensors from './safetensors.js';
 import { runtimeRows, type Call, type Row } from './runtime-options.test-support.js';
 
 const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferences } = mercer;
@@ -246,6 +247,13 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['npy.readNpz', (o) => npy.readNpz(bytes, o)],
     ['npy.listNpz', (o) => npy.listNpz(bytes, o)],
     ['npy.writeNpz', (o) => npy.writeNpz('/nowhere/a.npz', {}, o)],
+    ['safetensors.readSafetensors', (o) => safetensors.readSafetensors(bytes, o)],
+    [
+      'safetensors.writeSafetensors',
+      (o) => safetensors.writeSafetensors('/nowhere/a.safetensors', {}, o),
+      'metaData',
+      'metadata',
+    ],
   ];
   const arithmetic = Object.entries(OPERATIONS).flatMap(([name, more]): readonly Row[] => {
     const others = REDUCTIONS.has(name) ? [0] : Array.from({ length: more }, () => a);
@@ -431,6 +439,7 @@ function entryPoints(): readonly string[] {
   const files = [
     'core/dist/index',
     'core/dist/npy',
+    'core/dist/safetensors',
     'cpu-runtime/dist/index',
     'cuda-runtime/dist/index',
   ].map((file) => path.join(packages, `${file}.d.ts`));
@@ -486,7 +495,7 @@ function entryPoints(): readonly string[] {
   for (const file of files) {
     const source = program.getSourceFile(file);
     const module = source && checker.getSymbolAtLocation(source);
-    const prefix = file.endsWith('npy.d.ts') ? 'npy.' : '';
+    const [, prefix = ''] = /core\/dist\/((?!index)\w+\.)d\.ts$/.exec(file) ?? [];
     for (const one of module ? checker.getExportsOfModule(module) : []) visit(one, prefix, false);
   }
   return [...found].sort();

@@ -75,6 +75,21 @@ describe('Arrow data', () => {
     });
   });
 
+  it('takes vectors in chunks, and columns of tables in chunks', () => {
+    const parts = [makeVector(new Float64Array([1, 2])), makeVector(new Float64Array([3]))];
+    const vector = parts[0]?.concat(parts[1] as (typeof parts)[0]);
+    expect(vector?.data).toHaveLength(2);
+    expect(read(vector)).toMatchObject({ shape: [3], data: Float64Array.of(1, 2, 3) });
+    const flags = vectorFromArray([true], new Bool()).concat(vectorFromArray([false], new Bool()));
+    expect(read(flags)).toMatchObject({ dtype: 'bool', data: Uint8Array.of(1, 0) });
+    const table = tableFromArrays({ a: new Int32Array([1]), b: new Int32Array([2]) });
+    const longer = table.concat(
+      tableFromArrays({ a: new Int32Array([3]), b: new Int32Array([4]) }),
+    );
+    expect(read(longer)).toMatchObject({ shape: [2, 2], data: Int32Array.of(1, 3, 2, 4) });
+    expect(read(longer.getChild('b'))).toMatchObject({ shape: [2], data: Int32Array.of(2, 4) });
+  });
+
   it('refuses nulls, text and mixed columns, by name', () => {
     expect(() => read(vectorFromArray([1, null], new Int32()))).toThrow(/holds 1 nulls/);
     expect(() => read(vectorFromArray(['a'], new Utf8()))).toThrow(/no kind of number/);

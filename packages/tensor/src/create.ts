@@ -92,7 +92,7 @@ function place({ device, stream }: PlacementOptions): ReturnType<typeof deviceCo
 
 /**
  * A tensor from data: a typed array, nested arrays, `{ data, shape, stride, offset }` as ndarray packages and the .npy
- * reader give it, or Arrow data. Resolves when the data has been read, so it may be changed afterwards. Data that is
+ * reader give it, Arrow data without nulls (a vector, or a table whose columns have one type), or a data frame of numbers. Resolves when the data has been read, so it may be changed afterwards. Data that is
  * dense in another order (Fortran order, a transposed ndarray) keeps its strides; data with gaps is packed.
  *
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, OUT_OF_MEMORY, NO_BACKEND; the signal's reason, between pieces of the data

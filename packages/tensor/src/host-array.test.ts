@@ -160,3 +160,38 @@ describe('sources', () => {
     expect(codeOf(() => read(loop))).toBe('INVALID_ARGUMENT');
   });
 });
+
+describe('a data frame', () => {
+  /** As danfojs's: a class with getters. */
+  class Frame {
+    constructor(
+      readonly columns: readonly string[],
+      readonly rows: unknown,
+    ) {}
+    get values(): unknown {
+      return this.rows;
+    }
+    get shape(): readonly number[] {
+      return [2, 2];
+    }
+  }
+
+  it('is the matrix of its rows, or the vector of a column', () => {
+    const frame = new Frame(['a', 'b'], [[1, 2], [3, 4]]); // prettier-ignore
+    expect(read(frame)).toMatchObject({ dtype: 'float32', shape: [2, 2], data: Float32Array.of(1, 2, 3, 4) }); // prettier-ignore
+    expect(read(frame, { dtype: 'float64' }).data).toEqual(Float64Array.of(1, 2, 3, 4));
+    expect(read(new Frame(['a'], [1, 2]))).toMatchObject({ shape: [2] });
+    expect(read(new Frame(['a'], Int32Array.of(1, 2)))).toMatchObject({
+      dtype: 'int32',
+      shape: [2],
+    });
+  });
+
+  it('with anything but numbers is refused by row and column', () => {
+    for (const odd of [null, undefined, 'x']) {
+      const frame = new Frame(['a', 'b'], [[1, 2], [3, odd]]); // prettier-ignore
+      expect(codeOf(() => read(frame))).toBe('INVALID_ARGUMENT');
+      expect(() => read(frame)).toThrow(/row 1 of column "b" of the data frame is/);
+    }
+  });
+});

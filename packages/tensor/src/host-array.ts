@@ -2,6 +2,7 @@ import { isDType, type DType } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import { arrowArray, isArrow, type ArrowLike } from './arrow.js';
 import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
+import { frameValues, isFrame, type FrameLike } from './data-frame.js';
 import { convertStorage } from './host-convert.js';
 import {
   checkLayout,
@@ -32,7 +33,7 @@ export interface StridedSource {
 }
 
 /** Everything that a tensor can be made from. */
-export type TensorSource = InputTypedArray | Nested | StridedSource | ArrowLike;
+export type TensorSource = InputTypedArray | Nested | StridedSource | ArrowLike | FrameLike;
 
 /** Host elements of a storage dtype with their layout; dense, so that they travel as one block. */
 export interface HostArray extends Layout {
@@ -74,6 +75,7 @@ function read(source: unknown, options: HostArrayOptions, what: string): ReadSou
     return { data, dtype, layout: reshaped({ shape, strides, offset: 0 }, options.shape, what) };
   }
   if (isStrided(source)) return readStrided(source, options, what);
+  if (isFrame(source)) return read(frameValues(source, what), options, what);
   const { data, dtype, shape } = nestedArray(source, options.dtype, what);
   const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
   return { data, dtype, layout: reshaped(layout, options.shape, what) };

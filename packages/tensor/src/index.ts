@@ -74,6 +74,7 @@ export type {
   WorkOptions,
 } from './device.js';
 export { defaultDevice, device, devices } from './devices.js';
+export type { FrameLike } from './data-frame.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { countRows, type CountRows, type CountRowsOptions } from './count-rows.js';

@@ -27,7 +27,7 @@ interface ChainOptions extends OutOption, LoadOptions {
 const CHAIN_OPTIONS: OptionNames<ChainOptions> = { ...OUT_OPTION, ...LOAD_OPTIONS, numbers: true };
 
 const operation = new Operation<readonly [root: ChainNode, bound: BoundChain], ChainOptions>({
-  what: 'elementwise operation',
+  what: ([root]) => root.chain.what,
   options: CHAIN_OPTIONS,
   freeOptions: OUT_OPTION,
   identify: ([root, { text, tensors }], { out }) => ({

@@ -60,7 +60,7 @@ const numbersOf = ({ numbers = [] }: ReductionOptions): Readonly<Record<string, 
   namedNumbers(numbers);
 
 const operation = new Operation<Arguments, ReductionOptions>({
-  what: 'reduction over axes',
+  what: ([reduction]) => reduction.what,
   options: REDUCTION_OPTIONS,
   freeOptions: OUT_OPTION,
   identify: ([reduction, { text, tensors }], { out }) => {

@@ -1,6 +1,8 @@
 import type { FileHandle } from 'node:fs/promises';
 import { NpyError } from './npy-error.js';
-import { readPiece } from './read-npy.js';
+import { readPiece, withFile } from './read-npy.js';
+import { pathOf } from './read-options.js';
+import type { Watch } from './watch.js';
 
 /** Bytes that can be read from any position: an open file or memory. */
 export interface ByteSource {
@@ -9,7 +11,7 @@ export interface ByteSource {
   read(position: number, length: number): Promise<Uint8Array>;
 }
 
-export function memorySource(data: Uint8Array): ByteSource {
+function memorySource(data: Uint8Array): ByteSource {
   return {
     bytes: data.length,
     async read(position, length) {
@@ -19,7 +21,7 @@ export function memorySource(data: Uint8Array): ByteSource {
   };
 }
 
-export function fileSource(file: FileHandle, bytes: number, path: string): ByteSource {
+function fileSource(file: FileHandle, bytes: number, path: string): ByteSource {
   return {
     bytes,
     async read(position, length) {
@@ -36,4 +38,16 @@ function checkRange(position: number, length: number, bytes: number): void {
     `Cannot read the archive: it points at bytes ${position} to ${position + length} and has ${bytes}. ` +
       'The archive is cut short or hostile; write it again.',
   );
+}
+
+/** Runs `body` with bytes in memory, or with those of a file, which is closed then. @throws NpyError */
+export async function withSource<T>(
+  source: string | URL | Uint8Array,
+  what: string,
+  watch: Watch,
+  body: (bytes: ByteSource) => Promise<T>,
+): Promise<T> {
+  if (source instanceof Uint8Array) return body(memorySource(source));
+  const path = pathOf(source, what);
+  return withFile(path, watch, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
 }

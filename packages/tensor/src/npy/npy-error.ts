@@ -12,7 +12,7 @@ export type NpyErrorCode =
   | 'NPY_ARGUMENT'; // the caller's array does not fit the format
 
 /**
- * The one error class of the .npy and .npz codec. The message says what failed, why, and how to fix it.
+ * The one error class of files of arrays: .npy, .npz and .safetensors. The message says what failed, why, and how to fix it.
  *
  * ```ts
  * import { decodeNpy, NpyError } from '@mercer/tensor/npy';

@@ -1,14 +1,13 @@
 import { pipeline } from 'node:stream/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
 import type { OptionNames } from '@mercer/options';
-import { fileSource, memorySource, type ByteSource } from './byte-source.js';
+import { withSource, type ByteSource } from './byte-source.js';
 import type { NpyArray } from './npy-array.js';
 import { NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
 import { NpySink } from './npy-sink.js';
 import { quoted } from './printable.js';
-import { withFile } from './read-npy.js';
-import { pathOf, readOptions } from './read-options.js';
+import { readOptions } from './read-options.js';
 import { Slices } from './slices.js';
 import { Watch, WATCH_OPTIONS, type WatchOptions } from './watch.js';
 import { memberDataOffset, readZipDirectory, type ZipMember } from './zip-directory.js';
@@ -100,17 +99,6 @@ export async function readNpz(
     }
     return arrays;
   });
-}
-
-async function withSource<T>(
-  source: string | URL | Uint8Array,
-  what: string,
-  watch: Watch,
-  body: (bytes: ByteSource) => Promise<T>,
-): Promise<T> {
-  if (source instanceof Uint8Array) return body(memorySource(source));
-  const path = pathOf(source, what);
-  return withFile(path, watch, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
 }
 
 async function arrayMembers(

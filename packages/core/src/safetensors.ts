@@ -1,0 +1,6 @@
+/**
+ * .safetensors files.
+ *
+ * @packageDocumentation
+ */
+export * from '@mercer/tensor/safetensors';
