@@ -247,6 +247,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "Traced",
       "TracedResult",
       "WORK_OPTIONS",
+      "addFormula",
       "addReductions",
       "addSumTo",
       "arrived",

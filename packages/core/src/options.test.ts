@@ -14,7 +14,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|SlogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|SlogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Slogdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -193,6 +193,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
     ['eigh.prepare', (o) => mercer.eigh.prepare(a, o)],
     ['einsum', (o) => mercer.einsum('ij,jk', [a, a], o)],
+    ['einsum.prepare', (o) => mercer.einsum.prepare('ij,jk', [a, a], o)],
     ['inv', (o) => mercer.inv(a, o)],
     ['inv.prepare', (o) => mercer.inv.prepare(a, o)],
     ['kron', (o) => mercer.kron(a, a, o)],
@@ -218,19 +219,39 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['solveTriangular', (o) => mercer.solveTriangular(a, a, o)],
     ['solveTriangular.prepare', (o) => mercer.solveTriangular.prepare(a, a, o)],
     ['choleskyBackward', (o) => mercer.choleskyBackward(a, { factor: a }, o)],
+    ['choleskyBackward.prepare', (o) => mercer.choleskyBackward.prepare(a, { factor: a }, o)],
     ['eighBackward', (o) => mercer.eighBackward({}, { values: vector, vectors: a }, o)],
+    [
+      'eighBackward.prepare',
+      (o) => mercer.eighBackward.prepare({}, { values: vector, vectors: a }, o),
+    ],
     ['invBackward', (o) => mercer.invBackward(a, { inverse: a }, o)],
+    ['invBackward.prepare', (o) => mercer.invBackward.prepare(a, { inverse: a }, o)],
     ['kronBackward', (o) => mercer.kronBackward(a, { a, b: a }, o)],
+    ['kronBackward.prepare', (o) => mercer.kronBackward.prepare(a, { a, b: a }, o)],
     ['kronMatvecBackward', (o) => mercer.kronMatvecBackward(a, saved, o)],
+    ['kronMatvecBackward.prepare', (o) => mercer.kronMatvecBackward.prepare(a, saved, o)],
     ['slogdetBackward', (o) => mercer.slogdetBackward(vector, { a }, o)],
+    ['slogdetBackward.prepare', (o) => mercer.slogdetBackward.prepare(vector, { a }, o)],
     ['lstsqBackward', (o) => mercer.lstsqBackward(a, saved, o)],
+    ['lstsqBackward.prepare', (o) => mercer.lstsqBackward.prepare(a, saved, o)],
     ['matmulBackward', (o) => mercer.matmulBackward(a, { a, b: a }, o)],
+    ['matmulBackward.prepare', (o) => mercer.matmulBackward.prepare(a, { a, b: a }, o)],
     ['matrixPowerBackward', (o) => mercer.matrixPowerBackward(a, { a }, 2, o)],
+    ['matrixPowerBackward.prepare', (o) => mercer.matrixPowerBackward.prepare(a, { a }, 2, o)],
     ['qrBackward', (o) => mercer.qrBackward({}, { q: a, r: a }, o)],
+    ['qrBackward.prepare', (o) => mercer.qrBackward.prepare({}, { q: a, r: a }, o)],
     ['solveCholeskyBackward', (o) => mercer.solveCholeskyBackward(a, saved, o)],
+    ['solveCholeskyBackward.prepare', (o) => mercer.solveCholeskyBackward.prepare(a, saved, o)],
     ['solveLUBackward', (o) => mercer.solveLUBackward(a, saved, o)],
+    ['solveLUBackward.prepare', (o) => mercer.solveLUBackward.prepare(a, saved, o)],
     ['svdBackward', (o) => mercer.svdBackward({}, { u: a, values: vector, v: a } as never, o)],
+    [
+      'svdBackward.prepare',
+      (o) => mercer.svdBackward.prepare({}, { u: a, values: vector, v: a } as never, o),
+    ],
     ['solveTriangularBackward', (o) => mercer.solveTriangularBackward(a, saved, o)],
+    ['solveTriangularBackward.prepare', (o) => mercer.solveTriangularBackward.prepare(a, saved, o)],
     ['formula.simplify', (o) => formula.simplify(formula.variable('a'), o)],
     ['formula.simplifyAll', (o) => formula.simplifyAll([], o)],
     ['formula.simplifyAllSteps', (o) => formula.simplifyAllSteps([], o)],

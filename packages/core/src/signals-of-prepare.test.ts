@@ -144,6 +144,18 @@ const COMPILED: readonly Row[] = [
     () => [[]],
   ],
   [
+    'choleskyBackward',
+    (o) => mercer.choleskyBackward.prepare(square, { factor: square }, o),
+    (o) => mercer.choleskyBackward.prepare(square, { factor: a }, o),
+    () => [square, { factor: square }],
+  ],
+  [
+    'einsum',
+    (o) => mercer.einsum.prepare('ij,ij->ij', [a, a], o),
+    (o) => mercer.einsum.prepare('ij,ji->ij', [a, a], o),
+    () => [[a, a]],
+  ],
+  [
     'map',
     (o) => mercer.map.prepare(formula.exp(formula.variable('u')), { u: a }, o),
     (o) => mercer.map.prepare(formula.exp(formula.variable('u')), { v: a }, o),

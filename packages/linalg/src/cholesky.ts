@@ -105,7 +105,7 @@ export const cholesky = linalgFunction<Cholesky, CholeskyOptions<LinalgDType>>(
     matrices: ['a'],
     options: CHOLESKY_OPTIONS,
     results: ['factor', 'jitters', 'infos'],
-    overwrites: [['overwriteA', 0, 'factor']],
+    overwrites: [['overwriteA', 'a', 'factor']],
     waiting: ['jitter'],
     meaning: () => 'definite',
     finish: async ({ jitters }, { onJitter, signal }) => {
@@ -117,7 +117,7 @@ export const cholesky = linalgFunction<Cholesky, CholeskyOptions<LinalgDType>>(
       const n = call.order();
       const escalates = choice(what, 'jitter', jitter, ['none', 'escalate']) === 'escalate';
       call.run('cholesky', {
-        a: call.operand(0),
+        a: call.operand('a'),
         factor: call.matrix('factor', n, n),
         jitters: call.numbers('jitters'),
         infos: call.integers('infos'),

@@ -82,7 +82,7 @@ export const conditionEstimate = linalgFunction<
     plan: (call, options) => {
       call.order();
       call.run('condition', {
-        a: call.operand(0),
+        a: call.operand('a'),
         conditions: call.numbers('condition'),
         infos: call.integers('infos'),
         ...factorChoice(call.what, options).flags,

@@ -76,11 +76,11 @@ export const eigh = linalgFunction<Eigh, EighOptions<LinalgDType>>(
     matrices: ['a'],
     options: EIGH_OPTIONS,
     results: ['values', 'vectors', 'infos'],
-    overwrites: [['overwriteA', 0, 'vectors']],
+    overwrites: [['overwriteA', 'a', 'vectors']],
     plan: (call, { uplo }) => {
       const n = call.order();
       call.run('eigh', {
-        a: call.operand(0),
+        a: call.operand('a'),
         values: call.column('values', n),
         vectors: call.matrix('vectors', n, n),
         infos: call.integers('infos'),

@@ -1,4 +1,4 @@
-import { tensor, type Device, type Tensor } from '@mercer/tensor';
+import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { einsum, type LinalgDType } from './index.js';
 
@@ -191,6 +191,109 @@ export function describeEinsum(device: () => Device): void {
           [6, 8],
         ],
       ]);
+    });
+
+    it('writes into what is given, whatever its strides are, prepared or not', async () => {
+      const where = { device: device() };
+      const [a, b] = [
+        await tensor(
+          [
+            [1, 2],
+            [3, 4],
+          ],
+          where,
+        ),
+        await tensor(
+          [
+            [5, 6, 7],
+            [8, 9, 10],
+          ],
+          where,
+        ),
+      ];
+      const [left, right] = [
+        [await a.clone(), await b.clone()] as const,
+        [a.transpose(), b] as const,
+      ];
+      for (const [subscripts, operands, wanted] of [
+        [
+          'ij,jk->ik',
+          left,
+          [
+            [21, 24, 27],
+            [47, 54, 61],
+          ],
+        ],
+        [
+          'ji,jk->ik',
+          right,
+          [
+            [21, 24, 27],
+            [47, 54, 61],
+          ],
+        ],
+        [
+          'ij,ik->ik',
+          [a, b],
+          [
+            [15, 18, 21],
+            [56, 63, 70],
+          ],
+        ],
+        ['ij->j', [a], [4, 6]],
+      ] as const) {
+        const prepared = await einsum.prepare(subscripts, operands);
+        const shape = [wanted.length, ...(Array.isArray(wanted[0]) ? [wanted[0].length] : [])];
+        const out = empty(shape, where);
+        expect(await einsum(subscripts, operands, { out })).toBe(out);
+        expect(await out.toNested()).toEqual(wanted);
+        await out.fill(0);
+        expect(prepared(operands, { out })).toBe(out);
+        expect(await out.toNested()).toEqual(wanted);
+        expect(await prepared(operands).toNested()).toEqual(wanted);
+        const turned = empty([...shape].reverse(), where).transpose();
+        expect(await einsum(subscripts, operands, { out: turned })).toBe(turned);
+        expect(await turned.toNested()).toEqual(wanted);
+      }
+    });
+
+    it('tells its launches, and refuses outputs that do not go with it', async () => {
+      const where = { device: device() };
+      const a = await tensor(
+        [
+          [1, 2],
+          [3, 4],
+        ],
+        where,
+      );
+      const lines: string[] = [];
+      await einsum('ij,ij->ij', [a, a], { debug: (line: string) => lines.push(line) });
+      expect(lines.join()).toMatch(/launch/);
+      const call = (out: unknown) => einsum('ij,jk->ik', [a, a], { out } as never);
+      await expect(call(a)).rejects.toMatchObject({ code: 'OVERLAP' });
+      await expect(call(empty([2, 3], where))).rejects.toThrow(/^einsum: out is .*\[2, 3\]/);
+      await expect(call(empty([2, 2], { ...where, dtype: 'float64' }))).rejects.toMatchObject({
+        code: 'DTYPE_MISMATCH',
+      });
+      await expect(call(3)).rejects.toThrow(/^einsum: out/);
+      await expect(einsum('ij,jk', [a, a], { into: a } as never)).rejects.toThrow(
+        "einsum: there is no option 'into'",
+      );
+    });
+
+    it('takes more batch axes than routines do', async () => {
+      const where = { device: device() };
+      const shape = [2, 1, 2, 1, 2, 1, 2];
+      const a = await tensor(
+        Float32Array.from({ length: 48 }, (_, at) => at),
+        { ...where, shape: [...shape, 1, 3] },
+      );
+      const [all] = [await einsum('...ij,...kj->...ik', [a, a])];
+      expect(all.shape).toEqual([...shape, 1, 1]);
+      const squares = Array.from({ length: 16 }, (_, at) =>
+        [0, 1, 2].reduce((sum, k) => sum + (3 * at + k) ** 2, 0),
+      );
+      expect([...(await all.toTypedArray())]).toEqual(squares);
     });
 
     it('leaves its operands and gives memory of its own, keeping nothing else', async () => {

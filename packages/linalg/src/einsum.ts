@@ -1,33 +1,110 @@
+import { mul, variable } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';
 import {
   MercerError,
+  rowMajorStrides,
+  type LoadOptions,
   type Pending,
   type Tensor,
   type TensorOperand,
   type WorkOptions,
 } from '@mercer/tensor';
 import {
+  addSumTo,
   arrived,
   assertTensor,
+  CallSteps,
+  checkOut,
   commonDevice,
+  keyPart,
+  LOAD_OPTIONS,
+  Operation,
+  operationFunction,
+  OUT_OPTION,
   pendingOf,
-  readOptions,
-  viewOf,
   WORK_OPTIONS,
+  type CallView,
 } from '@mercer/tensor/operation';
-import { floating, type LinalgDType } from './checks.js';
+import { floating, MOST_BATCH_AXES, type LinalgDType, type Setting } from './checks.js';
+import { elementwise, flattened, product, rowMajor, scratch } from './compose.js';
 import { nextPair, parseSubscripts, type Label, type Subscripts } from './einsum-subscripts.js';
-import { matmul } from './matmul.js';
-import { workOf } from './options.js';
-import type { ProductPrecision } from './precision.js';
+import type { PreparedRoutine } from './options.js';
+import { precisionOf, type ProductPrecision } from './precision.js';
+import type { Composed } from './run-routine.js';
 
 /** Options of {@link einsum}. */
-export interface EinsumOptions extends WorkOptions {
+export interface EinsumOptions<D extends LinalgDType = LinalgDType>
+  extends WorkOptions, LoadOptions {
+  readonly out?: Tensor<D> | undefined;
   /** How float32 products are computed on a GPU, as in `matmul`; default 'float32'. */
   readonly precision?: ProductPrecision | undefined;
 }
 
-const EINSUM_OPTIONS: OptionNames<EinsumOptions> = { ...WORK_OPTIONS, precision: true };
+const EINSUM_OPTIONS: OptionNames<EinsumOptions> = {
+  ...WORK_OPTIONS,
+  ...LOAD_OPTIONS,
+  out: true,
+  precision: true,
+};
+
+type Arguments = readonly [subscripts: string, operands: readonly Tensor[]];
+
+const operation = new Operation<Arguments, EinsumOptions>({
+  what: 'einsum',
+  options: EINSUM_OPTIONS,
+  freeOptions: OUT_OPTION,
+  snapshot: ([subscripts, operands], options) => [[subscripts, listOf(operands)], options],
+  identify: ([subscripts, operands], { out, precision }) => {
+    const part = keyPart(precision);
+    if (typeof subscripts !== 'string' || part === undefined) return undefined;
+    return { key: `${part} ${subscripts}`, tensors: { inputs: operands, outs: [out] } };
+  },
+  plan: ([subscripts, operands], { out, precision }) => {
+    const setting = settingOf(operands, subscripts);
+    const { terms, output, extents } = parseSubscripts(subscripts, operands);
+    const { device, dtype } = setting;
+    const tensors = { inputs: operands, outs: [out] };
+    const steps = new CallSteps(device, tensors);
+    const shape = output.map((label) => extents.get(label) ?? 1);
+    if (out !== undefined) checkOut(out, { shape, dtype, device }, operands, 'einsum');
+    const to = steps.result({ shape, dtype });
+    const call = { steps, setting };
+    const views = operands.map((_, at) => withoutRepeats(steps.input(at), terms[at] ?? []));
+    const contraction = new Contraction(
+      call,
+      { terms, output, extents },
+      precisionOf(setting, precision),
+    );
+    steps.copy(contraction.result(views), to);
+    return { tensors, steps };
+  },
+});
+
+/** How {@link einsum} is called. */
+export interface Einsum {
+  <D extends LinalgDType>(
+    subscripts: string,
+    operands: readonly TensorOperand<D>[],
+    options?: EinsumOptions<D>,
+  ): Pending<Tensor<D>>;
+  /**
+   * Loads what such a call needs, and gives a synchronous function. Later operands may have other extents where the same pairs come
+   * first and the same kernels are launched.
+   */
+  readonly prepare: <D extends LinalgDType>(
+    subscripts: string,
+    operands: readonly Tensor<D>[],
+    options?: EinsumOptions<D>,
+  ) => Promise<PreparedRoutine<[operands: readonly Tensor<D>[]], Tensor<D>, Tensor<D>>>;
+}
+
+interface Whole {
+  (subscripts: string, operands: readonly unknown[], options?: EinsumOptions): Pending<Tensor>;
+  prepare(
+    ...given: Parameters<Einsum['prepare']>
+  ): Promise<(subscripts: string, operands: readonly Tensor[], options?: object) => Tensor>;
+}
+const whole: Whole = operationFunction(operation, 2);
 
 /**
  * Einstein's summation: a product of tensors whose axes have letters. `'ij,jk->ik'` is the matrix product, `'ii->i'` the diagonal, `'ij->'` the sum of
@@ -54,69 +131,84 @@ const EINSUM_OPTIONS: OptionNames<EinsumOptions> = { ...WORK_OPTIONS, precision:
  * console.log(await einsum('ii', [a]).item()); // 5
  * ```
  */
-export function einsum<D extends LinalgDType>(
-  subscripts: string,
-  operands: readonly TensorOperand<D>[],
-  options?: EinsumOptions,
-): Pending<Tensor<D>> {
-  return pendingOf(async (): Promise<Tensor<D>> => {
-    const given = readOptions('einsum', options, EINSUM_OPTIONS);
-    if (!Array.isArray(operands)) {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `einsum: the operands are ${describeValue(operands)}. Pass an array of tensors, as einsum('ij,jk->ik', [a, b]).`,
-      );
-    }
-    const tensors = (await arrived([...(operands as readonly unknown[]), given])).slice(
-      0,
-      -1,
-    ) as Tensor<D>[];
-    checkOperands(tensors);
-    const parsed = parseSubscripts(subscripts, tensors);
-    const work = new Contraction<D>(parsed, given);
-    try {
-      return await work.result(tensors);
-    } finally {
-      work.dispose();
-    }
-  });
+export const einsum: Einsum = Object.assign(
+  (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
+    pendingOf(async () => whole(subscripts, await arrived(listOf(operands)), options)),
+  {
+    prepare: async (...given: Parameters<Einsum['prepare']>) => {
+      const prepared = await whole.prepare(...given);
+      return (operands: readonly Tensor[], options?: object) =>
+        prepared(given[0], operands, options);
+    },
+  },
+) as Einsum;
+
+function listOf<T>(operands: readonly T[]): readonly T[] {
+  if (Array.isArray(operands)) return [...(operands as readonly T[])];
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `einsum: the operands are ${describeValue(operands)}. Pass an array of tensors, as einsum('ij,jk->ik', [a, b]).`,
+  );
 }
 
-function checkOperands(tensors: readonly Tensor[]): void {
-  for (const [at, one] of tensors.entries()) {
+/** What the operands have in common. @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED */
+function settingOf(tensors: readonly Tensor[], subscripts: string): Setting {
+  const what = 'einsum';
+  const dtypes = tensors.map((one, at) => {
     const name = `operand ${at + 1}`;
-    assertTensor(one, `einsum: ${name}`);
-    const dtype = floating('einsum', name, one);
+    assertTensor(one, `${what}: ${name}`);
+    const dtype = floating(what, name, one);
     const [first] = tensors;
-    if (first?.dtype === dtype) continue;
+    if (first?.dtype === dtype) return dtype;
     throw new MercerError(
       'DTYPE_MISMATCH',
-      `einsum: ${name} is ${one.label}, but operand 1 is ${first?.dtype}. Cast one of them.`,
+      `${what}: ${name} is ${one.label}, but operand 1 is ${first?.dtype}. Cast one of them.`,
     );
-  }
-  if (tensors.length > 0) commonDevice(tensors, 'einsum');
+  });
+  // which says that there are too few
+  if (tensors.length === 0) parseSubscripts(subscripts, tensors);
+  return {
+    what,
+    device: commonDevice(tensors, what),
+    dtype: dtypes[0] ?? 'float32',
+    batchShape: [],
+  };
 }
 
-/** A tensor whose axes have letters, each once. */
-interface Term<D extends LinalgDType> {
-  readonly tensor: Tensor<D>;
+/** A view whose axes have letters, each once. */
+interface Term {
+  readonly view: CallView;
   readonly labels: readonly Label[];
 }
 
-/** The work of one call, with what it makes on the way. */
-class Contraction<D extends LinalgDType> {
-  readonly #subscripts: Subscripts;
-  readonly #options: EinsumOptions;
-  readonly #made: Tensor[] = [];
+const PRODUCT = mul(variable('x'), variable('y'));
 
-  constructor(subscripts: Subscripts, options: EinsumOptions) {
+/** Axes of the same letter as one: the diagonal. */
+function withoutRepeats(view: CallView, axes: readonly Label[]): Term {
+  const labels = [...new Set(axes)];
+  const strides = labels.map((label) =>
+    axes.reduce((sum, one, axis) => sum + (one === label ? (view.strides[axis] ?? 0) : 0), 0),
+  );
+  const shape = labels.map((label) => view.shape[axes.indexOf(label)] ?? 1);
+  return { labels, view: { ...view, shape, strides } };
+}
+
+/** Writes down the work of one call. */
+class Contraction {
+  readonly #call: Composed;
+  readonly #subscripts: Subscripts;
+  readonly #precision: ProductPrecision;
+
+  constructor(call: Composed, subscripts: Subscripts, precision: ProductPrecision) {
+    this.#call = call;
     this.#subscripts = subscripts;
-    this.#options = options;
+    this.#precision = precision;
   }
 
-  async result(tensors: readonly Tensor<D>[]): Promise<Tensor<D>> {
-    const { terms, output, extents } = this.#subscripts;
-    let left = tensors.map((tensor, at) => this.#withoutRepeats(tensor, terms[at] ?? []));
+  /** A view with the axes of the result. */
+  result(terms: readonly Term[]): CallView {
+    const { output, extents } = this.#subscripts;
+    let left = terms;
     while (left.length > 1) {
       const [a, b] = nextPair(
         left.map(({ labels }) => labels),
@@ -127,87 +219,88 @@ class Contraction<D extends LinalgDType> {
       const kept = new Set([...output, ...rest.flatMap(({ labels }) => labels)]);
       const [first, second] = [left[a], left[b]];
       if (first === undefined || second === undefined) break;
-      left = [...rest, await this.#product(first, second, kept)];
+      left = [...rest, this.#product(first, second, kept)];
     }
     const [last] = left;
     if (last === undefined) throw new Error('there is an operand');
-    const summed = await this.#summed(last, new Set(output));
-    const axes = output.map((label) => summed.labels.indexOf(label));
-    const view = this.#keep(summed.tensor.permute(axes));
-    return view.clone(workOf(this.#options));
-  }
-
-  dispose(): void {
-    for (const one of this.#made) one.dispose();
-  }
-
-  #keep<T extends Tensor>(tensor: T): T {
-    this.#made.push(tensor);
-    return tensor;
-  }
-
-  /** Axes of the same letter as one: the diagonal. */
-  #withoutRepeats(tensor: Tensor<D>, axes: readonly Label[]): Term<D> {
-    const labels = [...new Set(axes)];
-    const strides = labels.map((label) =>
-      axes.reduce((sum, one, axis) => sum + (one === label ? (tensor.strides[axis] ?? 0) : 0), 0),
+    const { view, labels } = this.#summed(last, new Set(output));
+    return permuted(
+      view,
+      output.map((label) => labels.indexOf(label)),
     );
-    const shape = labels.map((label) => tensor.shape[axes.indexOf(label)] ?? 1);
-    return {
-      labels,
-      tensor: this.#keep(viewOf(tensor, { shape, strides, offset: tensor.offset }, tensor.dtype)),
-    };
   }
 
   /** Summed over the letters that nobody needs any more. */
-  async #summed({ tensor, labels }: Term<D>, kept: ReadonlySet<Label>): Promise<Term<D>> {
-    const axes = labels.flatMap((label, axis) => (kept.has(label) ? [] : [axis]));
-    if (axes.length === 0) return { tensor, labels };
-    const sum: Tensor = await tensor.sum(axes, workOf(this.#options));
-    return {
-      tensor: this.#keep(sum as Tensor<D>),
-      labels: labels.filter((label) => kept.has(label)),
-    };
+  #summed({ view, labels }: Term, kept: ReadonlySet<Label>): Term {
+    const axes = [...labels.keys()];
+    const stays = (axis: number): boolean => kept.has(labels[axis] as Label);
+    const [staying, going] = [axes.filter(stays), axes.filter((axis) => !stays(axis))];
+    if (going.length === 0) return { view, labels };
+    const from = rowMajor(this.#call, permuted(view, [...going, ...staying]));
+    const to = scratch(this.#call, from.shape.slice(going.length));
+    addSumTo(this.#call.steps, from, to.shape, to);
+    return { view: to, labels: staying.map((axis) => labels[axis] as Label) };
   }
 
-  async #product(one: Term<D>, other: Term<D>, kept: ReadonlySet<Label>): Promise<Term<D>> {
-    const needed = (beside: Term<D>): Set<Label> => new Set([...kept, ...beside.labels]);
-    const a = await this.#summed(one, needed(other));
-    const b = await this.#summed(other, needed(one));
+  #product(one: Term, other: Term, kept: ReadonlySet<Label>): Term {
+    const needed = (beside: Term): Set<Label> => new Set([...kept, ...beside.labels]);
+    const a = this.#summed(one, needed(other));
+    const b = this.#summed(other, needed(one));
     const isShared = (label: Label): boolean => b.labels.includes(label);
     const batch = a.labels.filter((label) => isShared(label) && kept.has(label));
     const inner = a.labels.filter((label) => isShared(label) && !kept.has(label));
     const rows = a.labels.filter((label) => !isShared(label));
     const columns = b.labels.filter((label) => !a.labels.includes(label));
     const labels = [...batch, ...rows, ...columns];
-    const left = await this.#arranged(a, [batch, rows, inner]);
-    const right = await this.#arranged(b, [batch, inner, columns]);
-    const product = this.#keep(
+    const left = this.#arranged(a, [batch, rows, inner]);
+    const right = this.#arranged(b, [batch, inner, columns]);
+    const view =
       inner.length > 0
-        ? await matmul(left, right, this.#options)
-        : ((await left.mul(right, workOf(this.#options))) as Tensor<D>),
-    );
-    const extent = (label: Label): number => this.#subscripts.extents.get(label) ?? 1;
-    return { labels, tensor: this.#keep(product.reshape(labels.map(extent))) };
+        ? product(this.#call, left, right, { precision: this.#precision })
+        : elementwise(this.#call, PRODUCT, { x: left, y: right });
+    const shape = labels.map((label) => this.#subscripts.extents.get(label) ?? 1);
+    return { labels, view: { ...view, shape, strides: rowMajorStrides(shape) } };
   }
 
   /** The axes in the order of these groups: the first group as it is, and one axis for each of the two others. */
-  async #arranged({ tensor, labels }: Term<D>, groups: readonly Label[][]): Promise<Tensor<D>> {
-    const axes = groups.flat().map((label) => labels.indexOf(label));
-    const turned = this.#keep(tensor.permute(axes));
-    const [batch = [], ...both] = groups;
-    const shape = turned.shape.slice(0, batch.length);
-    let from = batch.length;
-    for (const { length } of both) {
-      shape.push(turned.shape.slice(from, from + length).reduce((a, b) => a * b, 1));
-      from += length;
+  #arranged(
+    { view, labels }: Term,
+    [batch, ...both]: readonly [Label[], Label[], Label[]],
+  ): CallView {
+    const groups = [...batch, ...both.flat()];
+    let arranged = permuted(
+      view,
+      groups.map((label) => labels.indexOf(label)),
+    );
+    // the last group first: axes are counted from the last
+    for (const [place, group] of [...both.entries()].reverse()) {
+      const behind = place === 0 ? 1 : 0;
+      if (group.length === 0) arranged = withOne(arranged, arranged.shape.length - behind);
+      for (let left = group.length; left > 1; left--) {
+        arranged = flattened(this.#call, arranged, -2 - behind);
+      }
     }
-    try {
-      return this.#keep(turned.reshape(shape));
-    } catch (error) {
-      if (!(error instanceof MercerError && error.code === 'NOT_CONTIGUOUS')) throw error;
+    while (arranged.shape.length > MOST_BATCH_AXES + 2) {
+      arranged = flattened(this.#call, arranged, -arranged.shape.length);
     }
-    const dense = this.#keep(await turned.contiguous(workOf(this.#options)));
-    return this.#keep(dense.reshape(shape));
+    return arranged;
   }
+}
+
+function permuted(view: CallView, axes: readonly number[]): CallView {
+  const { shape, strides } = view;
+  return {
+    ...view,
+    shape: axes.map((axis) => shape[axis] ?? 1),
+    strides: axes.map((axis) => strides[axis] ?? 1),
+  };
+}
+
+/** One more axis of one element. */
+function withOne(view: CallView, at: number): CallView {
+  return {
+    ...view,
+    shape: view.shape.toSpliced(at, 0, 1),
+    strides: view.strides.toSpliced(at, 0, 1),
+  };
 }

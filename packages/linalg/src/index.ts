@@ -23,7 +23,7 @@ export {
   SingularMatrixError,
   type LinalgErrorCode,
 } from './errors.js';
-export { einsum, type EinsumOptions } from './einsum.js';
+export { einsum, type Einsum, type EinsumOptions } from './einsum.js';
 export { inv, type Inv, type InvOptions, type InverseResult } from './inv.js';
 export { kron, type Kron, type KronOptions } from './kron.js';
 export { kronMatvec, type KronMatvec } from './kron-matvec.js';

@@ -81,12 +81,12 @@ export const inv = linalgFunction<Inv, InvOptions<LinalgDType>>(
     matrices: ['a'],
     options: INV_OPTIONS,
     results: ['inverse', 'infos'],
-    overwrites: [['overwriteA', 0, 'inverse']],
+    overwrites: [['overwriteA', 'a', 'inverse']],
     meaning: (options) => factorChoice('inv', options).meaning,
     plan: (call, options) => {
       const n = call.order();
       call.run('inverse', {
-        a: call.operand(0),
+        a: call.operand('a'),
         inverse: call.matrix('inverse', n, n),
         infos: call.integers('infos'),
         ...factorChoice(call.what, options).flags,

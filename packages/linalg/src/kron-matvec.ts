@@ -1,11 +1,11 @@
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
-import { operationFunction, type CallView } from '@mercer/tensor/operation';
+import { operationFunction } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
+import { product } from './compose.js';
 import { type KronOptions, KRON_OPTIONS } from './kron.js';
 import { linalgOperation } from './linalg-operation.js';
-import { matrixOperand, transposed, type PlannedMatrix } from './operand.js';
 import type { PreparedRoutine } from './options.js';
-import { planProduct } from './plan-product.js';
+import { split, turned } from './views.js';
 
 /** How {@link kronMatvec} is called. */
 export interface KronMatvec {
@@ -35,12 +35,11 @@ export interface KronMatvec {
  * y is `a X b^T`. Two matrix products, in the cheaper order.
  *
  * Shapes: a (..., p, q), b (..., r, s), x (..., q s), result (..., p r). The leading batch axes broadcast, so several vectors
- * are one more batch axis of x. float32 or float64, the same for all. An x whose last axis is not contiguous is copied first;
- * `out` must be row-major.
+ * are one more batch axis of x. float32 or float64, the same for all.
  *
  * Resolves when the work is enqueued.
  *
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, NOT_CONTIGUOUS (out), DISPOSED, UNSUPPORTED, NO_BACKEND
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED, NO_BACKEND
  *
  * @example
  * ```ts
@@ -57,44 +56,25 @@ export const kronMatvec: KronMatvec = operationFunction(
   linalgOperation<KronOptions<LinalgDType>>({
     what: 'kronMatvec',
     matrices: ['a', 'b', 'x'],
-    vectors: 1,
+    vectors: ['x'],
     options: KRON_OPTIONS,
     results: ['y'],
     plan: (call) => {
-      const { setting, steps, what, matrices } = call;
-      const { batchShape, dtype } = setting;
-      const [a, b] = [call.operand(0), call.operand(1)];
-      const [p, q, r, s] = [a.rows, a.columns, b.rows, b.columns];
-      const vector = matrices[2] as Tensor;
+      const { setting, what } = call;
+      const [a, b] = [call.view('a'), call.view('b')];
+      const [[p = 0, q = 0], [r = 0, s = 0]] = [a.shape.slice(-2), b.shape.slice(-2)];
+      const vector = call.tensor('x');
       if (vector.shape.at(-1) !== q * s) {
         throw new MercerError(
           'SHAPE_MISMATCH',
           `${what}: x is ${vector.label}, and a kron b has ${q * s} columns (${q} times ${s}). The last axis of x must have that many elements.`,
         );
       }
-      const folded = (view: CallView, rows: number, columns: number): PlannedMatrix => {
-        const step = view.strides.at(-1) ?? 1;
-        const shape = [...view.shape.slice(0, -1), rows, columns];
-        const strides = [...view.strides.slice(0, -1), columns * step, step];
-        return matrixOperand({ ...view, shape, strides }, batchShape);
-      };
-      const x = folded(steps.input(2), q, s);
-      const y = folded(call.vector('y', p * r), p, r);
-      const half = (rows: number, columns: number): PlannedMatrix =>
-        matrixOperand(
-          steps.scratchMemory({ shape: [...batchShape, rows, columns], dtype }),
-          batchShape,
-        );
+      const x = split(call.view('x'), -1, q, s);
+      const into = split(call.result('y', [...setting.batchShape, p * r]), -1, p, r);
       const leftFirst = p * q * s + p * s * r <= q * s * r + p * q * r;
-      if (leftFirst) {
-        const ax = half(p, s);
-        planProduct(call, { a, b: x, c: ax });
-        planProduct(call, { a: ax, b: transposed(b), c: y });
-      } else {
-        const xb = half(q, r);
-        planProduct(call, { a: x, b: transposed(b), c: xb });
-        planProduct(call, { a, b: xb, c: y });
-      }
+      if (leftFirst) product(call, product(call, a, x), turned(b), { into });
+      else product(call, a, product(call, x, turned(b)), { into });
     },
   }),
   3,

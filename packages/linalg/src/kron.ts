@@ -60,7 +60,7 @@ export const kron: Kron = operationFunction(
     options: KRON_OPTIONS,
     results: ['c'],
     plan: (call) => {
-      const [a, b] = [call.operand(0), call.operand(1)];
+      const [a, b] = [call.operand('a'), call.operand('b')];
       call.run('kron', { a, b, c: call.matrix('c', a.rows * b.rows, a.columns * b.columns) });
     },
   }),

@@ -1,6 +1,5 @@
 import type { Scalars } from '@mercer/kernels';
-import { own, type OptionNames } from '@mercer/options';
-import { flag } from './checks.js';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { isTensor, MercerError, type LoadOptions, type Tensor } from '@mercer/tensor';
 import {
   keyPart,
@@ -9,79 +8,106 @@ import {
   type CallTensors,
   type OperationRules,
 } from '@mercer/tensor/operation';
+import { flag } from './checks.js';
 import { checkInfos, type InfoMeaning } from './infos.js';
-import type { CallOptions } from './options.js';
-import { PlannedCall, type Targets } from './planned-call.js';
+import type { CallOptions, WrtOption } from './options.js';
+import { PlannedCall, type Kinds, type Targets } from './planned-call.js';
 
-/** Matrices, and numbers behind them. */
-export type LinalgArguments = readonly unknown[];
+/** The tensors by name, in the order in which they are checked, and what else the plan reads. */
+export type LinalgArguments = readonly [
+  tensors: Readonly<Record<string, Tensor>>,
+  ...others: unknown[],
+];
 
 /** What options of every operation are beside its own. */
-type Options<O> = O & LoadOptions & CallOptions & { readonly out?: unknown };
+type Options<O> = O & LoadOptions & CallOptions & WrtOption & { readonly out?: unknown };
 
-/** An operation whose work is that of one routine. */
-export interface LinalgRules<O extends object> {
+/** What an operation is made from. */
+export interface LinalgRules<O extends object> extends Kinds {
   readonly what: string;
-  /** Names of the matrices, in the order of the arguments. */
-  readonly matrices: readonly string[];
-  /** How many of them, the last ones, are vectors. */
-  readonly vectors?: number;
+  /** Names of the tensors, in the order of the arguments, in front of other arguments. */
+  readonly matrices?: readonly string[];
+  /** The same out of arguments that are objects: only those that are there. */
+  readonly read?: (args: never) => LinalgArguments;
   readonly options: OptionNames<O>;
-  /** The results by name, in the order in which the plan makes them. `out` alone is the first. */
+  /**
+   * The results by name, in the order in which the plan makes them. `out` alone is the first. With an option `wrt`: gradients, of which
+   * it names those that are wanted.
+   */
   readonly results: readonly string[];
-  /** Options that write a result over a matrix: the place of the matrix, and the result, which may be one that no caller sees. */
-  readonly overwrites?: readonly (readonly [option: string, place: number, result: string])[];
+  /** Results behind these that no caller sees, for `finish`. */
+  readonly hidden?: (options: O, args: LinalgArguments) => readonly string[];
+  /** Options that write a result over a matrix: its name, and the result, which may be one that no caller sees. */
+  readonly overwrites?: readonly (readonly [option: string, matrix: string, result: string])[];
   /** Options that a preparation does not take: they make a call wait. */
   readonly waiting?: readonly string[];
   /** Options that are numbers which the kernels are given anew in each call. */
   readonly numbers?: readonly string[];
   /** Those numbers by their names in the routine; undefined where they are as the plan has them. @throws MercerError */
   readonly scalars?: (options: O, args: LinalgArguments) => Scalars | undefined;
-  /** What is to be told of numbers by a key: those that plans read. */
+  /** What is to be told of other arguments by a key: what plans read of them. */
   readonly key?: (options: O, args: LinalgArguments) => string | undefined;
   /** Checks and plans a call whose matrices fit together. @throws MercerError */
   readonly plan: (call: PlannedCall, options: O, args: LinalgArguments) => void;
   /** What a positive info says; default: there are none. */
   readonly meaning?: (options: O) => InfoMeaning;
-  /** What an ordinary call does with its results before it gives them. */
-  readonly finish?: (results: Readonly<Record<string, Tensor>>, options: O) => Promise<void>;
+  /** What an ordinary call does with its results, and what else it has by name, before it gives them. */
+  readonly finish?: (
+    tensors: Readonly<Record<string, Tensor | undefined>>,
+    options: O,
+    args: LinalgArguments,
+  ) => Promise<void> | undefined;
 }
 
 /** Options that say where, and who looks on: not what is computed. */
-const ELSEWHERE = ['out', 'stream', 'signal', 'debug', 'onProgress', 'checkErrors', 'onJitter'];
+const ELSEWHERE = [
+  'out',
+  'stream',
+  'signal',
+  'debug',
+  'onProgress',
+  'checkErrors',
+  'onJitter',
+  'onDegenerate',
+  'wrt',
+];
 /** Options with which a call waits, or tells while it waits. */
-const WAITING = ['onProgress', 'checkErrors', 'onJitter'];
+const WAITING = ['onProgress', 'checkErrors', 'onJitter', 'onDegenerate'];
 
 /** The operation behind a function of linear algebra. */
 export function linalgOperation<O extends object>(
   rules: LinalgRules<O>,
-): Operation<LinalgArguments, Options<O>> {
-  const { what, matrices, results } = rules;
-  const optional = own(rules, 'vectors', 'overwrites', 'waiting', 'numbers', 'key', 'scalars');
-  const { vectors, overwrites = [], waiting = [], numbers = [], key: keyOf, scalars } = optional;
-  const { meaning, finish: finishOwn } = own(rules, 'meaning', 'finish');
+): Operation<LinalgArguments, Options<O>, undefined, readonly unknown[]> {
+  const { what, matrices = [], results } = rules;
+  const optional = own(rules, 'vectors', 'others', 'read', 'overwrites', 'waiting', 'numbers');
+  const { vectors, others, read = inOrder(matrices), overwrites = [] } = optional;
+  const { waiting = [], numbers = [] } = optional;
+  const { key: keyOf, scalars, hidden, finish } = own(rules, 'key', 'scalars', 'hidden', 'finish');
+  const { meaning } = own(rules, 'meaning');
   const options = rules.options as OptionNames<Options<O>>;
   const without = (names: readonly string[]): OptionNames<Options<O>> =>
     Object.fromEntries(
       Object.entries(options).filter(([name]) => !names.includes(name)),
     ) as OptionNames<Options<O>>;
   const told = Object.keys(without([...ELSEWHERE, ...numbers]));
-  const outNames = Object.fromEntries(results.map((name) => [name, true as const]));
-  const tensorsOf = (args: LinalgArguments, given: Options<O>): CallTensors & Targets => {
-    const names = [...results];
+  const targetsOf = (
+    args: LinalgArguments,
+    given: Options<O>,
+  ): Targets & Pick<CallTensors, 'outs'> => {
+    const names = [...(given.wrt ?? results), ...(hidden?.(given, args) ?? [])];
     const outs = [...((given.out ?? []) as (Tensor | undefined)[])];
-    const over: (number | undefined)[] = [];
-    for (const [option, place, name] of overwrites) {
+    const over: (string | undefined)[] = [];
+    for (const [option, matrix, name] of overwrites) {
       if (!flag(what, option, given[option as keyof O])) continue;
       const at = names.includes(name) ? names.indexOf(name) : names.push(name) - 1;
       if (outs[at] !== undefined) throw twoPlaces(what, name, option);
-      outs[at] = args[place] as Tensor;
-      over[at] = place;
+      outs[at] = args[0][matrix];
+      over[at] = matrix;
     }
     while (outs.length < names.length) outs.push(undefined);
-    return { inputs: args.slice(0, matrices.length) as Tensor[], outs, names, over };
+    return { outs, names, over };
   };
-  const operation: OperationRules<LinalgArguments, Options<O>> = {
+  const operation: OperationRules<LinalgArguments, Options<O>, undefined, readonly unknown[]> = {
     what,
     options,
     prepareOptions: without([...WAITING, ...waiting]),
@@ -91,45 +117,44 @@ export function linalgOperation<O extends object>(
       ...Object.fromEntries(numbers.map((name) => [name, true])),
     } as never,
     snapshot: (args, given) => {
+      const wrt = Object.hasOwn(options, 'wrt') ? wantedOf(what, given, results) : undefined;
       const { out } = given;
-      if (out === undefined) return [args, given];
-      return [args, { ...given, out: outsOf(what, out, results, outNames) }];
+      const outs = out === undefined ? undefined : outsOf(what, out, wrt ?? results);
+      return [read(args as never), { ...given, wrt, out: outs }];
     },
     identify: (args, given) => {
-      let key = keyOf === undefined ? '' : keyOf(given, args);
-      if (key === undefined) return undefined;
+      const own = keyOf === undefined ? '' : keyOf(given, args);
+      if (own === undefined) return undefined;
+      let key = `${own} ${Object.keys(args[0]).join()} ${given.wrt?.join()}`;
       for (const name of told) {
         const value: unknown = given[name as keyof O];
         const part = typeof value === 'number' ? `${value}` : keyPart(value);
         if (part === undefined) return undefined;
         key += ` ${part}`;
       }
-      return { key, tensors: tensorsOf(args, given) };
+      const { outs } = targetsOf(args, given);
+      return { key, tensors: { inputs: Object.values(args[0]), outs } };
     },
     plan: (args, given) => {
-      const { inputs, outs, ...targets } = tensorsOf(args, given);
-      const call = new PlannedCall(what, matrices, { inputs, outs }, targets, vectors);
+      const { outs, ...targets } = targetsOf(args, given);
+      const call = new PlannedCall(what, args[0], outs, targets, { vectors, others });
       rules.plan(call, given, args);
       return { tensors: call.tensors, steps: call.steps, scalars };
     },
     finish: (tensors, given, args) => {
-      if (
-        own(given as CallOptions, 'checkErrors').checkErrors !== true &&
-        finishOwn === undefined
-      ) {
-        return undefined;
-      }
-      return finish(tensors, given, args);
+      const { checkErrors } = own(given as CallOptions, 'checkErrors');
+      if (checkErrors !== true && finish === undefined) return undefined;
+      return finished(tensors, given, args);
     },
   };
-  const finish = async (
+  const finished = async (
     tensors: readonly Tensor[],
     given: Options<O>,
     args: LinalgArguments,
   ): Promise<void> => {
     const { checkErrors, signal } = own(given as CallOptions, 'checkErrors', 'signal');
-    const outs = (given.out ?? []) as readonly unknown[];
-    const byName = named(results, tensors);
+    const { outs, names } = targetsOf(args, given);
+    const byName = named(names, tensors);
     try {
       const { infos } = byName;
       if (checkErrors === true && infos !== undefined) {
@@ -137,26 +162,30 @@ export function linalgOperation<O extends object>(
           signal,
         });
       }
-      await finishOwn?.(byName, given);
+      await finish?.({ ...args[0], ...byName }, given, args);
     } catch (error) {
-      for (const one of tensors) if (!outs.includes(one) && !args.includes(one)) one.dispose();
+      for (const one of tensors) if (!outs.includes(one)) one.dispose();
       throw error;
     }
   };
   return new Operation(operation);
 }
 
+/** Tensors that are arguments of their own, and what is behind them. */
+const inOrder =
+  (names: readonly string[]) =>
+  (args: readonly unknown[]): LinalgArguments => [
+    Object.fromEntries(names.map((name, place) => [name, args[place] as Tensor])),
+    ...args.slice(names.length),
+  ];
+
 const named = (names: readonly string[], tensors: readonly Tensor[]): Record<string, Tensor> =>
   Object.fromEntries(names.map((name, place) => [name, tensors[place] as Tensor]));
 
 /** `out` by the places of the results. @throws MercerError INVALID_ARGUMENT for what is neither a tensor nor tensors by name */
-function outsOf(
-  what: string,
-  out: unknown,
-  results: readonly string[],
-  names: OptionNames<Record<string, unknown>>,
-): readonly unknown[] {
-  if (isTensor(out) || results.length === 1) return [out];
+function outsOf(what: string, out: unknown, results: readonly string[]): readonly unknown[] {
+  if (isTensor(out)) return [out];
+  const names = Object.fromEntries(results.map((name) => [name, true as const]));
   const given = readOptions(`${what}: out`, out as Record<string, unknown>, names);
   return results.map((name) => given[name]);
 }
@@ -166,6 +195,23 @@ const twoPlaces = (what: string, result: string, option: string): MercerError =>
     'INVALID_ARGUMENT',
     `${what}: both out and ${option} are given. Choose one place for ${result}.`,
   );
+
+/** The wanted ones of the inputs. @throws MercerError INVALID_ARGUMENT for a name that is none of them */
+function wantedOf(what: string, { wrt }: WrtOption, inputs: readonly string[]): readonly string[] {
+  const given: unknown = wrt;
+  if (given !== undefined && !Array.isArray(given)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: wrt is ${describeValue(given)}. Pass a list of names, of ${inputs.join(', ')}.`,
+    );
+  }
+  const strangers = wrt?.filter((name) => !inputs.includes(name)) ?? [];
+  if (strangers.length === 0) return inputs.filter((name) => wrt?.includes(name) ?? true);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: wrt names ${strangers.map(describeValue).join(', ')}, and the inputs are ${inputs.join(', ')}. Use some of these.`,
+  );
+}
 
 /**
  * An operation as a function of `arity` arguments and options, which gives its results by name, with its `prepare`. A result that was
@@ -180,25 +226,40 @@ export function linalgFunction<F, O extends object>(
   waits = false,
 ): F {
   const operation = linalgOperation(rules);
-  const give = (args: LinalgArguments, tensors: readonly Tensor[]): Record<string, Tensor> =>
-    named(
-      rules.results,
-      // Without what was written over a matrix and no caller sees.
-      tensors.slice(0, rules.results.length).map((one) => (args.includes(one) ? one.view() : one)),
+  const { hidden } = own(rules, 'hidden');
+  const options = rules.options as OptionNames<WrtOption>;
+  /** The names of what such a call gives. @throws MercerError INVALID_ARGUMENT */
+  const namesOf = (what: string, given: unknown): readonly string[] =>
+    Object.hasOwn(options, 'wrt')
+      ? wantedOf(what, readOptions(what, given as WrtOption, options), rules.results)
+      : rules.results;
+  const give = (
+    args: readonly unknown[],
+    names: readonly string[],
+    tensors: readonly Tensor[],
+  ): Record<string, Tensor> => {
+    // Behind them is what no caller sees: a matrix that was written over, or a result that was hidden.
+    if (hidden !== undefined) for (const one of tensors.slice(names.length)) one.dispose();
+    return named(
+      names,
+      tensors.slice(0, names.length).map((one) => (args.includes(one) ? one.view() : one)),
     );
+  };
   const run = async (...given: readonly unknown[]): Promise<Record<string, Tensor>> => {
     const args = given.slice(0, arity);
-    return give(args, await operation.call(args, given[arity] as never));
+    const names = namesOf(rules.what, given[arity]);
+    return give(args, names, await operation.call(args, given[arity] as never));
   };
   const prepare = async (...examples: readonly unknown[]): Promise<unknown> => {
+    const names = namesOf(`${rules.what}.prepare`, examples[arity]);
     const prepared = await operation.prepare(examples.slice(0, arity), examples[arity] as never);
     const now = (...given: readonly unknown[]): Record<string, Tensor> => {
       const args = given.slice(0, arity);
-      return give(args, prepared(args, given[arity] as never));
+      return give(args, names, prepared(args, given[arity] as never));
     };
     const later = async (...given: readonly unknown[]): Promise<Record<string, Tensor>> => {
       const args = given.slice(0, arity);
-      return give(args, await prepared.whenEnqueued(args, given[arity] as never));
+      return give(args, names, await prepared.whenEnqueued(args, given[arity] as never));
     };
     return waits ? later : now;
   };

@@ -140,10 +140,14 @@ describe.skipIf(!hasNvrtc)('a product of host memory (skipped only without NVRTC
     const a = empty([64, 64], { device: 'cpu' });
     const b = await tensor(new Float32Array(64).fill(1), { shape: [64, 1], device: 'cpu' });
     await a.fill(2);
-    const product = matmul(a, b, { device: gpu });
-    a.dispose();
-    b.dispose();
-    expect(await (await product).toTypedArray()).toEqual(new Float32Array(64).fill(128));
+    const told: Progress[] = [];
+    const onProgress = (progress: Progress): void => {
+      told.push(progress);
+      for (const one of [a, b]) if (!one.disposed) one.dispose();
+    };
+    const product = await matmul(a, b, { device: gpu, maxBytes: 4000, onProgress });
+    expect(told.length).toBeGreaterThan(2);
+    expect(await product.toTypedArray()).toEqual(new Float32Array(64).fill(128));
   });
 
   it('leaves nothing behind when it fails', async () => {

@@ -1,32 +1,24 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import {
   device,
-  empty,
   MercerError,
-  type Device,
   type DeviceLike,
   type DType,
   type Pending,
   type Tensor,
 } from '@mercer/tensor';
-import {
-  attachMethods,
-  checkOut,
-  operationFunction,
-  pending,
-  readOptions,
-} from '@mercer/tensor/operation';
-import { flag, settingOf, type LinalgDType, type Setting } from './checks.js';
-import { streamProduct } from './cuda/host/stream-product.js';
+import { attachMethods, operationFunction } from '@mercer/tensor/operation';
+import { flag, type LinalgDType, type Setting } from './checks.js';
 import { linalgOperation } from './linalg-operation.js';
-import { matrixOperand, transposed, type MatrixLayout } from './operand.js';
+import { transposed, type PlannedMatrix } from './operand.js';
 import {
   RUN_OPTIONS,
   type PreparedCallOptions,
   type RoutinePrepareOptions,
   type RunOptions,
 } from './options.js';
-import { planProduct } from './plan-product.js';
+import { planProduct, type ProductNumbers } from './plan-product.js';
+import type { PlannedCall } from './planned-call.js';
 import { precisionOf, type ProductPrecision } from './precision.js';
 
 /** Options of matmul. */
@@ -94,20 +86,22 @@ const operation = linalgOperation<MatmulOptions<LinalgDType>>({
   key: ({ device: place, maxBytes, beta = 0 }) =>
     place === undefined && maxBytes === undefined ? `${beta !== 0}` : undefined,
   scalars: (options) => {
-    const { alpha, beta } = factorsOf(options);
+    const { alpha, beta } = factorsOf(WHAT, options);
     return alpha === 1 && beta === 0 ? undefined : { alpha, beta };
   },
   plan: (call, options) => {
     const { setting } = call;
-    const { beta } = factorsOf(options);
-    bytesOf(WHAT, options.maxBytes);
-    const name = ROUTINES[precisionOf(setting, options.precision)];
-    const [a, b] = oriented(call.matrices, [call.operand(0), call.operand(1)], options);
-    planProduct(call, { a, b, c: call.matrix('c', a.rows, b.columns) }, name, beta !== 0);
+    const { alpha, beta } = factorsOf(WHAT, options);
+    const host = hostOf(setting, options);
+    const precision = precisionOf(setting, options.precision);
+    const [a, b] = oriented(call, options);
+    const c = call.matrix('c', a.rows, b.columns);
+    const isEmpty = a.columns === 0 || alpha === 0 || c.memory.shape.includes(0);
+    const how = { precision, host: isEmpty ? undefined : host };
+    // alpha and beta are given anew in each call
+    planProduct(call, setting.batchShape, { a, b, c }, how, beta !== 0);
   },
 });
-
-const ordinary: Matmul = operationFunction(operation, 2);
 
 /**
  * Matrix products `alpha op(a) op(b) + beta out`: BLAS gemm, on the operands where they lie when one of their last two axes is
@@ -149,15 +143,7 @@ const ordinary: Matmul = operationFunction(operation, 2);
  * console.log(await (await matmul(a, a, { transposeB: true })).toNested()); // [ [ 5, 11 ], [ 11, 25 ] ]
  * ```
  */
-export const matmul: Matmul = Object.assign(
-  <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
-    options?: MatmulOptions<NoInfer<D>>,
-  ): Pending<Tensor<D>> =>
-    options === undefined ? ordinary(a, b) : pending(whereAsked(a, b, options)),
-  { prepare: ordinary.prepare },
-);
+export const matmul: Matmul = operationFunction(operation, 2);
 
 declare module '@mercer/tensor' {
   interface TensorMethods<D extends DType> {
@@ -171,110 +157,63 @@ declare module '@mercer/tensor' {
 
 attachMethods({ matmul: { gives: 'tensor', call: matmul } });
 
-/** A product where the options say: where the matrices are, or on a GPU that those in host memory are brought to block by block. */
-async function whereAsked<D extends LinalgDType>(
-  a: Tensor<D>,
-  b: Tensor<D>,
-  given: MatmulOptions<D>,
-): Promise<Tensor<D>> {
-  const options = readOptions(WHAT, given, MATMUL_OPTIONS as OptionNames<MatmulOptions<D>>);
-  if (options.device === undefined) return ordinary(a, b, options);
-  const { stream, out, signal, onProgress } = options;
-  const setting = settingOf(WHAT, { a, b });
-  const precision = precisionOf(setting, options.precision);
-  const gpu = gpuFor(setting, options.device);
-  const maxBytes = bytesOf(WHAT, options.maxBytes);
-  const { alpha, beta } = factorsOf(options);
-  const { batchShape, dtype, device: home } = setting;
-  const operands = [matrixOperand(a, batchShape), matrixOperand(b, batchShape)] as const;
-  const [left, right] = oriented([a, b], operands, options);
-  const shape = [...batchShape, left.rows, right.columns];
-  const isEmpty = left.columns === 0 || alpha === 0 || shape.includes(0);
-  if (gpu === undefined || isEmpty) {
-    return ordinary(a, b, { ...options, device: undefined, maxBytes: undefined });
-  }
-  signal?.throwIfAborted();
-  if (out !== undefined) checkOut(out, { shape, dtype, device: home }, [a, b], WHAT);
-  const made = out ?? (empty(shape, { dtype, device: home, stream }) as Tensor<D>);
-  try {
-    const c = matrixOperand(made, batchShape);
-    const factors = { a: left, b: right, c, alpha, beta };
-    await streamProduct({ setting, ...factors, precision, maxBytes, signal, onProgress }, gpu);
-  } catch (error) {
-    if (out === undefined) made.dispose();
-    throw error;
-  }
-  return made;
-}
-
 /** alpha and beta. @throws MercerError INVALID_ARGUMENT */
-function factorsOf({
-  alpha = 1,
-  beta = 0,
-  out,
-}: Pick<MatmulOptions<LinalgDType>, 'alpha' | 'beta' | 'out'>): Record<'alpha' | 'beta', number> {
+export function factorsOf(
+  what: string,
+  { alpha = 1, beta = 0, out }: Pick<MatmulOptions<LinalgDType>, 'alpha' | 'beta' | 'out'>,
+): Record<'alpha' | 'beta', number> {
   for (const [name, value] of Object.entries({ alpha, beta })) {
     if (typeof value === 'number') continue;
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `${WHAT}: ${name} is ${describeValue(value)}. Pass a number, or leave it away.`,
+      `${what}: ${name} is ${describeValue(value)}. Pass a number, or leave it away.`,
     );
   }
   if (beta === 0 || out !== undefined) return { alpha, beta };
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${WHAT}: beta is ${beta} and there is no out to multiply with it. Pass out, or leave beta away.`,
+    `${what}: beta is ${beta} and there is no out to multiply with it. Pass out, or leave beta away.`,
   );
 }
 
 /** The factors, turned as the options say. @throws MercerError SHAPE_MISMATCH */
-function oriented<M extends MatrixLayout>(
-  [a, b]: readonly Tensor[],
-  [left, right]: readonly [M, M],
+export function oriented(
+  call: PlannedCall,
   options: Pick<MatmulOptions<LinalgDType>, 'transposeA' | 'transposeB'>,
-): readonly [M, M] {
-  const transposeA = flag(WHAT, 'transposeA', options.transposeA);
-  const transposeB = flag(WHAT, 'transposeB', options.transposeB);
-  const factors = [
-    transposeA ? transposed(left) : left,
-    transposeB ? transposed(right) : right,
-  ] as const;
-  const [{ columns }, { rows }] = factors;
-  if (columns === rows) return factors;
+): readonly [PlannedMatrix, PlannedMatrix] {
+  const transposeA = flag(call.what, 'transposeA', options.transposeA);
+  const transposeB = flag(call.what, 'transposeB', options.transposeB);
+  const [left, right] = [call.operand('a'), call.operand('b')];
+  const a = transposeA ? transposed(left) : left;
+  const b = transposeB ? transposed(right) : right;
+  if (a.columns === b.rows) return [a, b];
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${WHAT}: a is ${a?.label}${transposeA ? ', transposed' : ''} and b is ${b?.label}${transposeB ? ', transposed' : ''}: ` +
-      `${columns} columns meet ${rows} rows. They must be equal; see transposeA and transposeB.`,
+    `${call.what}: a is ${call.tensor('a').label}${transposeA ? ', transposed' : ''} and b is ${call.tensor('b').label}${transposeB ? ', transposed' : ''}: ` +
+      `${a.columns} columns meet ${b.rows} rows. They must be equal; see transposeA and transposeB.`,
   );
 }
 
 /**
  * The GPU that computes what lies in host memory, if it is not computed where it lies.
  *
- * @throws MercerError DEVICE_MISMATCH for matrices that lie on another GPU; NO_BACKEND
+ * @throws MercerError INVALID_ARGUMENT; DEVICE_MISMATCH for matrices that lie on another GPU; NO_BACKEND
  */
-function gpuFor({ what, device: own }: Setting, place: DeviceLike | undefined): Device | undefined {
-  if (place === undefined) return undefined;
-  const chosen = device(place);
-  if (chosen === own) return undefined;
-  if (own.kind === 'cpu') return chosen;
+export function hostOf(
+  { what, device: own }: Setting,
+  { device: place, maxBytes }: Pick<MatmulOptions<LinalgDType>, 'device' | 'maxBytes'>,
+): ProductNumbers['host'] {
+  if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: maxBytes is ${describeValue(maxBytes)}. Pass a whole number of bytes, or leave it away.`,
+    );
+  }
+  const gpu = place === undefined ? own : device(place);
+  if (gpu === own) return undefined;
+  if (own.kind === 'cpu') return { gpu, maxBytes };
   throw new MercerError(
     'DEVICE_MISMATCH',
-    `${what}: the matrices are on ${own.id} and device is ${chosen.id}. Only matrices in host memory are brought elsewhere block by block; move these with to('${chosen.id}').`,
+    `${what}: the matrices are on ${own.id} and device is ${gpu.id}. Only matrices in host memory are brought elsewhere block by block; move these with to('${gpu.id}').`,
   );
 }
-
-/** @throws MercerError INVALID_ARGUMENT */
-function bytesOf(what: string, maxBytes: number | undefined): number | undefined {
-  if (maxBytes === undefined || (Number.isSafeInteger(maxBytes) && maxBytes > 0)) return maxBytes;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: maxBytes is ${describeValue(maxBytes)}. Pass a whole number of bytes, or leave it away.`,
-  );
-}
-
-const ROUTINES: Readonly<Record<ProductPrecision, 'gemm' | 'gemmTf32' | 'gemmTf32x3'>> = {
-  float32: 'gemm',
-  tf32: 'gemmTf32',
-  tf32x3: 'gemmTf32x3',
-};

@@ -100,7 +100,7 @@ export const matrixPower = linalgFunction<MatrixPowerFunction, MatrixPowerOption
     matrices: ['a'],
     options: MATRIX_POWER_OPTIONS,
     results: ['result', 'errors', 'infos'],
-    overwrites: [['overwriteA', 0, 'result']],
+    overwrites: [['overwriteA', 'a', 'result']],
     meaning: () => 'semidefinite',
     key: (_, [, power]) => (typeof power === 'number' ? `${power}` : undefined),
     plan: (call, options, [, power]) => {
@@ -109,7 +109,7 @@ export const matrixPower = linalgFunction<MatrixPowerFunction, MatrixPowerOption
       const { eps: ridge = 0, uplo } = options;
       checkNumbers(what, power, ridge);
       const common = {
-        a: call.operand(0),
+        a: call.operand('a'),
         result: call.matrix('result', n, n),
         errors: call.numbers('errors'),
         infos: call.integers('infos'),

@@ -78,6 +78,12 @@ export interface RightHandSidesOption {
 
 export const SIDES_OPTION: OptionNames<RightHandSidesOption> = { rightHandSides: true };
 
+/** Which gradients are wanted. */
+export interface WrtOption<W extends readonly string[] = readonly string[]> {
+  /** Names of inputs; default: all. What is not wanted is not computed. */
+  readonly wrt?: W | undefined;
+}
+
 /** On the device, int32, one for each batch entry. */
 export interface Infos {
   /** 0: success. Positive: what LAPACK reports, see the operation. -1: the matrix holds NaN or infinity. */

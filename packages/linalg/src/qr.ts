@@ -67,7 +67,7 @@ export const qr = linalgFunction<Qr, QrOptions<LinalgDType>>(
     options: QR_OPTIONS,
     results: ['q', 'r', 'infos'],
     plan: (call) => {
-      const a = call.operand(0);
+      const a = call.operand('a');
       const few = Math.min(a.rows, a.columns);
       const q = call.matrix('q', a.rows, few);
       const r = call.matrix('r', few, a.columns);

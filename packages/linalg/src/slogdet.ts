@@ -79,7 +79,7 @@ export const slogdet = linalgFunction<SlogdetFunction, SlogdetOptions<LinalgDTyp
     plan: (call, options) => {
       call.order();
       call.run('logdet', {
-        a: call.operand(0),
+        a: call.operand('a'),
         signs: call.numbers('sign'),
         logs: call.numbers('logAbsDet'),
         infos: call.integers('infos'),

@@ -76,7 +76,7 @@ export const solveTriangular = linalgFunction<SolveTriangular, SolveTriangularOp
     matrices: ['a', 'b'],
     options: SOLVE_TRIANGULAR_OPTIONS,
     results: ['x', 'infos'],
-    overwrites: [['overwriteB', 1, 'x']],
+    overwrites: [['overwriteB', 'b', 'x']],
     meaning: () => 'regular',
     plan: (call, options) => {
       const { uplo, transpose, unitDiagonal } = options;

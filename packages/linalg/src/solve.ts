@@ -78,8 +78,8 @@ export function solveFunction<F>(
       options,
       results: ['x', 'infos'],
       overwrites: [
-        ['overwriteA', 0, 'factor'],
-        ['overwriteB', 1, 'x'],
+        ['overwriteA', 'a', 'factor'],
+        ['overwriteB', 'b', 'x'],
       ],
       meaning: () => meaning,
       plan: (call, given) => {
@@ -136,14 +136,13 @@ export function rightHandSides(
   options: RightHandSidesOption,
   isSquare = true,
 ): Sides {
-  const { what, matrices } = call;
-  const [a, b] = matrices as readonly [Tensor, Tensor];
+  const { what } = call;
   const side = sideOf(what, options);
-  const rows = isSquare ? call.order() : (a.shape.at(-2) ?? 0);
-  assertSides(what, rows, b, side);
+  const rows = isSquare ? call.order() : call.operand('a').rows;
+  assertSides(what, rows, 'b', call.tensor('b'), side);
   const asColumns = (one: PlannedMatrix): PlannedMatrix =>
     side === 'rows' ? transposed(one) : one;
-  const operands = { a: call.operand(0), b: asColumns(call.operand(1)) };
+  const operands = { a: call.operand('a'), b: asColumns(call.operand('b')) };
   const solutions = (name: string, n: number): PlannedMatrix => {
     const count = operands.b.columns;
     const [first, second] = side === 'rows' ? [count, n] : [n, count];
@@ -153,13 +152,19 @@ export function rightHandSides(
 }
 
 /** @throws MercerError SHAPE_MISMATCH where the right-hand sides do not have n entries */
-export function assertSides(what: string, n: number, b: Tensor, side: 'columns' | 'rows'): void {
+export function assertSides(
+  what: string,
+  n: number,
+  name: string,
+  b: Tensor,
+  side: 'columns' | 'rows',
+): void {
   const [rows, columns] = b.shape.slice(-2);
   if ((side === 'rows' ? columns : rows) === n) return;
   const other = side === 'rows' ? 'columns' : 'rows';
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${what}: b is ${b.label}, whose right-hand sides are its ${side}, and a has ${n} rows. ` +
-      `b must be ${formatShape(side === 'rows' ? [-1, n] : [n, -1]).replace('-1', 'c')} behind its batch axes; right-hand sides in ${other} are said with rightHandSides: '${other}'.`,
+    `${what}: ${name} is ${b.label}, whose right-hand sides are its ${side}, and a has ${n} rows. ` +
+      `${name} must be ${formatShape(side === 'rows' ? [-1, n] : [n, -1]).replace('-1', 'c')} behind its batch axes; right-hand sides in ${other} are said with rightHandSides: '${other}'.`,
   );
 }

@@ -72,7 +72,7 @@ export const svd = linalgFunction<Svd, SvdOptions<LinalgDType>>(
     options: SVD_OPTIONS,
     results: ['u', 's', 'vh', 'infos'],
     plan: (call) => {
-      const a = call.operand(0);
+      const a = call.operand('a');
       const few = Math.min(a.rows, a.columns);
       const u = call.matrix('u', a.rows, few);
       const s = call.column('s', few);

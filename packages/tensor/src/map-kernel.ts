@@ -7,14 +7,18 @@ import {
   type MapPlan,
   type MapProblem,
 } from '@mercer/kernels';
+import { own } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
 import { pointerAt, type CallSteps, type CallView } from './operation/call-steps.js';
 import type { CallPointer } from './operation/known-call.js';
 import type { CallPlan } from './operation/operation.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
+import { broadcastLayout } from './views.js';
 
-/** A map among the launches of a call: its inputs are those of the call, in their order. */
+/** A map among the launches of a call. */
 export interface MapStep extends Omit<MapProblem, 'results'> {
+  /** Where its inputs are; default: they are those of the call, in their order. */
+  readonly views?: readonly CallView[] | undefined;
   readonly results: readonly { readonly expr: Expr; readonly to: CallView }[];
 }
 
@@ -25,10 +29,12 @@ export interface MapStep extends Omit<MapProblem, 'results'> {
  */
 export function addMap(
   steps: CallSteps,
-  { results, ...map }: MapStep,
+  step: MapStep,
   numbers: (options: never) => Readonly<Record<string, number>>,
   example?: MapProblem,
 ): Pick<CallPlan, 'holds' | 'scalars'> {
+  const { results, views: _, ...map } = step;
+  const { views } = own(step, 'views');
   const problem = {
     ...map,
     results: results.map(({ expr, to: { dtype, strides } }) => ({ expr, dtype, strides })),
@@ -37,7 +43,7 @@ export function addMap(
   const { plan, scalars } = planned;
   const pointers: Record<string, CallPointer> = {};
   for (const [k, { index, offset }] of planned.inputs.entries()) {
-    pointers[`x${k}`] = pointerAt(steps.input(index), offset);
+    pointers[`x${k}`] = pointerAt(views?.[index] ?? steps.input(index), offset);
   }
   for (const [r, { to }] of results.entries()) {
     const name = results.length === 1 ? 'out' : `out${r}`;
@@ -51,6 +57,52 @@ export function addMap(
     holds: results.map(({ expr }) => expr),
     scalars: numbersFor(plan.parameters, numbers),
   };
+}
+
+/** What a formula of a call is applied to. */
+export interface FormulaViews {
+  /** Views that broadcast to the shape of `to`, by the names that the formula knows them by. */
+  readonly inputs: Readonly<Record<string, CallView>>;
+  readonly to: CallView;
+  /** The same in every call like this one. */
+  readonly parameters?: Readonly<Record<string, number>> | undefined;
+  /** Axes, counted from the first or, where negative, from the last. */
+  readonly indices?: Readonly<Record<string, number>> | undefined;
+}
+
+/**
+ * Adds to a call a formula that is applied to every element of views. The formula must live as long as the call is remembered: that is
+ * of constants.
+ */
+export function addFormula(steps: CallSteps, expr: Expr, views: FormulaViews): void {
+  const {
+    inputs,
+    to,
+    parameters = {},
+    indices = {},
+  } = own(views, 'inputs', 'to', 'parameters', 'indices');
+  const { shape } = to;
+  if (sizeOfShape(shape) === 0) return;
+  const axes = Object.entries(indices).map(([name, axis]): [string, number] => [
+    name,
+    axis < 0 ? axis + shape.length : axis,
+  ]);
+  addMap(
+    steps,
+    {
+      results: [{ expr, to }],
+      shape,
+      inputs: Object.entries(inputs).map(([name, view]) => ({
+        name,
+        dtype: view.dtype,
+        strides: broadcastLayout(view, shape).strides,
+      })),
+      views: Object.values(inputs),
+      parameters,
+      indices: Object.fromEntries(axes),
+    },
+    () => parameters,
+  );
 }
 
 /** The parameters of a call by their names in its kernel, which takes those with these names. */

@@ -1,5 +1,7 @@
+import { own } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { assertTensor, formatShape } from '@mercer/tensor/operation';
+import type { PlannedCall } from '../planned-call.js';
 
 /**
  * Checks a tensor beside one that is known to be right: alive, of this shape, and of the other's dtype and device.
@@ -34,32 +36,39 @@ export function assertLike(
   }
 }
 
+/** What the gradient of a result is called among the tensors of a call. */
+export const gradientName = (result: string): string => `the gradient of ${result}`;
+
+/** The same of several. */
+export const gradientNames = (results: readonly string[]): string[] => results.map(gradientName);
+
+/** The gradients of results that are there, by those names. */
+export const gradientsOf = (given: object, results: readonly string[]): Record<string, Tensor> =>
+  Object.fromEntries(
+    Object.entries(own(given as Record<string, Tensor | undefined>, ...results)).flatMap(
+      ([name, one]) => (one === undefined ? [] : [[gradientName(name), one]]),
+    ),
+  );
+
 /**
  * Checks the gradients of several results, of which some may be missing.
  *
  * @throws MercerError INVALID_ARGUMENT where there is none at all; else as {@link assertLike}
  */
-export function assertGradients<R extends string>(
-  what: string,
-  gradients: { readonly [K in R]?: Tensor | undefined },
-  results: { readonly [K in R]: Tensor },
+export function assertGradients(
+  { what, given }: Pick<PlannedCall, 'what' | 'given'>,
+  results: Readonly<Record<string, Tensor>>,
 ): void {
-  const names = Object.keys(results) as R[];
-  let given = 0;
-  for (const name of names) {
-    const gradient: Tensor | undefined = gradients[name];
-    if (gradient === undefined) continue;
-    given++;
-    assertLike(what, `the gradient of ${name}`, gradient, results[name].shape, results[name]);
+  const found = Object.entries(results).filter(([name]) =>
+    Object.hasOwn(given, gradientName(name)),
+  );
+  for (const [name, result] of found) {
+    const gradient = given[gradientName(name)] as Tensor;
+    assertLike(what, gradientName(name), gradient, result.shape, result);
   }
-  if (given > 0) return;
+  if (found.length > 0) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: no gradient is given. Pass that of at least one result: ${names.join(', ')}.`,
+    `${what}: no gradient is given. Pass that of at least one result: ${Object.keys(results).join(', ')}.`,
   );
-}
-
-/** The extents before the last `kept` axes. */
-export function batchOf(x: { readonly shape: readonly number[] }, kept: 1 | 2): readonly number[] {
-  return x.shape.slice(0, -kept);
 }

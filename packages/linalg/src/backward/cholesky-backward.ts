@@ -1,23 +1,43 @@
-import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
-import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
-import { solveTriangular } from '../solve-triangular.js';
+import type { CallView } from '@mercer/tensor/operation';
+import { choice, type LinalgDType } from '../checks.js';
+import { elementwise, product, triangularSolution } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import { TRIANGLE_OPTION, type TriangleOption } from '../options.js';
+import { turned } from '../views.js';
 import { assertLike } from './backward-checks.js';
-import type { BackwardOptions, LinalgGradients } from './backward-options.js';
-import { keepTriangle, symmetricPart } from './shape-gradient.js';
-import { solutionOf } from './solve-cholesky-backward.js';
+import {
+  BACKWARD_OPTIONS,
+  type BackwardOptions,
+  type LinalgGradients,
+  type PreparedGradients,
+} from './backward-options.js';
+import { SYMMETRIC_PART, TRIANGLES } from './formulas.js';
 
 /** Options of choleskyBackward. */
 export interface CholeskyBackwardOptions extends BackwardOptions, TriangleOption {}
 
-const CHOLESKY_BACKWARD_OPTIONS: OptionNames<CholeskyBackwardOptions> = {
-  ...WORK_OPTIONS,
-  ...TRIANGLE_OPTION,
-};
+/** What cholesky left behind. */
+export interface CholeskySaved<D extends LinalgDType> {
+  readonly factor: Tensor<D>;
+}
+
+/** How {@link choleskyBackward} is called. */
+export interface CholeskyBackward {
+  <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: CholeskySaved<NoInfer<D>>,
+    options?: CholeskyBackwardOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: CholeskySaved<NoInfer<D>>,
+    options?: CholeskyBackwardOptions,
+  ) => Promise<
+    PreparedGradients<[gradient: Tensor<D>, saved: CholeskySaved<NoInfer<D>>], readonly ['a'], D>
+  >;
+}
 
 /**
  * Gradient of `cholesky(a)`: given `gradient` = dL/d(factor), returns dL/da. With P the lower triangle of `L^T gradient`, its
@@ -44,28 +64,34 @@ const CHOLESKY_BACKWARD_OPTIONS: OptionNames<CholeskyBackwardOptions> = {
  * console.log(await da.toNested()); // [ [ 0.25, 0 ], [ 0, 0.5 ] ]
  * ```
  */
-export async function choleskyBackward<D extends LinalgDType>(
-  gradient: Tensor<D>,
-  { factor }: { readonly factor: Tensor<NoInfer<D>> },
-  options?: CholeskyBackwardOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'choleskyBackward';
-  options = readOptions(what, options, CHOLESKY_BACKWARD_OPTIONS);
-  const within = workOf(options);
-  settingOf(what, { factor });
-  orderOf(what, 'factor', factor);
-  assertLike(what, 'gradient', gradient, factor.shape, factor);
-  const upper = choice(what, 'uplo', options.uplo, ['lower', 'upper']) === 'upper';
-  using l = upper ? factor.transpose() : factor.view();
-  using g = upper ? gradient.transpose() : gradient.view();
-  // the other triangle of the gradient would reach the products
-  using clean = await g.clone(within);
-  await keepTriangle(clean, 'lower', within);
-  using p = await matmul(l, clean, { transposeA: true, ...within });
-  await keepTriangle(p, 'halfLower', within);
-  const solve = { uplo: 'lower', transpose: true, ...within } as const;
-  using left = solutionOf(await solveTriangular(l, p, solve));
-  const sides = { ...solve, rightHandSides: 'rows' } as const;
-  using both = solutionOf(await solveTriangular(l, left, sides));
-  return { a: await symmetricPart(both, within) };
-}
+export const choleskyBackward = linalgFunction<CholeskyBackward, CholeskyBackwardOptions>(
+  {
+    what: 'choleskyBackward',
+    options: { ...BACKWARD_OPTIONS, ...TRIANGLE_OPTION },
+    read: ([gradient, { factor }]: readonly [Tensor, CholeskySaved<LinalgDType>]) => [
+      { factor, gradient },
+    ],
+    others: ['gradient'],
+    results: ['a'],
+    plan: (call, { uplo }) => {
+      const { what } = call;
+      call.order();
+      const given = call.tensor('factor');
+      assertLike(what, 'gradient', call.tensor('gradient'), given.shape, given);
+      const upper = choice(what, 'uplo', uplo, ['lower', 'upper']) === 'upper';
+      const [l, g] = [call.view('factor'), call.view('gradient')].map((one) =>
+        upper ? turned(one) : one,
+      ) as [CallView, CallView];
+      // the other triangle of the gradient would reach the products
+      const clean = elementwise(call, TRIANGLES.lower, { x: g });
+      const p = product(call, turned(l), clean);
+      elementwise(call, TRIANGLES.halfLower, { x: p }, { into: p });
+      const solve = { upper: false, transpose: true };
+      const left = triangularSolution(call, l, p, solve);
+      const x = triangularSolution(call, l, turned(left), solve);
+      const into = call.result('a', given.shape);
+      elementwise(call, SYMMETRIC_PART, { x, turned: turned(x) }, { into });
+    },
+  },
+  2,
+);

@@ -1,17 +1,22 @@
-import { own } from '@mercer/options';
 import { abs, div, eq, le, max, mul, select, sub, variable } from '@mercer/formula';
-import { empty, map, type Tensor, type WorkOptions } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { orderOf, settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
-import { assertGradients, assertLike, batchOf } from './backward-checks.js';
-import type { LinalgGradients } from './backward-options.js';
-import { POSITIONS, symmetricPart } from './shape-gradient.js';
+import { own } from '@mercer/options';
+import type { Tensor } from '@mercer/tensor';
+import type { CallView } from '@mercer/tensor/operation';
+import type { LinalgDType } from '../checks.js';
+import { elementwise, product } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import type { PlannedCall } from '../planned-call.js';
+import { asColumn, asRow, oneValue, turned } from '../views.js';
 import {
-  asColumn,
-  asRow,
-  oneValue,
+  assertGradients,
+  assertLike,
+  gradientName,
+  gradientNames,
+  gradientsOf,
+} from './backward-checks.js';
+import type { LinalgGradients, PreparedGradients } from './backward-options.js';
+import { SYMMETRIC_PART } from './formulas.js';
+import {
   reportDegenerate,
   spectrumTolerance,
   type SpectrumOptions,
@@ -30,16 +35,37 @@ export interface EighSaved<D extends LinalgDType> {
   readonly vectors: Tensor<D>;
 }
 
-const [m, turned, dw] = [variable('m'), variable('turned'), variable('dw')];
+const [m, mTurned, dw] = [variable('m'), variable('turned'), variable('dw')];
 const [wi, wj, low, high] = [variable('wi'), variable('wj'), variable('low'), variable('high')];
 const bound = mul(variable('tolerance'), max(abs(low), abs(high)));
 const OFF_DIAGONAL = select(
   le(abs(sub(wj, wi)), bound),
   0,
-  div(sub(m, turned), mul(2, sub(wj, wi))),
+  div(sub(m, mTurned), mul(2, sub(wj, wi))),
 );
 const MIDDLE = select(eq(variable('row'), variable('column')), dw, OFF_DIAGONAL);
 const SCALED = mul(m, dw);
+
+/** How {@link eighBackward} is called. */
+export interface EighBackward {
+  <D extends LinalgDType>(
+    gradients: EighGradients<D>,
+    saved: EighSaved<NoInfer<D>>,
+    options?: SpectrumOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    gradients: EighGradients<D>,
+    saved: EighSaved<NoInfer<D>>,
+    options?: SpectrumOptions,
+  ) => Promise<
+    PreparedGradients<
+      [gradients: EighGradients<D>, saved: EighSaved<NoInfer<D>>],
+      readonly ['a'],
+      D
+    >
+  >;
+}
 
 /**
  * Gradient of `eigh(a)`: given dL/d(values) and dL/d(vectors), returns dL/da. With M = V^T d(vectors), da is
@@ -69,72 +95,71 @@ const SCALED = mul(m, dw);
  * console.log(await da.toNested()); // [ [ 0, 0 ], [ 0, 1 ] ]
  * ```
  */
-export async function eighBackward<D extends LinalgDType>(
-  gradients: EighGradients<D>,
-  saved: EighSaved<NoInfer<D>>,
-  options?: SpectrumOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'eighBackward';
-  options = readOptions(what, options, SPECTRUM_OPTIONS);
-  const given = own(gradients, 'values', 'vectors');
-  const { values, vectors } = saved;
-  const { onDegenerate } = options;
-  const within = workOf(options);
-  const { dtype, device } = settingOf(what, { vectors });
-  const n = orderOf(what, 'vectors', vectors);
-  assertLike(what, 'values', values, [...batchOf(vectors, 2), n], vectors);
-  assertGradients(what, given, { values, vectors });
-  const share = spectrumTolerance(what, options, n, dtype);
-  if (vectors.size === 0) return { a: empty(vectors.shape, { dtype: vectors.dtype, device }) };
-  using product = await inEigenbasis(given, { values, vectors }, share, within);
-  using whole = await matmul(product, vectors, { transposeB: true, ...within });
-  using a = await symmetricPart(whole, within);
-  if (onDegenerate !== undefined && given.vectors !== undefined) {
-    const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
-      i < j && Math.abs((w[j] ?? NaN) - (w[i] ?? NaN)) <= share * largestOf(w);
-    await reportDegenerate(
-      values,
-      { what, isEqual, reason: 'equal eigenvalues' },
-      onDegenerate,
-      within,
-    );
-  }
-  return { a: a.view() };
-}
+export const eighBackward = linalgFunction<EighBackward, SpectrumOptions>(
+  {
+    what: 'eighBackward',
+    options: SPECTRUM_OPTIONS,
+    read: ([gradients, { values, vectors }]: readonly [
+      EighGradients<LinalgDType>,
+      EighSaved<LinalgDType>,
+    ]) => [{ vectors, values, ...gradientsOf(gradients, ['values', 'vectors']) }],
+    others: ['values', ...gradientNames(['values', 'vectors'])],
+    results: ['a'],
+    plan: (call, options) => {
+      const { what, setting } = call;
+      const vectors = call.tensor('vectors');
+      const n = call.order();
+      const values = call.tensor('values');
+      assertLike(what, 'values', values, [...vectors.shape.slice(0, -2), n], vectors);
+      assertGradients(call, { values, vectors });
+      const share = spectrumTolerance(what, options, n, setting.dtype);
+      const into = call.result('a', vectors.shape);
+      if (vectors.size === 0) return;
+      const v = call.view('vectors');
+      const x = product(call, inEigenbasis(call, v, share), turned(v));
+      elementwise(call, SYMMETRIC_PART, { x, turned: turned(x) }, { into });
+    },
+    finish: (tensors, options) => {
+      const { onDegenerate } = options;
+      const { values } = own(tensors, 'values');
+      const given = own(tensors, gradientName('vectors'))[gradientName('vectors')];
+      if (onDegenerate === undefined || given === undefined || values === undefined)
+        return undefined;
+      const [what, n] = ['eighBackward', values.shape.at(-1) ?? 0];
+      const share = spectrumTolerance(what, options, n, values.dtype as LinalgDType);
+      const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
+        i < j && Math.abs((w[j] ?? NaN) - (w[i] ?? NaN)) <= share * largestOf(w);
+      const rule = { what, isEqual, reason: 'equal eigenvalues' };
+      return reportDegenerate(values as Tensor<LinalgDType>, rule, onDegenerate, options);
+    },
+  },
+  2,
+);
 
 /** `V (diag(d(values)) + K)`. */
-async function inEigenbasis<D extends LinalgDType>(
-  gradients: EighGradients<D>,
-  { values, vectors }: EighSaved<D>,
-  share: number,
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  const { dtype } = vectors;
-  using slopes = gradients.values === undefined ? undefined : asRow(gradients.values);
-  if (gradients.vectors === undefined) {
-    if (slopes === undefined) throw new Error('neither gradient is there');
-    return await map(SCALED, { m: vectors, dw: slopes }, { dtype, ...within });
-  }
-  using inner = await matmul(vectors, gradients.vectors, { transposeA: true, ...within });
-  using transposed = inner.transpose();
-  using rowValues = asRow(values);
-  using columnValues = asColumn(values);
-  using lowest = oneValue(values, 0);
-  using highest = oneValue(values, (values.shape.at(-1) ?? 1) - 1);
-  using middle = await map(
+function inEigenbasis(call: PlannedCall, vectors: CallView, share: number): CallView {
+  const [dValues, dVectors] = ['values', 'vectors'].map((name) =>
+    call.viewIfGiven(gradientName(name)),
+  );
+  const slopes = dValues && asRow(dValues);
+  if (dVectors === undefined) return elementwise(call, SCALED, { m: vectors, dw: slopes });
+  const inner = product(call, turned(vectors), dVectors);
+  const values = call.view('values');
+  const middle = elementwise(
+    call,
     slopes === undefined ? OFF_DIAGONAL : MIDDLE,
     {
       m: inner,
-      turned: transposed,
-      wi: columnValues,
-      wj: rowValues,
-      low: lowest,
-      high: highest,
-      ...(slopes === undefined ? {} : { dw: slopes }),
+      turned: turned(inner),
+      wi: asColumn(values),
+      wj: asRow(values),
+      low: oneValue(values, 0),
+      high: oneValue(values, (values.shape.at(-1) ?? 1) - 1),
+      dw: slopes,
     },
-    { dtype, ...within, parameters: { tolerance: share }, indices: POSITIONS },
+    { parameters: { tolerance: share } },
   );
-  return await matmul(vectors, middle, within);
+  return product(call, vectors, middle);
 }
 
 /** The largest magnitude of ascending values. */

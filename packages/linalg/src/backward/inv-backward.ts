@@ -1,21 +1,42 @@
-import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
+import { choice, type LinalgDType } from '../checks.js';
+import { elementwise, product } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
 import type { FactorOption } from '../options.js';
+import { turned } from '../views.js';
 import { assertLike } from './backward-checks.js';
-import type { BackwardOptions, LinalgGradients } from './backward-options.js';
-import { symmetricPart } from './shape-gradient.js';
+import {
+  BACKWARD_OPTIONS,
+  type BackwardOptions,
+  type LinalgGradients,
+  type PreparedGradients,
+} from './backward-options.js';
+import { SYMMETRIC_PART } from './formulas.js';
 
-/** Options of invBackward. */
+/** Options of invBackward: those of the forward call that matter. */
 export interface InvBackwardOptions extends BackwardOptions, Pick<FactorOption, 'method'> {}
 
-const INV_BACKWARD_OPTIONS: OptionNames<InvBackwardOptions> = {
-  ...WORK_OPTIONS,
-  method: true,
-};
+/** What inv left behind. */
+export interface InvSaved<D extends LinalgDType> {
+  readonly inverse: Tensor<D>;
+}
+
+/** How {@link invBackward} is called. */
+export interface InvBackward {
+  <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: InvSaved<NoInfer<D>>,
+    options?: InvBackwardOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: InvSaved<NoInfer<D>>,
+    options?: InvBackwardOptions,
+  ) => Promise<
+    PreparedGradients<[gradient: Tensor<D>, saved: InvSaved<NoInfer<D>>], readonly ['a'], D>
+  >;
+}
 
 /**
  * Gradient of `inv(a)`: given `gradient` = dL/d(a^-1), returns dL/da, `-a^-T gradient a^-T` (Giles 2008, section 2.2.3).
@@ -38,21 +59,26 @@ const INV_BACKWARD_OPTIONS: OptionNames<InvBackwardOptions> = {
  * console.log(await da.toNested()); // [ [ -0.25 ] ]
  * ```
  */
-export async function invBackward<D extends LinalgDType>(
-  gradient: Tensor<D>,
-  { inverse }: { readonly inverse: Tensor<NoInfer<D>> },
-  options?: InvBackwardOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'invBackward';
-  options = readOptions(what, options, INV_BACKWARD_OPTIONS);
-  const within = workOf(options);
-  settingOf(what, { inverse });
-  orderOf(what, 'inverse', inverse);
-  assertLike(what, 'gradient', gradient, inverse.shape, inverse);
-  const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
-  using half = await matmul(inverse, gradient, { transposeA: true, alpha: -1, ...within });
-  const whole = await matmul(half, inverse, { transposeB: true, ...within });
-  if (method === 'lu') return { a: whole };
-  using product = whole;
-  return { a: await symmetricPart(product, within) };
-}
+export const invBackward = linalgFunction<InvBackward, InvBackwardOptions>(
+  {
+    what: 'invBackward',
+    options: { ...BACKWARD_OPTIONS, method: true },
+    read: ([gradient, { inverse }]: readonly [Tensor, InvSaved<LinalgDType>]) => [
+      { inverse, gradient },
+    ],
+    others: ['gradient'],
+    results: ['a'],
+    plan: (call, { method }) => {
+      call.order();
+      const given = call.tensor('inverse');
+      assertLike(call.what, 'gradient', call.tensor('gradient'), given.shape, given);
+      const cholesky = choice(call.what, 'method', method, ['lu', 'cholesky']) === 'cholesky';
+      const back = turned(call.view('inverse'));
+      const half = product(call, back, call.view('gradient'), { alpha: -1 });
+      const into = call.result('a', given.shape);
+      const x = product(call, half, back, { into: cholesky ? undefined : into });
+      if (cholesky) elementwise(call, SYMMETRIC_PART, { x, turned: turned(x) }, { into });
+    },
+  },
+  2,
+);

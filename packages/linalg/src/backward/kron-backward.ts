@@ -1,26 +1,38 @@
-import type { OptionNames } from '@mercer/options';
-import type { Tensor, WorkOptions } from '@mercer/tensor';
-import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
+import type { Tensor } from '@mercer/tensor';
+import type { CallView } from '@mercer/tensor/operation';
+import type { LinalgDType } from '../checks.js';
+import { flattened, product, summed } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import type { WrtOption } from '../options.js';
+import { split, turned } from '../views.js';
 import { assertLike } from './backward-checks.js';
 import {
-  wantedOf,
+  BACKWARD_OPTIONS,
   type BackwardOptions,
   type LinalgGradients,
-  type WrtOption,
+  type PreparedGradients,
 } from './backward-options.js';
-import { summedTo } from './shape-gradient.js';
+import type { ProductSaved } from './matmul-backward.js';
 import type { SolveInputs } from './solve-backward.js';
 
 /** Options of kronBackward. */
-export interface KronBackwardOptions<W extends SolveInputs> extends BackwardOptions, WrtOption<W> {}
+export interface KronBackwardOptions<W extends SolveInputs>
+  extends BackwardOptions<W>, WrtOption<W> {}
 
-const KRON_BACKWARD_OPTIONS: OptionNames<KronBackwardOptions<SolveInputs>> = {
-  ...WORK_OPTIONS,
-  wrt: true,
-};
+/** How {@link kronBackward} is called. */
+export interface KronBackward {
+  <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: ProductSaved<NoInfer<D>>,
+    options?: KronBackwardOptions<W>,
+  ): Promise<LinalgGradients<W, D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: ProductSaved<NoInfer<D>>,
+    options?: KronBackwardOptions<W>,
+  ) => Promise<PreparedGradients<[gradient: Tensor<D>, saved: ProductSaved<NoInfer<D>>], W, D>>;
+}
 
 /**
  * Gradients of `kron(a, b)`: given `gradient` = dL/d(result), returns dL/da and dL/db. With G[(i, j), (k, l)] the gradient of
@@ -44,66 +56,54 @@ const KRON_BACKWARD_OPTIONS: OptionNames<KronBackwardOptions<SolveInputs>> = {
  * console.log(await da.toNested(), await db.toNested()); // [ [ 3, 4 ] ] [ [ 1 ], [ 2 ] ]
  * ```
  */
-export async function kronBackward<
-  D extends LinalgDType,
-  const W extends SolveInputs = readonly ['a', 'b'],
->(
-  gradient: Tensor<D>,
-  { a, b }: { readonly a: Tensor<NoInfer<D>>; readonly b: Tensor<NoInfer<D>> },
-  options?: KronBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  const what = 'kronBackward';
-  options = readOptions(what, options, KRON_BACKWARD_OPTIONS);
-  const within = workOf(options);
-  const wanted = wantedOf(what, options, ['a', 'b']);
-  const { batchShape } = settingOf(what, { a, b });
-  const [p = 0, q = 0] = a.shape.slice(-2);
-  const [r = 0, s = 0] = b.shape.slice(-2);
-  assertLike(what, 'gradient', gradient, [...batchShape, p * r, q * s], a);
-  const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
-  using g = await pairsOf(gradient, [p, r, q, s], within);
-  try {
-    if (wanted.has('a')) {
-      using vector = await vectorOf(b, within);
-      using product = await matmul(g, vector, within);
-      const whole = product.reshape([...batchShape, p, q]);
-      gradients.a = await summedTo(whole, a.shape, within);
-    }
-    if (wanted.has('b')) {
-      using vector = await vectorOf(a, within);
-      using product = await matmul(g, vector, { transposeA: true, ...within });
-      const whole = product.reshape([...batchShape, r, s]);
-      gradients.b = await summedTo(whole, b.shape, within);
-    }
-  } catch (error) {
-    gradients.a?.dispose();
-    throw error;
-  }
-  return gradients as LinalgGradients<W, D>;
-}
+export const kronBackward = linalgFunction<KronBackward, KronBackwardOptions<SolveInputs>>(
+  {
+    what: 'kronBackward',
+    options: { ...BACKWARD_OPTIONS, wrt: true },
+    read: ([gradient, { a, b }]: readonly [Tensor, ProductSaved<LinalgDType>]) => [
+      { a, b, gradient },
+    ],
+    others: ['gradient'],
+    results: ['a', 'b'],
+    plan: (call) => {
+      const { batchShape } = call.setting;
+      const extents = (name: string): number[] => [...call.tensor(name).shape.slice(-2)];
+      const [[p = 0, q = 0], [r = 0, s = 0]] = [extents('a'), extents('b')];
+      const whole = [...batchShape, p * r, q * s];
+      assertLike(call.what, 'gradient', call.tensor('gradient'), whole, call.tensor('a'));
+      const da = call.wants('a') ? call.rowMajorResult('a', call.tensor('a').shape) : undefined;
+      const db = call.wants('b') ? call.rowMajorResult('b', call.tensor('b').shape) : undefined;
+      const pairs = pairsOf(split(split(call.view('gradient'), -1, q, s), -3, p, r));
+      const g = flattened(call, flattened(call, pairs, -4), -2);
+      const vector = (name: string): CallView => {
+        const row = flattened(call, call.view(name), -2);
+        return { ...row, shape: [...row.shape, 1], strides: [...row.strides, 1] };
+      };
+      const asVector = (into: CallView): CallView => {
+        const [rows = 0, columns = 0] = into.shape.slice(-2);
+        const shape = [...into.shape.slice(0, -2), rows * columns, 1];
+        return { ...into, shape, strides: [...into.strides.slice(0, -2), 1, 1] };
+      };
+      if (da !== undefined) {
+        summed(call, [...batchShape, p, q], da, (into) => {
+          product(call, g, vector('b'), { into: asVector(into) });
+        });
+      }
+      if (db !== undefined) {
+        summed(call, [...batchShape, r, s], db, (into) => {
+          product(call, turned(g), vector('a'), { into: asVector(into) });
+        });
+      }
+    },
+  },
+  2,
+);
 
-/** The gradient (..., p r, q s) as a row-major (..., p q, r s). */
-async function pairsOf<D extends LinalgDType>(
-  gradient: Tensor<D>,
-  [p, r, q, s]: readonly [number, number, number, number],
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  const batch = gradient.shape.slice(0, -2);
-  using packed = await gradient.contiguous(within);
-  using apart = packed.reshape([...batch, p, r, q, s]);
-  const first = batch.length;
-  const axes = [...batch.keys(), first, first + 2, first + 1, first + 3];
-  using turned = apart.permute(axes);
-  using pairs = await turned.contiguous(within);
-  return pairs.reshape([...batch, p * q, r * s]);
-}
-
-/** The elements of matrices, row by row, as one column. */
-async function vectorOf<D extends LinalgDType>(
-  x: Tensor<D>,
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  const [rows = 0, columns = 0] = x.shape.slice(-2);
-  using packed = await x.contiguous(within);
-  return packed.reshape([...x.shape.slice(0, -2), rows * columns, 1]);
+/** The gradient (..., p, r, q, s) as (..., p, q, r, s). */
+function pairsOf(view: CallView): CallView {
+  const order = (list: readonly number[]): number[] => {
+    const [p = 0, r = 0, q = 0, s = 0] = list.slice(-4);
+    return [...list.slice(0, -4), p, q, r, s];
+  };
+  return { ...view, shape: order(view.shape), strides: order(view.strides) };
 }

@@ -1,35 +1,47 @@
-import type { OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { assertTensor, WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
+import type { LinalgDType } from '../checks.js';
+import { product, summed } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import type { WrtOption } from '../options.js';
+import { split, turned } from '../views.js';
 import { assertLike } from './backward-checks.js';
 import {
-  wantedOf,
+  BACKWARD_OPTIONS,
   type BackwardOptions,
   type LinalgGradients,
-  type WrtOption,
+  type PreparedGradients,
 } from './backward-options.js';
-import { summedTo } from './shape-gradient.js';
 
 /** The inputs of kronMatvec by name. */
 export type KronMatvecInputs = readonly ('a' | 'b' | 'x')[];
 
 /** Options of kronMatvecBackward. */
 export interface KronMatvecBackwardOptions<W extends KronMatvecInputs>
-  extends BackwardOptions, WrtOption<W> {}
-
-const KRON_MATVEC_BACKWARD_OPTIONS: OptionNames<KronMatvecBackwardOptions<KronMatvecInputs>> = {
-  ...WORK_OPTIONS,
-  wrt: true,
-};
+  extends BackwardOptions<W>, WrtOption<W> {}
 
 /** The inputs of the forward call. */
 export interface KronMatvecSaved<D extends LinalgDType> {
   readonly a: Tensor<D>;
   readonly b: Tensor<D>;
   readonly x: Tensor<D>;
+}
+
+/** How {@link kronMatvecBackward} is called. */
+export interface KronMatvecBackward {
+  <D extends LinalgDType, const W extends KronMatvecInputs = readonly ['a', 'b', 'x']>(
+    gradient: Tensor<D>,
+    saved: KronMatvecSaved<NoInfer<D>>,
+    options?: KronMatvecBackwardOptions<W>,
+  ): Promise<LinalgGradients<W, D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <
+    D extends LinalgDType,
+    const W extends KronMatvecInputs = readonly ['a', 'b', 'x'],
+  >(
+    gradient: Tensor<D>,
+    saved: KronMatvecSaved<NoInfer<D>>,
+    options?: KronMatvecBackwardOptions<W>,
+  ) => Promise<PreparedGradients<[gradient: Tensor<D>, saved: KronMatvecSaved<NoInfer<D>>], W, D>>;
 }
 
 /**
@@ -56,56 +68,58 @@ export interface KronMatvecSaved<D extends LinalgDType> {
  * console.log(await dx.toNested()); // [ 3, 6 ]
  * ```
  */
-export async function kronMatvecBackward<
-  D extends LinalgDType,
-  const W extends KronMatvecInputs = readonly ['a', 'b', 'x'],
+export const kronMatvecBackward = linalgFunction<
+  KronMatvecBackward,
+  KronMatvecBackwardOptions<KronMatvecInputs>
 >(
-  gradient: Tensor<D>,
-  { a, b, x }: KronMatvecSaved<NoInfer<D>>,
-  options?: KronMatvecBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  const what = 'kronMatvecBackward';
-  options = readOptions(what, options, KRON_MATVEC_BACKWARD_OPTIONS);
-  const within = workOf(options);
-  const wanted = wantedOf(what, options, ['a', 'b', 'x']);
-  settingOf(what, { a, b });
-  assertTensor(x, `${what}: x`);
-  const [p = 0, q = 0] = a.shape.slice(-2);
-  const [r = 0, s = 0] = b.shape.slice(-2);
-  if (x.shape.at(-1) !== q * s) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: x is ${x.label}, and a kron b has ${q * s} columns. Pass the x of the forward call.`,
-    );
-  }
-  using packed = await x.contiguous(within);
-  using matrix = packed.reshape([...x.shape.slice(0, -1), q, s]);
-  const { batchShape } = settingOf(what, { a, b, x: matrix });
-  assertLike(what, 'gradient', gradient, [...batchShape, p * r], a);
-  using packedGradient = await gradient.contiguous(within);
-  using g = packedGradient.reshape([...batchShape, p, r]);
-  const gradients: { a?: Tensor<D>; b?: Tensor<D>; x?: Tensor<D> } = {};
-  try {
-    if (wanted.has('b')) {
-      using right = await matmul(a, matrix, within);
-      const whole = await matmul(g, right, { transposeA: true, ...within });
-      gradients.b = await summedTo(whole, b.shape, within);
-    }
-    if (!wanted.has('a') && !wanted.has('x')) return gradients as LinalgGradients<W, D>;
-    using left = await matmul(g, b, within);
-    if (wanted.has('a')) {
-      const whole = await matmul(left, matrix, { transposeB: true, ...within });
-      gradients.a = await summedTo(whole, a.shape, within);
-    }
-    if (wanted.has('x')) {
-      const whole = await matmul(a, left, { transposeA: true, ...within });
-      using sum = await summedTo(whole, matrix.shape, within);
-      gradients.x = sum.reshape(x.shape);
-    }
-  } catch (error) {
-    gradients.a?.dispose();
-    gradients.b?.dispose();
-    throw error;
-  }
-  return gradients as LinalgGradients<W, D>;
-}
+  {
+    what: 'kronMatvecBackward',
+    options: { ...BACKWARD_OPTIONS, wrt: true },
+    read: ([gradient, { a, b, x }]: readonly [Tensor, KronMatvecSaved<LinalgDType>]) => [
+      { a, b, x, gradient },
+    ],
+    vectors: ['x'],
+    others: ['gradient'],
+    results: ['a', 'b', 'x'],
+    plan: (call) => {
+      const { what, setting } = call;
+      const { batchShape } = setting;
+      const [a, b] = [call.view('a'), call.view('b')];
+      const [[p = 0, q = 0], [r = 0, s = 0]] = [a.shape.slice(-2), b.shape.slice(-2)];
+      const vector = call.tensor('x');
+      if (vector.shape.at(-1) !== q * s) {
+        throw new MercerError(
+          'SHAPE_MISMATCH',
+          `${what}: x is ${vector.label}, and a kron b has ${q * s} columns. Pass the x of the forward call.`,
+        );
+      }
+      assertLike(
+        what,
+        'gradient',
+        call.tensor('gradient'),
+        [...batchShape, p * r],
+        call.tensor('a'),
+      );
+      const x = split(call.view('x'), -1, q, s);
+      const g = split(call.view('gradient'), -1, p, r);
+      const left = call.wants('a') || call.wants('x') ? product(call, g, b) : undefined;
+      if (left !== undefined && call.wants('a')) {
+        summed(call, [...batchShape, p, q], call.result('a', a.shape), (into) => {
+          product(call, left, turned(x), { into });
+        });
+      }
+      if (call.wants('b')) {
+        summed(call, [...batchShape, r, s], call.result('b', b.shape), (into) => {
+          product(call, turned(g), product(call, a, x), { into });
+        });
+      }
+      if (left !== undefined && call.wants('x')) {
+        const to = split(call.result('x', vector.shape), -1, q, s);
+        summed(call, [...batchShape, q, s], to, (into) => {
+          product(call, turned(a), left, { into });
+        });
+      }
+    },
+  },
+  2,
+);

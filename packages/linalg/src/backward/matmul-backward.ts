@@ -1,39 +1,50 @@
-import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { settingOf, type LinalgDType } from '../checks.js';
-import { matmul, type MatmulOptions } from '../matmul.js';
+import type { Tensor } from '@mercer/tensor';
+import type { LinalgDType } from '../checks.js';
+import { product, summed } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import { factorsOf, hostOf, oriented, type MatmulOptions } from '../matmul.js';
+import type { WrtOption } from '../options.js';
+import { precisionOf } from '../precision.js';
+import { turned } from '../views.js';
 import { assertLike } from './backward-checks.js';
 import {
-  wantedOf,
+  BACKWARD_OPTIONS,
   type BackwardOptions,
   type LinalgGradients,
-  type WrtOption,
+  type PreparedGradients,
 } from './backward-options.js';
-import { summedTo } from './shape-gradient.js';
 import type { SolveInputs } from './solve-backward.js';
+
+/** The operands of a product. */
+export interface ProductSaved<D extends LinalgDType> {
+  readonly a: Tensor<D>;
+  readonly b: Tensor<D>;
+}
 
 /** Options of matmulBackward: those of the forward call that matter, and what is wanted. */
 export interface MatmulBackwardOptions<W extends SolveInputs>
   extends
-    BackwardOptions,
+    BackwardOptions<W>,
     WrtOption<W>,
     Pick<
       MatmulOptions<LinalgDType>,
       'alpha' | 'transposeA' | 'transposeB' | 'precision' | 'device' | 'maxBytes'
     > {}
 
-const MATMUL_BACKWARD_OPTIONS: OptionNames<MatmulBackwardOptions<SolveInputs>> = {
-  ...WORK_OPTIONS,
-  wrt: true,
-  alpha: true,
-  transposeA: true,
-  transposeB: true,
-  precision: true,
-  device: true,
-  maxBytes: true,
-};
+/** How {@link matmulBackward} is called. */
+export interface MatmulBackward {
+  <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: ProductSaved<NoInfer<D>>,
+    options?: MatmulBackwardOptions<W>,
+  ): Promise<LinalgGradients<W, D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: ProductSaved<NoInfer<D>>,
+    options?: MatmulBackwardOptions<W>,
+  ) => Promise<PreparedGradients<[gradient: Tensor<D>, saved: ProductSaved<NoInfer<D>>], W, D>>;
+}
 
 /**
  * Gradients of `matmul(a, b)`: given `gradient` = dL/d(result), returns dL/da, `alpha gradient op(b)^T`, and dL/db,
@@ -57,53 +68,59 @@ const MATMUL_BACKWARD_OPTIONS: OptionNames<MatmulBackwardOptions<SolveInputs>> =
  * console.log(await da.toNested(), await db.toNested()); // [ [ 3, 4 ] ] [ [ 1 ], [ 2 ] ]
  * ```
  */
-export async function matmulBackward<
-  D extends LinalgDType,
-  const W extends SolveInputs = readonly ['a', 'b'],
->(
-  gradient: Tensor<D>,
-  { a, b }: { readonly a: Tensor<NoInfer<D>>; readonly b: Tensor<NoInfer<D>> },
-  options?: MatmulBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  const what = 'matmulBackward';
-  options = readOptions(what, options, MATMUL_BACKWARD_OPTIONS);
-  const { alpha = 1, transposeA = false, transposeB = false } = options;
-  const within = workOf(options);
-  const wanted = wantedOf(what, options, ['a', 'b']);
-  const { batchShape } = settingOf(what, { a, b });
-  const [rows = 0, inner = 0] = extentsOf(a, transposeA);
-  const [met = 0, columns = 0] = extentsOf(b, transposeB);
-  if (inner !== met) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: a is ${a.label} and b is ${b.label}: ${inner} columns meet ${met} rows. Pass the operands and the transposeA and transposeB of the forward call.`,
-    );
-  }
-  assertLike(what, 'gradient', gradient, [...batchShape, rows, columns], a);
-  const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
-  const { precision, device, maxBytes } = options;
-  const common = { alpha, ...within, precision, device, maxBytes };
-  try {
-    if (wanted.has('a')) {
-      const whole = transposeA
-        ? await matmul(b, gradient, { ...common, transposeA: transposeB, transposeB: true })
-        : await matmul(gradient, b, { ...common, transposeB: !transposeB });
-      gradients.a = await summedTo(whole, a.shape, within);
-    }
-    if (wanted.has('b')) {
-      const whole = transposeB
-        ? await matmul(gradient, a, { ...common, transposeA: true, transposeB: transposeA })
-        : await matmul(a, gradient, { ...common, transposeA: !transposeA });
-      gradients.b = await summedTo(whole, b.shape, within);
-    }
-  } catch (error) {
-    gradients.a?.dispose();
-    throw error;
-  }
-  return gradients as LinalgGradients<W, D>;
-}
-
-function extentsOf(x: Tensor, turned: boolean): readonly number[] {
-  const extents = x.shape.slice(-2);
-  return turned ? extents.toReversed() : extents;
-}
+export const matmulBackward = linalgFunction<MatmulBackward, MatmulBackwardOptions<SolveInputs>>(
+  {
+    what: 'matmulBackward',
+    options: {
+      ...BACKWARD_OPTIONS,
+      wrt: true,
+      alpha: true,
+      transposeA: true,
+      transposeB: true,
+      precision: true,
+      device: true,
+      maxBytes: true,
+    },
+    read: ([gradient, { a, b }]: readonly [Tensor, ProductSaved<LinalgDType>]) => [
+      { a, b, gradient },
+    ],
+    others: ['gradient'],
+    results: ['a', 'b'],
+    waiting: ['device', 'maxBytes'],
+    key: ({ device, maxBytes }) =>
+      device === undefined && maxBytes === undefined ? '' : undefined,
+    plan: (call, options) => {
+      const { what, setting } = call;
+      const [left, right] = oriented(call, options);
+      const { batchShape } = setting;
+      const a = call.tensor('a');
+      assertLike(
+        what,
+        'gradient',
+        call.tensor('gradient'),
+        [...batchShape, left.rows, right.columns],
+        a,
+      );
+      const { alpha } = factorsOf(what, { alpha: options.alpha, beta: undefined, out: undefined });
+      const { transposeA = false, transposeB = false } = options;
+      const precision = precisionOf(setting, options.precision);
+      const how = { alpha, precision, host: hostOf(setting, options) };
+      const g = call.view('gradient');
+      const [viewA, viewB] = [call.view('a'), call.view('b')];
+      const gradients = {
+        a: { is: transposeA, factors: [g, turned(transposeB ? turned(viewB) : viewB)] as const },
+        b: { is: transposeB, factors: [turned(transposeA ? turned(viewA) : viewA), g] as const },
+      };
+      for (const name of ['a', 'b'] as const) {
+        if (!call.wants(name)) continue;
+        const { shape } = call.tensor(name);
+        const to = call.result(name, shape);
+        const { is: isTurned, factors } = gradients[name];
+        summed(call, [...batchShape, ...shape.slice(-2)], to, (into) => {
+          product(call, ...factors, { ...how, into: isTurned ? turned(into) : into });
+        });
+      }
+    },
+  },
+  2,
+);

@@ -18,19 +18,23 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { describeValue, own, type OptionNames } from '@mercer/options';
-import { empty, map, MercerError, type Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { orderOf, settingOf, type LinalgDType } from '../checks.js';
-import { eigh } from '../eigh.js';
-import { matmul } from '../matmul.js';
-import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
-import { assertLike, batchOf } from './backward-checks.js';
-import type { BackwardOptions, LinalgGradients } from './backward-options.js';
+import { describeValue, own } from '@mercer/options';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { choice, type LinalgDType } from '../checks.js';
+import { eigenvectorsOf, elementwise, product } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import { TRIANGLE_OPTION, type TriangleOption } from '../options.js';
+import { asColumn, asRow, turned } from '../views.js';
+import { assertLike } from './backward-checks.js';
+import {
+  BACKWARD_OPTIONS,
+  type BackwardOptions,
+  type LaterGradients,
+  type LinalgGradients,
+} from './backward-options.js';
 import type { EighSaved } from './eigh-backward.js';
-import { symmetricPart } from './shape-gradient.js';
-import { asColumn, asRow, reportDegenerate, type SpectrumOptions } from './spectrum.js';
+import { SYMMETRIC_PART } from './formulas.js';
+import { reportDegenerate, type SpectrumOptions } from './spectrum.js';
 
 /** What matrixPower left behind: a, or instead of it the eigenvalues and vectors that eigh gives of it. */
 export type MatrixPowerSaved<D extends LinalgDType> =
@@ -43,13 +47,6 @@ export interface MatrixPowerBackwardOptions
   /** As in the forward call. */
   readonly eps?: number | undefined;
 }
-
-const MATRIX_POWER_BACKWARD_OPTIONS: OptionNames<MatrixPowerBackwardOptions> = {
-  ...WORK_OPTIONS,
-  ...TRIANGLE_OPTION,
-  eps: true,
-  onDegenerate: true,
-};
 
 const power = variable('power');
 
@@ -71,6 +68,29 @@ const far = div(sub(pow(a, power), pow(b, power)), sub(a, b));
 const atZero = select(eq(power, 1), 1, 0);
 const equal = select(gt(a, 0), mul(power, pow(a, sub(power, 1))), atZero);
 const DIVIDED = mul(variable('m'), select(eq(a, b), equal, select(lt(abs(h), 0.5), near, far)));
+
+/** How {@link matrixPowerBackward} is called. */
+export interface MatrixPowerBackward {
+  <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: MatrixPowerSaved<NoInfer<D>>,
+    exponent: number,
+    options?: MatrixPowerBackwardOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */
+  readonly prepare: <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: MatrixPowerSaved<NoInfer<D>>,
+    exponent: number,
+    options?: MatrixPowerBackwardOptions,
+  ) => Promise<
+    LaterGradients<
+      [gradient: Tensor<D>, saved: MatrixPowerSaved<NoInfer<D>>, exponent: number],
+      readonly ['a'],
+      D
+    >
+  >;
+}
 
 /**
  * Gradient of `matrixPower(a, power)`, whichever method the forward call took: given `gradient` = dL/d(result), returns dL/da,
@@ -98,60 +118,62 @@ const DIVIDED = mul(variable('m'), select(eq(a, b), equal, select(lt(abs(h), 0.5
  * console.log(await da.toNested()); // [ [ 0.25, 0 ], [ 0, 0 ] ]
  * ```
  */
-export async function matrixPowerBackward<D extends LinalgDType>(
-  gradient: Tensor<D>,
-  saved: MatrixPowerSaved<NoInfer<D>>,
-  exponent: number,
-  options?: MatrixPowerBackwardOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'matrixPowerBackward';
-  options = readOptions(what, options, MATRIX_POWER_BACKWARD_OPTIONS);
-  const { eps = 0, uplo, onDegenerate } = options;
-  const within = workOf(options);
-  checkNumbers(what, exponent, eps);
-  const given = own(saved, 'a', 'values', 'vectors') as MatrixPowerSaved<D>;
-  const matrix = given.a ?? given.vectors;
-  const name = given.a === undefined ? 'vectors' : 'a';
-  const { device } = settingOf(what, { [name]: matrix });
-  const n = orderOf(what, name, matrix);
-  assertLike(what, 'gradient', gradient, matrix.shape, matrix);
-  if (given.a === undefined) {
-    assertLike(what, 'values', given.values, [...batchOf(matrix, 2), n], matrix);
-  }
-  if (matrix.size === 0) return { a: empty(matrix.shape, { dtype: matrix.dtype, device }) };
-  const spectrum = await spectrumOf(given, { uplo, ...within });
-  using values = spectrum.values;
-  using vectors = spectrum.vectors;
-  using half = await matmul(vectors, gradient, { transposeA: true, ...within });
-  using inner = await matmul(half, vectors, within);
-  using rowValues = asRow(values);
-  using columnValues = asColumn(values);
-  const inputs = { m: inner, wi: columnValues, wj: rowValues };
-  const parameters = { power: exponent, eps };
-  await map(DIVIDED, inputs, { out: inner, parameters, ...within });
-  using left = await matmul(vectors, inner, within);
-  using whole = await matmul(left, vectors, { transposeB: true, ...within });
-  using result = await symmetricPart(whole, within);
-  if (onDegenerate !== undefined && exponent > 0 && exponent < 1) {
-    const isNothing = (w: number | undefined): boolean => Math.max(w ?? NaN, 0) + eps === 0;
-    const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
-      isNothing(w[i]) && isNothing(w[j]);
-    const reason = 'eigenvalues of 0 and a power below 1';
-    await reportDegenerate(values, { what, isEqual, reason }, onDegenerate, within);
-  }
-  return { a: result.view() };
-}
-
-/** Handles of their own for the eigenvalues and vectors. */
-async function spectrumOf<D extends LinalgDType>(
-  saved: MatrixPowerSaved<D>,
-  options: TriangleOption & BackwardOptions,
-): Promise<EighSaved<D>> {
-  if (saved.a === undefined) return { values: saved.values.view(), vectors: saved.vectors.view() };
-  const { infos, ...spectrum } = await eigh(saved.a, options);
-  infos.dispose();
-  return spectrum;
-}
+export const matrixPowerBackward = linalgFunction<MatrixPowerBackward, MatrixPowerBackwardOptions>(
+  {
+    what: 'matrixPowerBackward',
+    options: { ...BACKWARD_OPTIONS, ...TRIANGLE_OPTION, eps: true, onDegenerate: true },
+    read: ([gradient, saved, exponent]: readonly [
+      Tensor,
+      MatrixPowerSaved<LinalgDType>,
+      number,
+    ]) => {
+      const { a: matrix, values, vectors } = own(saved, 'a', 'values', 'vectors');
+      const given = matrix === undefined ? { vectors, values } : { a: matrix };
+      return [{ ...(given as Record<string, Tensor>), gradient }, exponent];
+    },
+    key: (_, [, exponent]) => (typeof exponent === 'number' ? `${exponent}` : undefined),
+    others: ['values', 'gradient'],
+    results: ['a'],
+    hidden: (_, [given]) => (Object.hasOwn(given, 'a') ? ['values'] : []),
+    plan: (call, { eps = 0, uplo }, [, exponent]) => {
+      const { what } = call;
+      checkNumbers(what, exponent as number, eps);
+      const isSaved = !call.has('a');
+      const name = isSaved ? 'vectors' : 'a';
+      const n = call.order();
+      const matrix = call.tensor(name);
+      const ofValues = [...matrix.shape.slice(0, -2), n];
+      assertLike(what, 'gradient', call.tensor('gradient'), matrix.shape, matrix);
+      if (isSaved) assertLike(what, 'values', call.tensor('values'), ofValues, matrix);
+      const upper = choice(what, 'uplo', uplo, ['lower', 'upper']) === 'upper';
+      const into = call.result('a', matrix.shape);
+      const values = isSaved ? call.view('values') : call.rowMajorResult('values', ofValues);
+      if (matrix.size === 0) return;
+      const given = call.view(name);
+      const vectors = isSaved ? given : eigenvectorsOf(call, given, values, upper);
+      const inner = product(call, product(call, turned(vectors), call.view('gradient')), vectors);
+      const inputs = { m: inner, wi: asColumn(values), wj: asRow(values) };
+      const parameters = { power: exponent as number, eps };
+      elementwise(call, DIVIDED, inputs, { into: inner, parameters });
+      const x = product(call, product(call, vectors, inner), turned(vectors));
+      elementwise(call, SYMMETRIC_PART, { x, turned: turned(x) }, { into });
+    },
+    finish: (tensors, options, [, exponent]) => {
+      const { values } = own(tensors, 'values');
+      const { eps = 0, onDegenerate } = options;
+      const isBelowOne = (exponent as number) > 0 && (exponent as number) < 1;
+      if (onDegenerate === undefined || values === undefined || !isBelowOne) return undefined;
+      const isNothing = (w: number | undefined): boolean => Math.max(w ?? NaN, 0) + eps === 0;
+      const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
+        isNothing(w[i]) && isNothing(w[j]);
+      const reason = 'eigenvalues of 0 and a power below 1';
+      const rule = { what: 'matrixPowerBackward', isEqual, reason };
+      return reportDegenerate(values as Tensor<LinalgDType>, rule, onDegenerate, options);
+    },
+  },
+  3,
+  true,
+);
 
 function checkNumbers(what: string, exponent: number, eps: number): void {
   if (Number.isFinite(exponent) && Number.isFinite(eps) && eps >= 0) return;

@@ -1,15 +1,25 @@
-import { own } from '@mercer/options';
 import { lt, select, variable } from '@mercer/formula';
-import { empty, map, type WorkOptions, type Tensor } from '@mercer/tensor';
-import { readOptions, WORK_OPTIONS } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
-import { solveTriangular } from '../solve-triangular.js';
-import { assertGradients, assertLike, batchOf } from './backward-checks.js';
-import type { BackwardOptions, LinalgGradients } from './backward-options.js';
-import { productOnto } from './product-onto.js';
-import { keepTriangle, POSITIONS } from './shape-gradient.js';
+import type { Tensor } from '@mercer/tensor';
+import type { CallView } from '@mercer/tensor/operation';
+import type { LinalgDType } from '../checks.js';
+import { elementwise, product, triangularSolution } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import type { PlannedCall } from '../planned-call.js';
+import { batchOf, columnsOf, turned } from '../views.js';
+import {
+  assertGradients,
+  assertLike,
+  gradientName,
+  gradientNames,
+  gradientsOf,
+} from './backward-checks.js';
+import {
+  BACKWARD_OPTIONS,
+  type BackwardOptions,
+  type LinalgGradients,
+  type PreparedGradients,
+} from './backward-options.js';
+import { TRIANGLES } from './formulas.js';
 
 /** Gradients of the results of qr; at least one. */
 export interface QrGradients<D extends LinalgDType> {
@@ -25,6 +35,25 @@ export interface QrSaved<D extends LinalgDType> {
 
 /** The lower triangle, mirrored. */
 const MIRRORED = select(lt(variable('row'), variable('column')), variable('turned'), variable('x'));
+
+const RESULTS = ['q', 'r'] as const;
+
+/** How {@link qrBackward} is called. */
+export interface QrBackward {
+  <D extends LinalgDType>(
+    gradients: QrGradients<D>,
+    saved: QrSaved<NoInfer<D>>,
+    options?: BackwardOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    gradients: QrGradients<D>,
+    saved: QrSaved<NoInfer<D>>,
+    options?: BackwardOptions,
+  ) => Promise<
+    PreparedGradients<[gradients: QrGradients<D>, saved: QrSaved<NoInfer<D>>], readonly ['a'], D>
+  >;
+}
 
 /**
  * Gradient of `qr(a)`: given dL/dq and dL/dr, returns dL/da. For m >= n, with `M = r dr^T - dq^T q` and C the symmetric matrix
@@ -53,103 +82,74 @@ const MIRRORED = select(lt(variable('row'), variable('column')), variable('turne
  * console.log(da.shape); // [ 2, 1 ]
  * ```
  */
-export async function qrBackward<D extends LinalgDType>(
-  gradients: QrGradients<D>,
-  saved: QrSaved<NoInfer<D>>,
-  options?: BackwardOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'qrBackward';
-  const within = workOf(readOptions('qrBackward', options, WORK_OPTIONS));
-  const given = own(gradients, 'q', 'r');
-  const { q, r } = saved;
-  const { device } = settingOf(what, { q, r });
-  const [rows = 0, few = 0] = q.shape.slice(-2);
-  const columns = r.shape.at(-1) ?? 0;
-  assertLike(what, 'r', r, [...batchOf(q, 2), few, columns], q);
-  assertGradients(what, given, { q, r });
-  const { stream } = within;
-  const a = empty([...batchOf(q, 2), rows, columns], { dtype: q.dtype, device, stream });
-  if (a.size === 0) return { a };
-  try {
-    using first = columnsOf(r, 0, few);
-    using dFirst = given.r && (await upperOf(given.r, few, within));
-    using aFirst = columnsOf(a, 0, few);
-    using dq = given.q && (await given.q.clone(within));
-    if (columns === few) {
-      await tall(dq, dFirst, { q, r: first }, aFirst, within);
-      return { a };
-    }
-    using aRest = columnsOf(a, few, columns);
-    if (given.r === undefined) {
-      await tall(dq, dFirst, { q, r: first }, aFirst, within);
-      await aRest.fill(0, within);
-      return { a };
-    }
-    using rest = columnsOf(r, few, columns);
-    using dRest = columnsOf(given.r, few, columns);
-    await matmul(q, dRest, { out: aRest, ...within });
-    // the other columns are q rest, and rest is q^T times them
-    using inner = await matmul(rest, dRest, { transposeB: true, ...within });
-    using all = await productOnto(q, inner, dq, within);
-    await tall(all, dFirst, { q, r: first }, aFirst, within);
-    return { a };
-  } catch (error) {
-    a.dispose();
-    throw error;
-  }
-}
+export const qrBackward = linalgFunction<QrBackward, BackwardOptions>(
+  {
+    what: 'qrBackward',
+    options: BACKWARD_OPTIONS,
+    read: ([gradients, { q, r }]: readonly [QrGradients<LinalgDType>, QrSaved<LinalgDType>]) => [
+      { q, r, ...gradientsOf(gradients, RESULTS) },
+    ],
+    others: gradientNames(RESULTS),
+    results: ['a'],
+    plan: (call) => {
+      const [q, r] = RESULTS.map((name) => call.view(name)) as [CallView, CallView];
+      const [dq, dr] = RESULTS.map((name) => call.viewIfGiven(gradientName(name)));
+      const [rows = 0, few = 0] = q.shape.slice(-2);
+      const columns = r.shape.at(-1) ?? 0;
+      const given = { q: call.tensor('q'), r: call.tensor('r') };
+      assertLike(call.what, 'r', given.r, [...batchOf(q), few, columns], given.q);
+      assertGradients(call, given);
+      const a = call.result('a', [...batchOf(q), rows, columns]);
+      if (rows * columns === 0 || given.q.size === 0) return;
+      const first = { q, r: columnsOf(r, 0, few) };
+      // what dr has below its diagonal belongs to no element of r
+      const dFirst = dr && elementwise(call, TRIANGLES.upper, { x: columnsOf(dr, 0, few) });
+      const aFirst = columnsOf(a, 0, few);
+      if (columns === few) {
+        tall(call, dq && copied(call, dq), dFirst, first, aFirst);
+        return;
+      }
+      const aRest = columnsOf(a, few, columns);
+      if (dr === undefined) {
+        call.steps.fill(aRest, 0n);
+        tall(call, dq && copied(call, dq), dFirst, first, aFirst);
+        return;
+      }
+      // routines take matrices from their first element on
+      const rest = copied(call, columnsOf(r, few, columns));
+      const dRest = copied(call, columnsOf(dr, few, columns));
+      call.steps.copy(product(call, q, dRest), aRest);
+      // the other columns are q rest, and rest is q^T times them
+      const all = onto(call, q, product(call, rest, turned(dRest)), dq && copied(call, dq));
+      tall(call, all, dFirst, first, aFirst);
+    },
+  },
+  2,
+);
 
-/** The case of at least as many rows as columns, written into `out`; `dq` is written over. */
-async function tall<D extends LinalgDType>(
-  dq: Tensor<D> | undefined,
-  dr: Tensor<D> | undefined,
-  { q, r }: QrSaved<D>,
-  out: Tensor<D>,
-  within: WorkOptions,
-): Promise<void> {
-  using m = await innerOf(dq, dr, { q, r }, within);
-  using turned = m.transpose();
-  const inputs = { x: m, turned };
-  using mirrored = await map(MIRRORED, inputs, { dtype: q.dtype, ...within, indices: POSITIONS });
-  using sides = await productOnto(q, mirrored, dq, within);
-  const options = { uplo: 'upper', rightHandSides: 'rows', out, ...within } as const;
-  const { infos } = await solveTriangular(r, sides, options);
-  infos.dispose();
-}
+const copied = (call: PlannedCall, view: CallView): CallView =>
+  call.steps.spreadCopy(view, view.shape);
 
-/** `r dr^T - dq^T q`. */
-async function innerOf<D extends LinalgDType>(
-  dq: Tensor<D> | undefined,
-  dr: Tensor<D> | undefined,
-  { q, r }: QrSaved<D>,
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  if (dq === undefined) {
-    if (dr === undefined) throw new Error('neither gradient is there');
-    return matmul(r, dr, { transposeB: true, ...within });
-  }
-  const m = await matmul(dq, q, { transposeA: true, alpha: -1, ...within });
-  if (dr === undefined) return m;
-  try {
-    return await matmul(r, dr, { transposeB: true, beta: 1, out: m, ...within });
-  } catch (error) {
-    m.dispose();
-    throw error;
-  }
-}
+/** `a b` added to `sum`, which is written over, or alone where there is none. */
+const onto = (call: PlannedCall, a: CallView, b: CallView, sum: CallView | undefined): CallView =>
+  product(call, a, b, { into: sum, beta: sum === undefined ? 0 : 1 });
 
-/** The triangle of the first columns of dL/dr, a copy. */
-async function upperOf<D extends LinalgDType>(
-  dr: Tensor<D>,
-  few: number,
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  using first = columnsOf(dr, 0, few);
-  using triangle = await first.clone(within);
-  await keepTriangle(triangle, 'upper', within);
-  return triangle.view();
-}
-
-function columnsOf<D extends LinalgDType>(x: Tensor<D>, from: number, to: number): Tensor<D> {
-  return x.slice(...x.shape.slice(0, -1).map(() => null), [from, to]);
+/** The case of at least as many rows as columns, written into `into`; `dq` is written over. */
+function tall(
+  call: PlannedCall,
+  dq: CallView | undefined,
+  dr: CallView | undefined,
+  { q, r }: { readonly q: CallView; readonly r: CallView },
+  into: CallView,
+): void {
+  // r dr^T - dq^T q
+  const ofR = dr && product(call, r, turned(dr));
+  const m =
+    dq === undefined
+      ? ofR
+      : product(call, turned(dq), q, { alpha: -1, into: ofR, beta: ofR === undefined ? 0 : 1 });
+  if (m === undefined) throw new Error('neither gradient is there');
+  const mirrored = elementwise(call, MIRRORED, { x: m, turned: turned(m) });
+  const sides = onto(call, q, mirrored, dq);
+  triangularSolution(call, r, turned(sides), { upper: true, into: turned(into) });
 }

@@ -1,30 +1,48 @@
 import { add, mul, variable } from '@mercer/formula';
-import { own, type OptionNames } from '@mercer/options';
-import { map, type Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS, readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { choice, orderOf, settingOf, type LinalgDType } from '../checks.js';
-import { inv } from '../inv.js';
-import { type FactorOption, FACTOR_OPTION } from '../options.js';
-import { assertLike, batchOf } from './backward-checks.js';
-import type { BackwardOptions, LinalgGradients } from './backward-options.js';
+import { own } from '@mercer/options';
+import type { Tensor } from '@mercer/tensor';
+import type { LinalgDType } from '../checks.js';
+import { elementwise, inverseOf } from '../compose.js';
+import { factorChoice } from '../factor-choice.js';
+import { linalgFunction } from '../linalg-operation.js';
+import { FACTOR_OPTION, type FactorOption } from '../options.js';
+import { asColumn, turned } from '../views.js';
+import { assertLike } from './backward-checks.js';
+import {
+  BACKWARD_OPTIONS,
+  type BackwardOptions,
+  type LinalgGradients,
+  type PreparedGradients,
+} from './backward-options.js';
 
 /** Options of slogdetBackward. */
 export interface SlogdetBackwardOptions extends BackwardOptions, FactorOption {}
-
-const SLOGDET_BACKWARD_OPTIONS: OptionNames<SlogdetBackwardOptions> = {
-  ...WORK_OPTIONS,
-  ...FACTOR_OPTION,
-};
 
 /** What slogdet left behind: a, or its inverse where there is one already. */
 export type SlogdetSaved<D extends LinalgDType> =
   | { readonly a: Tensor<D>; readonly inverse?: undefined }
   | { readonly inverse: Tensor<D>; readonly a?: undefined };
 
-const [b, turned, g] = [variable('b'), variable('turned'), variable('g')];
-const TURNED = mul(turned, g);
-const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
+const [b, bTurned, g] = [variable('b'), variable('turned'), variable('g')];
+const TURNED = mul(bTurned, g);
+const SYMMETRIC = mul(mul(0.5, add(b, bTurned)), g);
+
+/** How {@link slogdetBackward} is called. */
+export interface SlogdetBackward {
+  <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: SlogdetSaved<NoInfer<D>>,
+    options?: SlogdetBackwardOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    gradient: Tensor<D>,
+    saved: SlogdetSaved<NoInfer<D>>,
+    options?: SlogdetBackwardOptions,
+  ) => Promise<
+    PreparedGradients<[gradient: Tensor<D>, saved: SlogdetSaved<NoInfer<D>>], readonly ['a'], D>
+  >;
+}
 
 /**
  * Gradient of `slogdet(a)`: given `gradient` = dL/d(logAbsDet), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
@@ -46,29 +64,29 @@ const SYMMETRIC = mul(mul(0.5, add(b, turned)), g);
  * console.log(await da.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export async function slogdetBackward<D extends LinalgDType>(
-  gradient: Tensor<D>,
-  saved: SlogdetSaved<NoInfer<D>>,
-  options?: SlogdetBackwardOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'slogdetBackward';
-  options = readOptions(what, options, SLOGDET_BACKWARD_OPTIONS);
-  const { uplo } = options;
-  const within = workOf(options);
-  const method = choice(what, 'method', options.method, ['lu', 'cholesky']);
-  const given = own(saved, 'a', 'inverse');
-  const matrix = (given.inverse ?? given.a) as Tensor<D>;
-  const name = given.inverse === undefined ? 'a' : 'inverse';
-  settingOf(what, { [name]: matrix });
-  orderOf(what, name, matrix);
-  assertLike(what, 'gradient', gradient, batchOf(matrix, 2), matrix);
-  const made =
-    given.inverse === undefined ? await inv(matrix, { method, uplo, ...within }) : undefined;
-  made?.infos.dispose();
-  using inverted = made?.inverse ?? matrix.view();
-  using transposed = inverted.transpose();
-  using factor = gradient.reshape([...gradient.shape, 1, 1]);
-  const formula = method === 'cholesky' ? SYMMETRIC : TURNED;
-  const inputs = { b: inverted, turned: transposed, g: factor };
-  return { a: await map(formula, inputs, { dtype: matrix.dtype, ...within }) };
-}
+export const slogdetBackward = linalgFunction<SlogdetBackward, SlogdetBackwardOptions>(
+  {
+    what: 'slogdetBackward',
+    options: { ...BACKWARD_OPTIONS, ...FACTOR_OPTION },
+    read: ([gradient, saved]: readonly [Tensor, SlogdetSaved<LinalgDType>]) => {
+      const { a, inverse } = own(saved, 'a', 'inverse');
+      return [inverse === undefined ? { a: a as Tensor, gradient } : { inverse, gradient }];
+    },
+    others: ['gradient'],
+    results: ['a'],
+    plan: (call, options) => {
+      const { flags } = factorChoice(call.what, options);
+      const name = call.has('inverse') ? 'inverse' : 'a';
+      call.order();
+      const given = call.tensor(name);
+      assertLike(call.what, 'gradient', call.tensor('gradient'), given.shape.slice(0, -2), given);
+      const view = call.view(name);
+      const inverse = name === 'inverse' ? view : inverseOf(call, view, flags);
+      const factor = asColumn(asColumn(call.view('gradient')));
+      const inputs = { b: inverse, turned: turned(inverse), g: factor };
+      const into = call.result('a', given.shape);
+      elementwise(call, flags.cholesky === 1 ? SYMMETRIC : TURNED, inputs, { into });
+    },
+  },
+  2,
+);

@@ -1,31 +1,33 @@
+import type { RealExpr } from '@mercer/formula';
 import { own, type OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
-import { sideOf } from '../solve.js';
-import { type RightHandSidesOption, SIDES_OPTION } from '../options.js';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { formatShape, type CallView } from '@mercer/tensor/operation';
+import type { LinalgDType } from '../checks.js';
+import { elementwise, product, scratch, summed, type Into } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import { type RightHandSidesOption, type WrtOption, SIDES_OPTION } from '../options.js';
+import type { PlannedCall } from '../planned-call.js';
+import { assertSides, sideOf } from '../solve.js';
+import { turned } from '../views.js';
 import { assertLike } from './backward-checks.js';
 import {
-  wantedOf,
+  BACKWARD_OPTIONS,
   type BackwardOptions,
   type LinalgGradients,
+  type PreparedGradients,
   type Shaped,
-  type WrtOption,
 } from './backward-options.js';
-import { summedTo } from './shape-gradient.js';
 
 /** The inputs of a solve by name. */
 export type SolveInputs = readonly ('a' | 'b')[];
 
 /** Options of the backward rules of solves: those of the forward call that matter, and what is wanted. */
 export interface SolveBackwardOptions<W extends SolveInputs>
-  extends BackwardOptions, RightHandSidesOption, WrtOption<W> {}
+  extends BackwardOptions<W>, RightHandSidesOption, WrtOption<W> {}
 
 /** Names of {@link SolveBackwardOptions}. */
 export const SOLVE_BACKWARD_OPTIONS: OptionNames<SolveBackwardOptions<SolveInputs>> = {
-  ...WORK_OPTIONS,
+  ...BACKWARD_OPTIONS,
   ...SIDES_OPTION,
   wrt: true,
 };
@@ -40,42 +42,107 @@ export interface SolveSaved<D extends LinalgDType> {
 }
 
 /** What differs between the solves. */
-export interface SolveRule<D extends LinalgDType> {
+export interface SolveRule<O extends object> {
   readonly what: string;
-  /** The solutions of the transposed systems, for right-hand sides that lie as those of the call. */
-  readonly solveTransposed: (sides: Tensor<D>) => Promise<Tensor<D>>;
-  /** `-y x^T` as a gradient of a's own shape becomes the gradient of what the call read of a. Takes it over. */
-  readonly finish: (outer: Tensor<D>) => Promise<Tensor<D>>;
-  /** True where the call solved with `a^T`: then the gradient of a is `-x y^T`. */
-  readonly transposed: boolean;
+  readonly options: OptionNames<O>;
+  /** The solutions of the transposed systems for the columns of `sides`; a is the matrix or its factor. */
+  readonly solveTransposed: (
+    call: PlannedCall,
+    a: CallView,
+    sides: CallView,
+    options: O & Into,
+  ) => CallView;
+  /** Whether the call solved with `a^T`: then the gradient of a is `-x y^T`. */
+  readonly isTransposed?: (options: O) => boolean;
+  /** What `-y x^T`, as x and turned, becomes where the call read only some elements of a. */
+  readonly finish?: (what: string, options: O) => RealExpr;
 }
 
 /** For `a x = b`: `db = y` with `a^T y = dx`, and `da = -y x^T` (Giles 2008, section 2.3.1). */
-export async function solveBackward<D extends LinalgDType, W extends SolveInputs>(
-  { what, solveTransposed, finish, transposed }: SolveRule<D>,
-  gradient: Tensor<D>,
-  saved: SolveSaved<D>,
-  options: SolveBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  const within = workOf(options);
-  const { a, x, b = x } = own(saved, 'a', 'x', 'b');
-  const wanted = wantedOf(what, options, ['a', 'b']);
-  settingOf(what, { a, x });
-  assertLike(what, 'gradient', gradient, x.shape, x);
-  const side = sideOf(what, options);
-  using y = await solveTransposed(gradient);
-  const gradients: { a?: Tensor<D>; b?: Tensor<D> } = {};
-  try {
-    if (wanted.has('b')) gradients.b = await summedTo(y.view(), b.shape, within);
-    if (wanted.has('a')) {
-      const sides = side === 'columns' ? { transposeB: true } : { transposeA: true };
-      const [left, right] = transposed ? [x, y] : [y, x];
-      const outer = await matmul(left, right, { ...sides, alpha: -1, ...within });
-      gradients.a = await finish(await summedTo(outer, a.shape, within));
-    }
-  } catch (error) {
-    if (Object.hasOwn(gradients, 'b')) gradients.b?.dispose();
-    throw error;
-  }
-  return gradients as LinalgGradients<W, D>;
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the face, which types the arguments
+export function solveBackward<F, O extends SolveBackwardOptions<SolveInputs>>(
+  rule: SolveRule<O>,
+): F {
+  const { what, options: names, solveTransposed } = rule;
+  const { finish, isTransposed } = own(rule, 'finish', 'isTransposed');
+  return linalgFunction<F, O>(
+    {
+      what,
+      options: names,
+      read: ([gradient, saved]: readonly [
+        Tensor,
+        SolveSaved<LinalgDType> & { readonly factor?: Tensor },
+      ]) => {
+        const { a, factor, x, b = x } = own(saved, 'a', 'factor', 'x', 'b');
+        const matrix = factor === undefined ? { a } : { factor };
+        return [{ ...(matrix as Record<string, Tensor>), x, gradient }, [...b.shape]];
+      },
+      key: (_, [, shape]) => String(shape),
+      others: ['gradient'],
+      results: ['a', 'b'],
+      plan: (call, options, [, shapeOfB]) => {
+        const name = call.has('factor') ? 'factor' : 'a';
+        const x = call.tensor('x');
+        const side = sideOf(what, options);
+        assertSides(what, call.order(), 'x', x, side);
+        assertLike(what, 'gradient', call.tensor('gradient'), x.shape, x);
+        const asColumns = (view: CallView): CallView => (side === 'rows' ? turned(view) : view);
+        const { shape } = call.tensor(name);
+        const da = call.wants('a') ? call.result('a', shape) : undefined;
+        const db = call.wants('b') ? call.result('b', fitting(call, shapeOfB)) : undefined;
+        const solved = (into?: CallView): CallView =>
+          solveTransposed(call, call.view(name), asColumns(call.view('gradient')), {
+            ...options,
+            into: into && asColumns(into),
+          });
+        let y: CallView | undefined;
+        if (db !== undefined) {
+          summed(call, x.shape, db, (into) => {
+            y = solved(into);
+          });
+        }
+        if (da === undefined) return;
+        y ??= solved();
+        const solutions = asColumns(call.view('x'));
+        const [left, right] = isTransposed?.(options) === true ? [solutions, y] : [y, solutions];
+        const formula = finish?.(what, options);
+        const sum = formula === undefined ? da : scratch(call, shape);
+        summed(call, [...call.setting.batchShape, ...shape.slice(-2)], sum, (into) => {
+          product(call, left, turned(right), { alpha: -1, into });
+        });
+        if (formula !== undefined) {
+          elementwise(call, formula, { x: sum, turned: turned(sum) }, { into: da });
+        }
+      },
+    },
+    2,
+  );
+}
+
+/** A shape that broadcasts to that of x. @throws MercerError SHAPE_MISMATCH */
+function fitting(call: PlannedCall, given: unknown): readonly number[] {
+  const shape = given as readonly number[];
+  const x = call.tensor('x');
+  const lead = x.rank - shape.length;
+  if (lead >= 0 && shape.every((extent, i) => extent === 1 || extent === x.shape[i + lead]))
+    return shape;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${call.what}: b has shape ${formatShape(shape)}, and ${formatShape(shape)} does not broadcast to the shape of x, which is ${x.label}. Pass the b of the forward call.`,
+  );
+}
+
+/** How the backward rule of a solve is called; E are options beside those of all. */
+export interface SolveBackwardFunction<E = unknown> {
+  <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: SolveSaved<NoInfer<D>>,
+    options?: SolveBackwardOptions<W> & E,
+  ): Promise<LinalgGradients<W, D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: SolveSaved<NoInfer<D>>,
+    options?: SolveBackwardOptions<W> & E,
+  ) => Promise<PreparedGradients<[gradient: Tensor<D>, saved: SolveSaved<NoInfer<D>>], W, D>>;
 }

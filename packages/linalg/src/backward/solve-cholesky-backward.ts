@@ -1,13 +1,9 @@
-import { own, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { choice, orderOf, type LinalgDType } from '../checks.js';
-import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
-import { solveCholesky } from '../solve-cholesky.js';
-import { solveTriangular } from '../solve-triangular.js';
-import type { LinalgGradients } from './backward-options.js';
-import { symmetricPart } from './shape-gradient.js';
+import { choice, type LinalgDType } from '../checks.js';
+import { solution, triangularSolution } from '../compose.js';
+import { TRIANGLE_OPTION, type TriangleOption } from '../options.js';
+import type { LinalgGradients, PreparedGradients } from './backward-options.js';
+import { SYMMETRIC_PART } from './formulas.js';
 import {
   solveBackward,
   type SolveBackwardOptions,
@@ -27,10 +23,22 @@ export type SolveCholeskySaved<D extends LinalgDType> = Omit<SolveSaved<D>, 'a'>
 export interface SolveCholeskyBackwardOptions<W extends SolveInputs>
   extends SolveBackwardOptions<W>, TriangleOption {}
 
-const SOLVE_CHOLESKY_BACKWARD_OPTIONS: OptionNames<SolveCholeskyBackwardOptions<SolveInputs>> = {
-  ...SOLVE_BACKWARD_OPTIONS,
-  ...TRIANGLE_OPTION,
-};
+/** How {@link solveCholeskyBackward} is called. */
+export interface SolveCholeskyBackward {
+  <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: SolveCholeskySaved<NoInfer<D>>,
+    options?: SolveCholeskyBackwardOptions<W>,
+  ): Promise<LinalgGradients<W, D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
+    gradient: Tensor<D>,
+    saved: SolveCholeskySaved<NoInfer<D>>,
+    options?: SolveCholeskyBackwardOptions<W>,
+  ) => Promise<
+    PreparedGradients<[gradient: Tensor<D>, saved: SolveCholeskySaved<NoInfer<D>>], W, D>
+  >;
+}
 
 /**
  * Gradients of `solveCholesky(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `a y = gradient`, db is y and
@@ -60,52 +68,18 @@ const SOLVE_CHOLESKY_BACKWARD_OPTIONS: OptionNames<SolveCholeskyBackwardOptions<
  * console.log(await db.toNested()); // [ [ 0.25 ], [ 0.5 ] ]
  * ```
  */
-export async function solveCholeskyBackward<
-  D extends LinalgDType,
-  const W extends SolveInputs = readonly ['a', 'b'],
->(
-  gradient: Tensor<D>,
-  saved: SolveCholeskySaved<NoInfer<D>>,
-  options?: SolveCholeskyBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  const what = 'solveCholeskyBackward';
-  options = readOptions(what, options, SOLVE_CHOLESKY_BACKWARD_OPTIONS);
-  const { rightHandSides } = options;
-  const within = workOf(options);
-  const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
-  const common = { uplo, rightHandSides, ...within };
-  const { a: matrix, factor, x, b } = own(saved, 'a', 'factor', 'x', 'b');
-  const a = (factor ?? matrix) as Tensor<D>;
-  return solveBackward<D, W>(
-    {
-      what,
-      transposed: false,
-      solveTransposed: async (sides) => {
-        orderOf(what, factor === undefined ? 'a' : 'factor', a);
-        if (factor === undefined) return solutionOf(await solveCholesky(a, sides, common));
-        // a = L L^T = U^T U: the factor that comes first is L, or U^T
-        const transpose = uplo === 'upper';
-        using half = solutionOf(await solveTriangular(factor, sides, { ...common, transpose }));
-        return solutionOf(
-          await solveTriangular(factor, half, { ...common, transpose: !transpose }),
-        );
-      },
-      finish: async (outer) => {
-        using whole = outer;
-        return await symmetricPart(whole, within);
-      },
-    },
-    gradient,
-    { a, x, b },
-    options,
-  );
-}
-
-/** The solutions alone. */
-export function solutionOf<D extends LinalgDType>(solution: {
-  readonly x: Tensor<D>;
-  readonly infos: Tensor<'int32'>;
-}): Tensor<D> {
-  solution.infos.dispose();
-  return solution.x;
-}
+export const solveCholeskyBackward = solveBackward<
+  SolveCholeskyBackward,
+  SolveCholeskyBackwardOptions<SolveInputs>
+>({
+  what: 'solveCholeskyBackward',
+  options: { ...SOLVE_BACKWARD_OPTIONS, ...TRIANGLE_OPTION },
+  solveTransposed: (call, a, sides, { uplo, into }) => {
+    const upper = choice(call.what, 'uplo', uplo, ['lower', 'upper']) === 'upper';
+    if (!call.has('factor')) return solution(call, 'solveCholesky', a, sides, { upper, into });
+    // a = L L^T = U^T U: the factor that comes first is L, or U^T
+    const half = triangularSolution(call, a, sides, { upper, transpose: upper });
+    return triangularSolution(call, a, half, { upper, transpose: !upper, into });
+  },
+  finish: () => SYMMETRIC_PART,
+});

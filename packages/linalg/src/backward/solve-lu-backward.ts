@@ -1,17 +1,12 @@
-import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import type { LinalgDType } from '../checks.js';
-import { solveLU } from '../solve-lu.js';
-import type { LinalgGradients } from './backward-options.js';
+import { solution } from '../compose.js';
+import { turned } from '../views.js';
 import {
   solveBackward,
+  type SolveBackwardFunction,
   type SolveBackwardOptions,
   type SolveInputs,
-  type SolveSaved,
   SOLVE_BACKWARD_OPTIONS,
 } from './solve-backward.js';
-import { solutionOf } from './solve-cholesky-backward.js';
 
 /**
  * Gradients of `solveLU(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `a^T y = gradient`, db is y and da is
@@ -36,29 +31,12 @@ import { solutionOf } from './solve-cholesky-backward.js';
  * console.log(await db.toNested()); // [ [ 0 ], [ 1 ] ]
  * ```
  */
-export async function solveLUBackward<
-  D extends LinalgDType,
-  const W extends SolveInputs = readonly ['a', 'b'],
->(
-  gradient: Tensor<D>,
-  saved: SolveSaved<NoInfer<D>>,
-  options?: SolveBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  options = readOptions('solveLUBackward', options, SOLVE_BACKWARD_OPTIONS);
-  const { rightHandSides } = options;
-  const within = workOf(options);
-  return solveBackward<D, W>(
-    {
-      what: 'solveLUBackward',
-      transposed: false,
-      solveTransposed: async (sides) => {
-        using turned = saved.a.transpose();
-        return solutionOf(await solveLU(turned, sides, { rightHandSides, ...within }));
-      },
-      finish: (outer) => Promise.resolve(outer),
-    },
-    gradient,
-    saved,
-    options,
-  );
-}
+export const solveLUBackward = solveBackward<
+  SolveBackwardFunction,
+  SolveBackwardOptions<SolveInputs>
+>({
+  what: 'solveLUBackward',
+  options: SOLVE_BACKWARD_OPTIONS,
+  solveTransposed: (call, a, sides, { into }) =>
+    solution(call, 'solveLU', turned(a), sides, { into }),
+});

@@ -1,32 +1,29 @@
-import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { choice, flag, type LinalgDType } from '../checks.js';
-import { type TriangleOption, TRIANGLE_OPTION } from '../options.js';
-import { solveTriangular } from '../solve-triangular.js';
-import type { LinalgGradients } from './backward-options.js';
-import { keepTriangle } from './shape-gradient.js';
+import { choice, flag } from '../checks.js';
+import { triangularSolution } from '../compose.js';
+import { TRIANGLE_OPTION, type TriangleOption } from '../options.js';
+import { TRIANGLES } from './formulas.js';
 import {
   solveBackward,
+  type SolveBackwardFunction,
   type SolveBackwardOptions,
   type SolveInputs,
-  type SolveSaved,
   SOLVE_BACKWARD_OPTIONS,
 } from './solve-backward.js';
-import { solutionOf } from './solve-cholesky-backward.js';
 
-/** Options of solveTriangularBackward. */
-export interface SolveTriangularBackwardOptions<W extends SolveInputs>
-  extends SolveBackwardOptions<W>, TriangleOption {
+/** Options of solveTriangular that matter to its gradients. */
+export interface SolveTriangularForward extends TriangleOption {
   /** As in the forward call. */
   readonly transpose?: boolean | undefined;
   /** As in the forward call. */
   readonly unitDiagonal?: boolean | undefined;
 }
 
-const SOLVE_TRIANGULAR_BACKWARD_OPTIONS: OptionNames<SolveTriangularBackwardOptions<SolveInputs>> =
-  { ...SOLVE_BACKWARD_OPTIONS, ...TRIANGLE_OPTION, transpose: true, unitDiagonal: true };
+/** Options of solveTriangularBackward. */
+export interface SolveTriangularBackwardOptions<W extends SolveInputs>
+  extends SolveBackwardOptions<W>, SolveTriangularForward {}
+
+const uploOf = (what: string, { uplo }: TriangleOption): 'lower' | 'upper' =>
+  choice(what, 'uplo', uplo, ['lower', 'upper']);
 
 /**
  * Gradients of `solveTriangular(a, b)`: given `gradient` = dL/dx, returns dL/da and dL/db. With `op(a)^T y = gradient`, db is
@@ -52,43 +49,25 @@ const SOLVE_TRIANGULAR_BACKWARD_OPTIONS: OptionNames<SolveTriangularBackwardOpti
  * console.log(await da.toNested()); // [ [ 0.25, 0 ], [ -0.5, -0.25 ] ]
  * ```
  */
-export async function solveTriangularBackward<
-  D extends LinalgDType,
-  const W extends SolveInputs = readonly ['a', 'b'],
->(
-  gradient: Tensor<D>,
-  saved: SolveSaved<NoInfer<D>>,
-  options?: SolveTriangularBackwardOptions<W>,
-): Promise<LinalgGradients<W, D>> {
-  const what = 'solveTriangularBackward';
-  options = readOptions(what, options, SOLVE_TRIANGULAR_BACKWARD_OPTIONS);
-  const { rightHandSides } = options;
-  const transpose = flag(what, 'transpose', options.transpose);
-  const unitDiagonal = flag(what, 'unitDiagonal', options.unitDiagonal);
-  const within = workOf(options);
-  const uplo = choice(what, 'uplo', options.uplo, ['lower', 'upper']);
-  const strict = uplo === 'lower' ? 'strictLower' : 'strictUpper';
-  return solveBackward<D, W>(
-    {
-      what,
-      transposed: transpose,
-      solveTransposed: async (sides) => {
-        const forward = { uplo, unitDiagonal, rightHandSides, ...within };
-        const turned = { ...forward, transpose: !transpose };
-        return solutionOf(await solveTriangular(saved.a, sides, turned));
-      },
-      finish: async (outer) => {
-        try {
-          await keepTriangle(outer, unitDiagonal ? strict : uplo, within);
-          return outer;
-        } catch (error) {
-          outer.dispose();
-          throw error;
-        }
-      },
-    },
-    gradient,
-    saved,
-    options,
-  );
-}
+export const solveTriangularBackward = solveBackward<
+  SolveBackwardFunction<SolveTriangularForward>,
+  SolveTriangularBackwardOptions<SolveInputs>
+>({
+  what: 'solveTriangularBackward',
+  options: { ...SOLVE_BACKWARD_OPTIONS, ...TRIANGLE_OPTION, transpose: true, unitDiagonal: true },
+  solveTransposed: (call, a, sides, options) => {
+    const { what } = call;
+    return triangularSolution(call, a, sides, {
+      upper: uploOf(what, options) === 'upper',
+      unitDiagonal: flag(what, 'unitDiagonal', options.unitDiagonal),
+      transpose: !flag(what, 'transpose', options.transpose),
+      into: options.into,
+    });
+  },
+  isTransposed: ({ transpose = false }) => transpose,
+  finish: (what, options) => {
+    const uplo = uploOf(what, options);
+    if (options.unitDiagonal !== true) return TRIANGLES[uplo];
+    return uplo === 'lower' ? TRIANGLES.strictLower : TRIANGLES.strictUpper;
+  },
+});

@@ -1,8 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { WORK_OPTIONS } from '@mercer/tensor/operation';
 import { EPSILON, type LinalgDType } from '../checks.js';
-import type { BackwardOptions } from './backward-options.js';
+import { BACKWARD_OPTIONS, type BackwardOptions } from './backward-options.js';
 
 /** A spectrum at which a decomposition has no derivative, so that terms of its gradient were set to 0. */
 export interface SpectrumWarning {
@@ -27,7 +26,7 @@ export interface SpectrumOptions extends BackwardOptions {
 
 /** Names of {@link SpectrumOptions}. */
 export const SPECTRUM_OPTIONS: OptionNames<SpectrumOptions> = {
-  ...WORK_OPTIONS,
+  ...BACKWARD_OPTIONS,
   tolerance: true,
   onDegenerate: true,
 };
@@ -82,20 +81,4 @@ export async function reportDegenerate(
       message: `${what}: ${reason} at positions ${shown.join(', ')}${more} of batch entry ${entry}. Their terms of the gradient are 0; it is right for a loss that does not depend on the choice of basis there.`,
     });
   }
-}
-
-/** A view of values (..., n) as a row (..., 1, n), for broadcasting against matrices. */
-export function asRow<D extends LinalgDType>(values: Tensor<D>): Tensor<D> {
-  return values.reshape([...values.shape.slice(0, -1), 1, values.shape.at(-1) ?? 1]);
-}
-
-/** A view of values (..., n) as a column (..., n, 1). */
-export function asColumn<D extends LinalgDType>(values: Tensor<D>): Tensor<D> {
-  return values.reshape([...values.shape, 1]);
-}
-
-/** One of the values (..., n), which must be there, as (..., 1, 1). */
-export function oneValue<D extends LinalgDType>(values: Tensor<D>, index: number): Tensor<D> {
-  using one = values.slice(...values.shape.slice(0, -1).map(() => null), index);
-  return one.reshape([...one.shape, 1, 1]);
 }

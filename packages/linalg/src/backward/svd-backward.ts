@@ -1,4 +1,3 @@
-import { own } from '@mercer/options';
 import {
   abs,
   add,
@@ -12,19 +11,23 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { empty, map, type WorkOptions, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
-import { workOf } from '../options.js';
-import { settingOf, type LinalgDType } from '../checks.js';
-import { matmul } from '../matmul.js';
-import { assertGradients, assertLike, batchOf } from './backward-checks.js';
-import type { LinalgGradients } from './backward-options.js';
-import { productOnto } from './product-onto.js';
-import { POSITIONS } from './shape-gradient.js';
+import { own } from '@mercer/options';
+import type { Tensor } from '@mercer/tensor';
+import type { CallView } from '@mercer/tensor/operation';
+import type { LinalgDType } from '../checks.js';
+import { elementwise, product } from '../compose.js';
+import { linalgFunction } from '../linalg-operation.js';
+import type { PlannedCall } from '../planned-call.js';
+import { asColumn, asRow, oneValue, turned } from '../views.js';
 import {
-  asColumn,
-  asRow,
-  oneValue,
+  assertGradients,
+  assertLike,
+  gradientName,
+  gradientNames,
+  gradientsOf,
+} from './backward-checks.js';
+import type { LinalgGradients, PreparedGradients } from './backward-options.js';
+import {
   reportDegenerate,
   spectrumTolerance,
   type SpectrumOptions,
@@ -78,6 +81,25 @@ function middleFormula(has: { readonly [K in 'u' | 's' | 'v']: boolean }): RealE
   return made;
 }
 
+const RESULTS = ['u', 's', 'vh'] as const;
+
+/** How {@link svdBackward} is called. */
+export interface SvdBackward {
+  <D extends LinalgDType>(
+    gradients: SvdGradients<D>,
+    saved: SvdSaved<NoInfer<D>>,
+    options?: SpectrumOptions,
+  ): Promise<LinalgGradients<readonly ['a'], D>>;
+  /** Loads what such a call needs, and gives a synchronous function. */
+  readonly prepare: <D extends LinalgDType>(
+    gradients: SvdGradients<D>,
+    saved: SvdSaved<NoInfer<D>>,
+    options?: SpectrumOptions,
+  ) => Promise<
+    PreparedGradients<[gradients: SvdGradients<D>, saved: SvdSaved<NoInfer<D>>], readonly ['a'], D>
+  >;
+}
+
 /**
  * Gradient of `svd(a)`: given dL/du, dL/ds and dL/d(vh) as far as there are, returns dL/da (Giles 2008, section 3.2; Townsend
  * 2016, "Differentiating the singular value decomposition", for reduced factors).
@@ -106,103 +128,81 @@ function middleFormula(has: { readonly [K in 'u' | 's' | 'v']: boolean }): RealE
  * console.log(await da.toNested()); // [ [ 1, 0 ], [ 0, -1 ] ]
  * ```
  */
-export async function svdBackward<D extends LinalgDType>(
-  gradients: SvdGradients<D>,
-  saved: SvdSaved<NoInfer<D>>,
-  options?: SpectrumOptions,
-): Promise<LinalgGradients<readonly ['a'], D>> {
-  const what = 'svdBackward';
-  options = readOptions(what, options, SPECTRUM_OPTIONS);
-  const given = own(gradients, 'u', 's', 'vh');
-  const { u, s, vh } = saved;
-  const { onDegenerate } = options;
-  const within = workOf(options);
-  const { dtype, device } = settingOf(what, { u, vh });
+export const svdBackward = linalgFunction<SvdBackward, SpectrumOptions>(
+  {
+    what: 'svdBackward',
+    options: SPECTRUM_OPTIONS,
+    read: ([gradients, { u, s, vh }]: readonly [
+      SvdGradients<LinalgDType>,
+      SvdSaved<LinalgDType>,
+    ]) => [{ u, vh, s, ...gradientsOf(gradients, RESULTS) }],
+    others: ['s', ...gradientNames(RESULTS)],
+    results: ['a'],
+    plan: (call, options) => {
+      const { what, setting } = call;
+      const [u, s, vh] = RESULTS.map((name) => call.tensor(name)) as [Tensor, Tensor, Tensor];
+      const { batch, rows, few, columns } = extentsOf(u, vh);
+      assertLike(what, 's', s, [...batch, few], u);
+      assertLike(what, 'vh', vh, [...batch, few, columns], u);
+      assertGradients(call, { u, s, vh });
+      const share = spectrumTolerance(what, options, Math.max(rows, columns), setting.dtype);
+      const into = call.result('a', [...batch, rows, columns]);
+      if (u.size > 0 && vh.size > 0) planGradient(call, share, into);
+    },
+    finish: (tensors, options) => {
+      const { onDegenerate } = options;
+      const { u, s, vh } = own(tensors, ...RESULTS);
+      const given = Object.keys(tensors).some((name) =>
+        [gradientName('u'), gradientName('vh')].includes(name),
+      );
+      if (onDegenerate === undefined || !given || !u || !s || !vh) return undefined;
+      const { rows, columns } = extentsOf(u, vh);
+      const [what, dtype] = ['svdBackward', s.dtype as LinalgDType];
+      const share = spectrumTolerance(what, options, Math.max(rows, columns), dtype);
+      const isEqual = (values: ArrayLike<number>, i: number, j: number): boolean => {
+        const least = share * (values[0] ?? 0);
+        const [x, y] = [values[i] ?? NaN, values[j] ?? NaN];
+        return i === j ? x <= least : Math.abs(x - y) <= least;
+      };
+      const reason = 'singular values that are equal, or 0 where paired with themselves,';
+      const rule = { what, isEqual, reason };
+      return reportDegenerate(s as Tensor<LinalgDType>, rule, onDegenerate, options);
+    },
+  },
+  2,
+);
+
+/** The extents of factors. */
+function extentsOf(
+  u: Tensor,
+  vh: Tensor,
+): { batch: readonly number[] } & Record<'rows' | 'few' | 'columns', number> {
   const [rows = 0, few = 0] = u.shape.slice(-2);
-  const columns = vh.shape.at(-1) ?? 0;
-  assertLike(what, 's', s, [...batchOf(u, 2), few], u);
-  assertLike(what, 'vh', vh, [...batchOf(u, 2), few, columns], u);
-  assertGradients(what, given, { u, s, vh });
-  const share = spectrumTolerance(what, options, Math.max(rows, columns), dtype);
-  const shape = [...batchOf(u, 2), rows, columns];
-  if (u.size === 0 || vh.size === 0) return { a: empty(shape, { dtype: u.dtype, device }) };
-  using a = await gradientOf(given, { u, s, vh }, share, within);
-  if (onDegenerate !== undefined && (given.u ?? given.vh) !== undefined) {
-    const isEqual = (values: ArrayLike<number>, i: number, j: number): boolean => {
-      const least = share * (values[0] ?? 0);
-      const [x, y] = [values[i] ?? NaN, values[j] ?? NaN];
-      return i === j ? x <= least : Math.abs(x - y) <= least;
-    };
-    const reason = 'singular values that are equal, or 0 where paired with themselves,';
-    await reportDegenerate(s, { what, isEqual, reason }, onDegenerate, within);
-  }
-  return { a: a.view() };
+  return { batch: u.shape.slice(0, -2), rows, few, columns: vh.shape.at(-1) ?? 0 };
 }
 
 /** `(u middle + (du - u J) / s) vh + u ((d(vh) - K^T vh) / s)`. */
-async function gradientOf<D extends LinalgDType>(
-  gradients: SvdGradients<D>,
-  { u, s, vh }: SvdSaved<D>,
-  share: number,
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  const { u: du, vh: dvh } = gradients;
-  const [rows = 0, few = 0] = u.shape.slice(-2);
-  const columns = vh.shape.at(-1) ?? 0;
-  using j = du && (await matmul(u, du, { transposeA: true, ...within }));
-  using k = dvh && (await matmul(vh, dvh, { transposeB: true, ...within }));
-  using middle = await middleOf(gradients.s, s, j, k, share, within);
-  using sRow = asRow(s);
-  using sColumn = asColumn(s);
-  using top = oneValue(s, 0);
+function planGradient(call: PlannedCall, share: number, into: CallView): void {
+  const [u, s, vh] = RESULTS.map((name) => call.view(name)) as [CallView, CallView, CallView];
+  const [du, ds, dvh] = RESULTS.map((name) => call.viewIfGiven(gradientName(name)));
+  const { rows, few, columns } = extentsOf(call.tensor('u'), call.tensor('vh'));
   const parameters = { tolerance: share };
-  // what du has outside the span of u, where u does not span everything
-  using outside = du !== undefined && rows > few ? await du.clone(within) : undefined;
-  if (outside !== undefined && j !== undefined) {
-    await matmul(u, j, { alpha: -1, beta: 1, out: outside, ...within });
-    await map(OVER_S, { x: outside, s: sRow, top }, { out: outside, parameters, ...within });
-  }
-  using left = await productOnto(u, middle, outside, within);
-  const a = await matmul(left, vh, within);
-  if (dvh === undefined || k === undefined || columns === few) return a;
-  try {
-    using beyond = await dvh.clone(within);
-    await matmul(k, vh, { transposeA: true, alpha: -1, beta: 1, out: beyond, ...within });
-    await map(OVER_S, { x: beyond, s: sColumn, top }, { out: beyond, parameters, ...within });
-    return await matmul(u, beyond, { beta: 1, out: a, ...within });
-  } catch (error) {
-    a.dispose();
-    throw error;
-  }
-}
-
-async function middleOf<D extends LinalgDType>(
-  slopes: Tensor<D> | undefined,
-  s: Tensor<D>,
-  j: Tensor<D> | undefined,
-  k: Tensor<D> | undefined,
-  share: number,
-  within: WorkOptions,
-): Promise<Tensor<D>> {
-  using sRow = asRow(s);
-  using sColumn = asColumn(s);
-  using top = oneValue(s, 0);
-  using ds = slopes && asRow(slopes);
-  using jTurned = j?.transpose();
-  using kTurned = k?.transpose();
-  const given = { j, jTurned, k, kTurned, ds, si: sColumn, sj: sRow, top };
-  const inputs = Object.fromEntries(
-    Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  ) as Record<string, Tensor<D>>;
-  const formula = middleFormula({
-    u: j !== undefined,
-    s: ds !== undefined,
-    v: k !== undefined,
-  });
-  return await map(formula, inputs, {
-    dtype: s.dtype,
-    ...within,
-    parameters: { tolerance: share },
-    indices: POSITIONS,
-  });
+  const top = oneValue(s, 0);
+  const j = du && product(call, turned(u), du);
+  const k = dvh && product(call, vh, turned(dvh));
+  const turns = { jTurned: j && turned(j), kTurned: k && turned(k) };
+  const values = { si: asColumn(s), sj: asRow(s), top, ds: ds && asRow(ds) };
+  const formula = middleFormula({ u: j !== undefined, s: ds !== undefined, v: k !== undefined });
+  const middle = elementwise(call, formula, { j, k, ...turns, ...values }, { parameters });
+  /** What a gradient has outside the span of the vectors, over the singular values. */
+  const outside = (gradient: CallView, a: CallView, b: CallView, by: CallView): CallView => {
+    const rest = call.steps.spreadCopy(gradient, gradient.shape);
+    product(call, a, b, { alpha: -1, beta: 1, into: rest });
+    return elementwise(call, OVER_S, { x: rest, s: by, top }, { into: rest, parameters });
+  };
+  const beside = du && j && rows > few ? outside(du, u, j, asRow(s)) : undefined;
+  const left = product(call, u, middle, { into: beside, beta: beside === undefined ? 0 : 1 });
+  product(call, left, vh, { into });
+  if (dvh === undefined || k === undefined || columns === few) return;
+  product(call, u, outside(dvh, turned(k), vh, asColumn(s)), { beta: 1, into });
 }

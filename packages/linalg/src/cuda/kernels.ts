@@ -63,31 +63,30 @@ export const kernels = {
   unpack: once(emitUnpackMatrices),
 };
 
-/** Those that a device has loaded: there are some tens of them at most. */
-const loadedOn = new WeakMap<Device, Map<CudaKernel, LoadedKernel>>();
+/** Those that a device has loaded, by who is told of their launches: there are some tens of them at most. */
+const loadedOn = new WeakMap<Device, WeakMap<object, Map<CudaKernel, LoadedKernel>>>();
 
-/** Loads a kernel, or finds it. @throws the compiler's or the loader's error, the signal's reason */
-async function load(
+const NOBODY = {};
+const CONSOLE = {};
+
+function loadedFor(device: Device, { debug }: LoadOptions): Map<CudaKernel, LoadedKernel> {
+  const told = typeof debug === 'function' ? debug : debug === true ? CONSOLE : NOBODY;
+  const known = loadedOn.get(device) ?? new WeakMap<object, Map<CudaKernel, LoadedKernel>>();
+  loadedOn.set(device, known);
+  const found = known.get(told) ?? new Map<CudaKernel, LoadedKernel>();
+  known.set(told, found);
+  return found;
+}
+
+/** Loads a kernel for later calls, of which those that are prepared cannot wait for it. @throws the compiler's or the loader's error, the signal's reason */
+export async function loadKept(
   device: Device,
   kernel: CudaKernel,
   options: LoadOptions,
 ): Promise<LoadedKernel> {
   const made = await device.load(kernel, options);
-  const known = loadedOn.get(device) ?? new Map<CudaKernel, LoadedKernel>();
-  // One that prints is for this call alone.
-  if ((options.debug ?? false) === false) loadedOn.set(device, known.set(kernel, made));
+  loadedFor(device, options).set(kernel, made);
   return made;
-}
-
-/** Loads a kernel for later calls, of which those that are prepared cannot wait for it. @throws as {@link load} */
-export async function loadKept(
-  device: Device,
-  kernel: CudaKernel,
-  options: LoadOptions,
-): Promise<void> {
-  const { debug, signal } = options;
-  await load(device, kernel, options);
-  if ((debug ?? false) !== false) await load(device, kernel, { signal });
 }
 
 /** A kernel, which is waited for where it is not loaded yet. */
@@ -95,8 +94,14 @@ export function* loaded(
   { stream: { device }, signal, debug }: Within,
   kernel: CudaKernel,
 ): Enqueuing<LoadedKernel> {
-  const known = (debug ?? false) === false ? loadedOn.get(device)?.get(kernel) : undefined;
-  return known ?? (yield* waited(() => load(device, kernel, { signal, debug })));
+  const options = { signal, debug };
+  const known = loadedFor(device, options).get(kernel);
+  if (known !== undefined) return known;
+  // What an ordinary call prints is its own: the next one loads, and tells of it, again.
+  const isQuiet = (debug ?? false) === false;
+  return yield* waited(() =>
+    isQuiet ? loadKept(device, kernel, options) : device.load(kernel, options),
+  );
 }
 
 /** Waits until a launch would not block. */

@@ -73,6 +73,7 @@ export { readableInput, type BoundOperand, type CopyTarget } from '../readable-i
 export { RecentMap } from '../recent-map.js';
 export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
+export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';

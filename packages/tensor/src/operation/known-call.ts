@@ -151,8 +151,13 @@ export class KnownCall {
   }
 
   /** The same for a call whose checks were made, and which holds nothing: the quick way of kernels, without a generator. @throws as `launch` */
-  launchChecked(tensors: CallTensors, stream: Stream, numbers?: Scalars): Tensor[] {
-    if (this.hasRoutine) return atOnce(this.#enqueuing(tensors, stream, numbers, UNWATCHED));
+  launchChecked(
+    tensors: CallTensors,
+    stream: Stream,
+    numbers?: Scalars,
+    watch: RoutineWatch = UNWATCHED,
+  ): Tensor[] {
+    if (this.hasRoutine) return atOnce(this.#enqueuing(tensors, stream, numbers, watch));
     const { queue, parts } = this.#memory(tensors, stream);
     try {
       for (const one of this.#programs) enqueue(one, parts, queue, numbers);

@@ -326,13 +326,14 @@ export class Operation<
       if (known !== undefined) calls.set(device, known.key, made);
       return [made.call, plan.tensors, queue, scalarsOf(made, options, others)];
     };
+    const watch = { debug };
     const run = (called: G, callOptions?: object): Tensor[] => {
       const [call, ...given] = bound(called, callOptions);
-      return call.launchChecked(...given);
+      return call.launchChecked(...given, watch);
     };
     const whenEnqueued = async (called: G, callOptions?: object): Promise<Tensor[]> => {
       const [call, ...given] = bound(called, callOptions);
-      return call.enqueueChecked(...given, {});
+      return call.enqueueChecked(...given, watch);
     };
     const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
     const [plan] = plansOf(
