@@ -231,8 +231,8 @@ const enqueuing = [
     ...AWAITED,
     file: `${TENSOR}/arithmetic/elementwise.ts`,
     name: 'an elementwise operation ignores the stream',
-    find: 'await made.launchInto(out, options);',
-    replace: 'await made.launchInto(out, { ...options, stream: undefined });',
+    find: 'made.launchInto(out, options)',
+    replace: 'made.launchInto(out, { ...options, stream: undefined })',
   },
 ];
 
