@@ -19,7 +19,7 @@ import {
   mapVariables,
   stridePrefixes,
 } from './map-params.js';
-import type { MapPlan } from './map-plan.js';
+import type { MapPlan } from './map-plan-types.js';
 import { QUOTIENT } from './strided-text.js';
 
 const ENTRY = 'mercer_map';

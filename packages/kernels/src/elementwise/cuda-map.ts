@@ -19,7 +19,7 @@ import {
   mapSpelling,
   mapVariables,
 } from './map-params.js';
-import type { MapPlan } from './map-plan.js';
+import type { MapPlan } from './map-plan-types.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const ENTRY = 'mercer_map';

@@ -1,7 +1,7 @@
 import type { EmittedKernel } from '../emitted-kernel.js';
 import { emitCpuMap } from './cpu-map.js';
 import { emitCudaMap } from './cuda-map.js';
-import type { MapPlan } from './map-plan.js';
+import type { MapPlan } from './map-plan-types.js';
 
 /**
  * A map in the dialect of the plan's target. Pointers: the plan's inputs in order, then the output; the numbers of the

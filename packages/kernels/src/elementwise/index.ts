@@ -8,16 +8,8 @@ export {
   type PlannedCopy,
 } from './copy-plan.js';
 export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './fill-plan.js';
-export {
-  MAX_MAP_INPUTS,
-  MAX_MAP_RESULTS,
-  planMap,
-  type MapInput,
-  type MapPlan,
-  type MapProblem,
-  type PlannedInput,
-  type PlannedMap,
-} from './map-plan.js';
+export { MAX_MAP_INPUTS, MAX_MAP_RESULTS, planMap } from './map-plan.js';
+export type { MapInput, MapPlan, MapProblem, PlannedInput, PlannedMap } from './map-plan-types.js';
 export { emitMap } from './emit-map.js';
 export { emitCopy } from './emit-copy.js';
 export { emitFill } from './emit-fill.js';

@@ -11,7 +11,7 @@ import type { DType } from '../dtype.js';
 import type { Conversion } from './conversion-text.js';
 import { elementInfo } from './element-type.js';
 import { mapVariables } from './map-params.js';
-import type { MapPlan } from './map-plan.js';
+import type { MapPlan } from './map-plan-types.js';
 
 /** The formulas of a plan's results, as {@link mapFormula} gives each. */
 export const mapFormulas = (plan: MapPlan): readonly RealExpr[] =>

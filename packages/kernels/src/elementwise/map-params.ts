@@ -5,7 +5,7 @@ import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import { scalar } from './copy-params.js';
 import { elementInfo } from './element-type.js';
-import type { MapPlan } from './map-plan.js';
+import type { MapPlan } from './map-plan-types.js';
 import { shownFormula } from './shown-formula.js';
 import { indices } from './strided-text.js';
 

@@ -1,7 +1,8 @@
 import type { Expr } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { DType } from '../dtype.js';
-import { planMap, type MapProblem, type PlannedMap } from './map-plan.js';
+import { planMap } from './map-plan.js';
+import type { MapProblem, PlannedMap } from './map-plan-types.js';
 
 /** A map with one result. */
 export interface OneResult extends Omit<MapProblem, 'results'> {

@@ -1,6 +1,6 @@
 import { add, evaluate, lt, max, mul, sub, variable, type Expr } from '@mercer/formula';
 import type { DType } from '../dtype.js';
-import type { MapProblem } from './map-plan.js';
+import type { MapProblem } from './map-plan-types.js';
 
 const x = variable('x');
 const y = variable('y');

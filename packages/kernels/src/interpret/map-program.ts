@@ -1,6 +1,6 @@
 import { mapFormulas } from '../elementwise/map-formula.js';
 import { mapVariables } from '../elementwise/map-params.js';
-import type { MapPlan } from '../elementwise/map-plan.js';
+import type { MapPlan } from '../elementwise/map-plan-types.js';
 import { elementNumber } from './element-types.js';
 import { unlessNoInstruction } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';

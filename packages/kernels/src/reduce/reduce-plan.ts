@@ -1,7 +1,7 @@
 import { variables, type RealExpr } from '@mercer/formula';
 import type { CudaLimits } from '../device-limits.js';
 import type { DType } from '../dtype.js';
-import type { MapPlan } from '../elementwise/map-plan.js';
+import type { MapPlan } from '../elementwise/map-plan-types.js';
 import type { Scalars } from '../emitted-kernel.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
