@@ -11,7 +11,6 @@ import {
 } from '@mercer/tensor';
 import {
   addSumTo,
-  arrived,
   assertTensor,
   CallSteps,
   checkOut,
@@ -22,6 +21,7 @@ import {
   operationFunction,
   OUT_OPTION,
   pendingOf,
+  whenArrived,
   WORK_OPTIONS,
   type CallView,
 } from '@mercer/tensor/operation';
@@ -133,7 +133,9 @@ const whole: Whole = operationFunction(operation, 2);
  */
 export const einsum: Einsum = Object.assign(
   (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
-    pendingOf(async () => whole(subscripts, await arrived(listOf(operands)), options)),
+    pendingOf(async () =>
+      whenArrived(listOf(operands), async (all) => whole(subscripts, all, options)),
+    ),
   {
     prepare: async (...given: Parameters<Einsum['prepare']>) => {
       const prepared = await whole.prepare(...given);

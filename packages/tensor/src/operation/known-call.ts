@@ -4,6 +4,7 @@ import { bytesOf } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { Device, LoadOptions, Storage, Stream, WatchOptions } from '../device.js';
+import { inTurn } from '../call-order.js';
 import { rowMajorStrides } from '../layout.js';
 import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
@@ -18,6 +19,14 @@ import { atOnce, whenEnqueued, type Enqueuing } from './enqueuing.js';
 export interface CallTensors {
   readonly inputs: readonly Tensor[];
   readonly outs: readonly (Tensor | undefined)[];
+}
+
+/** The memory that a call reads, and what it writes. */
+export function storagesOf({
+  inputs,
+  outs,
+}: CallTensors): [reads: readonly StorageBlock[], writes: readonly StorageBlock[]] {
+  return [inputs.map((one) => one.storage), outs.flatMap((one) => one?.storage ?? [])];
 }
 
 /** The lists in which a call has its tensors: scratch memory is its own, and returns to the pool behind its launches. */
@@ -168,6 +177,49 @@ export class KnownCall {
     } finally {
       disposeScratch(parts);
     }
+  }
+
+  /**
+   * The same behind calls that touch the same memory: its results are there at once, and are written in its turn. What fails then is an
+   * unhandled rejection, since nobody waits.
+   *
+   * @throws as `launch`, but for its launches
+   */
+  launchBehind(
+    tensors: CallTensors,
+    stream: Stream,
+    numbers: Scalars | undefined,
+    watch: RoutineWatch,
+  ): Tensor[] {
+    const { queue, parts } = this.#memory(tensors, stream);
+    // handles of its own: the caller may dispose the tensors meanwhile
+    const held = {
+      input: parts.input.map((one) => one.view()),
+      result: parts.result.map((one) => one.view()),
+      scratch: parts.scratch,
+    };
+    const [reads, writes] = storagesOf({ inputs: parts.input, outs: parts.result });
+    const enqueueAll = async (): Promise<void> => {
+      for (const one of this.#programs) {
+        const { routine, scalars } = one;
+        if (routine === undefined) enqueue(one, held, queue, numbers);
+        else {
+          const memory = tensorsOf(routine.pointers, held);
+          await whenEnqueued(
+            routine.is.enqueue({
+              ...own(watch, 'signal', 'debug', 'onProgress'),
+              stream,
+              memory,
+              scalars: { ...scalars, ...numbers },
+            }),
+          );
+        }
+      }
+    };
+    void inTurn(reads, writes, undefined, enqueueAll).finally(() => {
+      for (const one of [...held.input, ...held.result, ...held.scratch]) one.dispose();
+    });
+    return this.#told(parts);
   }
 
   *#enqueuing(
