@@ -41,7 +41,7 @@
  */
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
 export { collapseBatchStride, strideOverBatch } from '../batch-stride.js';
-export { inTurn, keptPlace } from '../call-order.js';
+export { keptPlace } from '../call-order.js';
 export { formatShape, sizeOfShape } from '../checked-size.js';
 export {
   LOAD_OPTIONS,
@@ -139,6 +139,7 @@ export {
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
 export {
+  callInTurn,
   keyPart,
   launchSteps,
   only,

@@ -518,7 +518,7 @@ export async function launchSteps(
   plan: Pick<CallPlan, 'tensors' | 'steps'>,
   options: WorkOptions & LoadOptions,
 ): Promise<Tensor[]> {
-  return inTurn(...storagesOf(plan.tensors), options.signal, async () => {
+  return callInTurn(plan.tensors, options.signal, async () => {
     const made: Tensor[] = [];
     try {
       const { bound, queue } = await load(what, plan, options, made);
@@ -540,6 +540,15 @@ function labels({ inputs, outs }: CallTensors): string {
 interface Callable {
   one(args: never, given: undefined): Pending<Tensor>;
   prepare(args: never, given: undefined): Promise<PreparedCalls<never>>;
+}
+
+/** Work of a call that is none of an `Operation`, in its turn among calls that touch the same tensors. @throws the signal's reason */
+export function callInTurn<T>(
+  tensors: CallTensors,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  return inTurn(...storagesOf(tensors), signal, work);
 }
 
 /** The result of an operation that has one. */
