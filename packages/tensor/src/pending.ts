@@ -224,12 +224,11 @@ export function pending<T>(promise: Promise<T>): Pending<T> {
 }
 
 /** Of calls that have their place among others: see {@link hasPlace}. */
-const inPlace = new WeakSet<object>();
+const inPlacePrototype = Object.create(pendingPrototype) as object;
 
 /** The same of one call, or of calls that all have their place: see {@link hasPlace}. */
 export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
-  inPlace.add(promise);
-  return pending(promise);
+  return Object.setPrototypeOf(promise, inPlacePrototype) as Pending<T>;
 }
 
 /**
@@ -238,7 +237,7 @@ export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
  */
 export function hasPlace(value: unknown): boolean {
   if (ActsAsPending.is(value)) return value.hasPlace;
-  return !isPending(value) || inPlace.has(value);
+  return !isPending(value) || Object.getPrototypeOf(value) === inPlacePrototype;
 }
 
 /** The promise of what a function does at once: of what it gives or promises, or of the error that it throws. */
@@ -277,5 +276,7 @@ export function givesPending<A extends readonly unknown[], T>(
 export function isPending(value: unknown): value is Pending<object> {
   if (ActsAsPending.is(value)) return true;
   // A Proxy of a promise is none, so nothing is asked of it.
-  return types.isPromise(value) && Object.getPrototypeOf(value) === pendingPrototype;
+  if (!types.isPromise(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === inPlacePrototype || prototype === pendingPrototype;
 }
