@@ -242,7 +242,7 @@ async function launchNow(
       if (result.hasPlace) writing = new Turn([], [out.storage]);
     }
     const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
-    if (!(made instanceof ChainResult)) return made;
+    if (!(made instanceof ChainResult)) return await made;
     if (out !== undefined) writing ??= new Turn([], [out.storage]);
     return await made.launchInto(out, options, writing);
   } finally {
