@@ -271,8 +271,8 @@ const overtaking = [
     ...IN_ORDER,
     name: 'a prepared call overtakes what is under way',
     file: `${TENSOR}/operation/operation.ts`,
-    find: 'isBehindOthers(given[0]) ?',
-    replace: 'given.length === 0 ?',
+    find: 'isBehindOthers(given[0])',
+    replace: '(given.length as number) === 0',
     pattern: 'behind fills of views a prepared call are read',
   },
   {
