@@ -24,9 +24,9 @@ const QUEUES = {
   },
   'an operation again': {
     file: '../../tensor/src/operation/operation.ts',
-    find: 'const queue = streamFor(known.device, stream, what);\n    signal?.throwIfAborted();',
+    find: 'const queue = streamFor(known.device, stream, what);\n    if (known.bound.call.hasRoutine',
     replace:
-      'const queue = streamFor(known.device, undefined, what);\n    signal?.throwIfAborted();',
+      'const queue = streamFor(known.device, undefined, what);\n    if (known.bound.call.hasRoutine',
   },
 };
 

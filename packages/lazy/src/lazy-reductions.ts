@@ -7,7 +7,7 @@ import {
 } from '@mercer/formula';
 import { describeList, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { pendingOf } from '@mercer/tensor/operation';
+import { pendingCall } from '@mercer/tensor/operation';
 import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
@@ -281,7 +281,7 @@ export const REDUCTIONS: Rules<LazyReductions> = {
   count: overSide('Count'),
   var: overSide('Var'),
   logSumExp: (what, x, axis, given) =>
-    pendingOf(() => {
+    pendingCall(() => {
       const { weight, ...options } = readOptions(what, given, LOG_SUM_EXP_OPTIONS);
       return reduce(what, x, 'LogSumExp', axis, options, { ...NO_MORE, weight });
     }),

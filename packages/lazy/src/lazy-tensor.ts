@@ -1,7 +1,7 @@
 import { ops, reduction, type DefinedOperation, type ReductionKind } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
 import { isTensor, type Pending, type Tensor } from '@mercer/tensor';
-import { pendingOf } from '@mercer/tensor/operation';
+import { pendingCall } from '@mercer/tensor/operation';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
 import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
@@ -154,7 +154,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * @throws LazyError DIM_MISMATCH; MercerError as `sum`
    */
   matmul(v: LazyData | LazyFormula, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingOf((): Tensor<D> | Promise<Tensor<D>> => {
+    return pendingCall((): Tensor<D> | Promise<Tensor<D>> => {
       if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
       if (isVector(v)) return this.#timesVector(parameterInput('matmul', v, 'v'), options);
       return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
@@ -192,7 +192,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * @throws LazyError where an input is a placeholder, or no input tells the number of rows
    */
   toDense(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingCall(async (): Promise<Tensor<D>> => {
       checkBound('toDense', this.inputs);
       const given = readOptions('toDense', options, DENSE_OPTIONS);
       checkRowNumbers('toDense', [this.formula], this);
@@ -290,7 +290,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * ```
    */
   histogram(axis: LazyAxis, options: HistogramOptions<D>): Pending<Tensor<D>> {
-    return pendingOf((): Promise<Tensor<D>> => {
+    return pendingCall((): Promise<Tensor<D>> => {
       const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
       const { bins, range, weight, ...rest } = given;
       return reduce('histogram', binCounts(this, { bins, range, weight }), 'Sum', axis, rest);
@@ -303,7 +303,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * @throws LazyError where M and N differ, and as `toDense`
    */
   diag(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingCall(async (): Promise<Tensor<D>> => {
       checkBound('diag', this.inputs);
       const given = readOptions('diag', options, DENSE_OPTIONS);
       const { rowsI = 1, rowsJ = 1 } = this;

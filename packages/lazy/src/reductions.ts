@@ -68,10 +68,13 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   },
   identify: ([task, args], options, example) => {
     const { accumulate, sumScheme, dtype, indexDtype, ranges } = options;
-    if (ranges !== undefined && example === undefined) return undefined;
     const inputs = tensorsOf(task, args);
     if (inputs === undefined) return undefined;
     const tensors = { inputs, outs: outsOf(options) };
+    const isPlaced = task.inputs.some(({ source }) => source.kind === 'data');
+    if (example === undefined && (ranges !== undefined || isPlaced)) {
+      return { key: undefined, tensors };
+    }
     // All else was fixed when it was prepared.
     if (example !== undefined) return { key: '', tensors };
     let key = '';
@@ -228,7 +231,7 @@ function tensorsOf({ inputs }: JointTask, args: readonly LazyData[]): Tensor[] |
   const tensors: Tensor[] = [];
   let bound = 0;
   for (const { source } of inputs) {
-    if (source.kind === 'data') return undefined;
+    if (source.kind === 'data') continue;
     if (source.kind === 'placeholder') bound = Math.max(bound, source.position + 1);
     // what is no tensor has no layout
     tensors.push(source.kind === 'tensor' ? source.tensor : (args[source.position] as Tensor));

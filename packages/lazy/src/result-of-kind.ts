@@ -1,6 +1,6 @@
 import { outputsOf, type Reduction, type ReductionKind } from '@mercer/formula';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
-import { pendingOf, promiseOf } from '@mercer/tensor/operation';
+import { pendingCall, promiseOf } from '@mercer/tensor/operation';
 import { describeValue, own, refusePromise } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 import { asTensors, NO_RESULTS, type Results } from './results.js';
@@ -37,7 +37,7 @@ export function promised<K extends ReductionKind, D extends LazyDType, I extends
   kind: K,
   compute: () => ResultOf<K, D, I> | Promise<ResultOf<K, D, I>>,
 ): PendingResult<ResultOf<K, D, I>> {
-  const result = Object.hasOwn(BOTH, kind) ? promiseOf(compute) : pendingOf(compute);
+  const result = Object.hasOwn(BOTH, kind) ? promiseOf(compute) : pendingCall(compute);
   return result as PendingResult<ResultOf<K, D, I>>;
 }
 

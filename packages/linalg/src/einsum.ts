@@ -11,17 +11,18 @@ import {
 } from '@mercer/tensor';
 import {
   addSumTo,
-  arrived,
   assertTensor,
   CallSteps,
   checkOut,
   commonDevice,
+  heard,
   keyPart,
   LOAD_OPTIONS,
   Operation,
   operationFunction,
   OUT_OPTION,
   pendingOf,
+  whenArrived,
   WORK_OPTIONS,
   type CallView,
 } from '@mercer/tensor/operation';
@@ -133,7 +134,11 @@ const whole: Whole = operationFunction(operation, 2);
  */
 export const einsum: Einsum = Object.assign(
   (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
-    pendingOf(async () => whole(subscripts, await arrived(listOf(operands)), options)),
+    pendingOf(async () => {
+      const given = listOf(operands);
+      heard(given);
+      return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
+    }),
   {
     prepare: async (...given: Parameters<Einsum['prepare']>) => {
       const prepared = await whole.prepare(...given);

@@ -95,10 +95,12 @@ export function pairwiseOperation<O extends ExecuteOptions, G extends readonly u
     ...names,
     snapshot: read,
     identify: ([spec, a, b], { out }) => {
-      if (!isTensor(a) || !(b === undefined || isTensor(b))) return undefined;
-      const inputs = b === undefined ? [a] : [a, b];
+      const inputs: Tensor[] = [];
+      if (isTensor(a)) inputs.push(a);
+      if (isTensor(b)) inputs.push(b);
+      const isPlaced = inputs.length < (b === undefined ? 1 : 2);
       for (const { tensor } of parameterTensors(spec)) inputs.push(tensor);
-      return { key: specKey(spec), tensors: { inputs, outs: [out] } };
+      return { key: isPlaced ? undefined : specKey(spec), tensors: { inputs, outs: [out] } };
     },
     place: async ([spec, a, b], options, made) => {
       const beside = parameterTensors(spec).map(({ tensor }) => tensor);

@@ -1,5 +1,5 @@
 import type { Pending, Tensor } from '@mercer/tensor';
-import { differentiable, only, pendingOf, type Share } from '@mercer/tensor/operation';
+import { differentiable, only, pendingCall, type Share } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import { rowsAndOptions } from './optional-rows.js';
@@ -104,7 +104,7 @@ export const runKernel = differentiable<RunKernelFunction, RunKernelArguments>(
   WHAT,
   Object.assign(
     (...[descriptor, a, second, third]: RunKernelArguments): Pending<Tensor> =>
-      pendingOf(() => {
+      pendingCall(() => {
         const [b, options] = readRows(second, third);
         return operation.one([descriptor, a, b], options);
       }),

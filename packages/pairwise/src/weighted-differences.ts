@@ -115,13 +115,11 @@ const operation = new Operation<Arguments, WeightedDifferencesOptions, Example>(
     return [args, options];
   },
   identify: (args, { p = 2, out }) => {
-    const inputs: Tensor[] = [];
-    for (const one of args) {
-      if (!isTensor(one)) return undefined;
-      inputs.push(one);
-    }
-    if (!isTensor(p)) return { key: `${p}`, tensors: { inputs, outs: [out] } };
-    return { key: 'memory', tensors: { inputs: [...inputs, p], outs: [out] } };
+    const inputs = args.filter(isTensor);
+    const isPlaced = inputs.length < args.length;
+    const key = isTensor(p) ? 'memory' : `${p}`;
+    if (isTensor(p)) inputs.push(p);
+    return { key: isPlaced ? undefined : key, tensors: { inputs, outs: [out] } };
   },
   place: async (args, options, made) => {
     const beside = isTensor(options.p) ? [options.p] : [];

@@ -1,10 +1,11 @@
 import type { DType } from '@mercer/kernels';
 import {
   addPendingMethod,
-  arrived,
+  heard,
   isPending,
   pending,
   pendingPrototype,
+  whenArrived,
   type Gives,
 } from './pending.js';
 import type { TensorMethods } from './tensor-methods.js';
@@ -36,6 +37,7 @@ export function attachMethods(methods: AttachedMethods): void {
     const apply = call as (self: Tensor, ...given: readonly unknown[]) => Promise<unknown>;
     if (takesPending === true) {
       const whole = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
+        heard([this, ...given]);
         return apply(this, ...given);
       };
       const property = { value: whole, configurable: true, writable: true };
@@ -49,7 +51,7 @@ export function attachMethods(methods: AttachedMethods): void {
         const result = apply(this, ...given);
         return gives === 'tensor' && result instanceof Promise ? pending(result) : result;
       }
-      const result = arrived(given).then((all) => apply(this, ...all));
+      const result = whenArrived(given, (all) => apply(this, ...all));
       if (gives !== 'tensor') return result;
       return given.some(isTraced) ? promisesTraced(pending(result)) : pending(result);
     };

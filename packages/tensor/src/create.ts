@@ -1,4 +1,4 @@
-import { pending, type Pending } from './pending.js';
+import { pendingInPlace, type Pending } from './pending.js';
 import type { DType } from '@mercer/kernels';
 import { own, refusePromise, type OptionNames } from '@mercer/options';
 import { checkShape } from './checked-size.js';
@@ -110,7 +110,7 @@ export function tensor<const S extends TensorSource, D extends DType = DTypeOf<S
   data: S,
   options?: TensorOptions<D>,
 ): Pending<Tensor<D>> {
-  return pending(made(data, options));
+  return pendingInPlace(made(data, options));
 }
 
 async function made<S extends TensorSource, D extends DType = DTypeOf<S>>(
@@ -166,7 +166,7 @@ export function zeros<D extends DType = 'float32'>(
   shape: readonly number[],
   options?: FullOptions<D>,
 ): Pending<Tensor<D>> {
-  return pending(zeroed(shape, options));
+  return pendingInPlace(zeroed(shape, options));
 }
 
 async function zeroed<D extends DType = 'float32'>(
@@ -185,7 +185,7 @@ export function full<D extends DType = 'float32'>(
   value: number | bigint | boolean,
   options?: FullOptions<D>,
 ): Pending<Tensor<D>> {
-  return pending(filledWith(shape, value, options));
+  return pendingInPlace(filledWith(shape, value, options));
 }
 
 async function filledWith<D extends DType = 'float32'>(

@@ -35,8 +35,9 @@ describe('worker threads that are ended', () => {
       });
       expect(JSON.parse(stdout)).toEqual({ wrong: [], computed: workers / 2 });
       expect(stderr).toBe('');
-      // A folder of a worker that ended between two steps of a compile stays until the next program compiles.
-      expect(readdirSync(temporary).length).toBeLessThanOrEqual(workers / 10);
+      // The folder of a worker that ended between two steps of a compile stays until the next program compiles. How many do so depends on
+      // how busy the machine is, but each compiles one kernel at a time.
+      expect(readdirSync(temporary).length).toBeLessThanOrEqual(workers);
       await run(process.execPath, [script, '0'], {
         env: { ...env, MERCER_CACHE: 'off' },
         ...options,

@@ -1,5 +1,6 @@
 import { own } from '@mercer/options';
 import type { DType } from '@mercer/kernels';
+import { inTurn, Turn } from './call-order.js';
 import { bytesOf, formatShape, sizeOfShape } from './checked-size.js';
 import { isDeviceCore, type DeviceCore } from './device-core.js';
 import type { Device, StreamOption, TransferOptions, WorkOptions } from './device.js';
@@ -118,16 +119,34 @@ export async function filled(
   }
 }
 
-/** Work on memory that is enqueued after a turn: calls that could be launched at once and touch the same memory are not meanwhile. */
-async function inOrder<T>(views: readonly ElementView[], work: () => Promise<T>): Promise<T> {
-  const storages = views.map(({ storage }) => storage);
-  for (const one of storages) one.beginCall();
-  try {
-    return await work();
-  } finally {
-    for (const one of storages) one.endCall();
-  }
+/** Enqueues work that reads and writes elements in the order of calls, on the call's stream. */
+function enqueuedInTurn<T>(
+  device: Device,
+  reads: readonly ElementView[],
+  writes: readonly ElementView[],
+  options: WorkOptions,
+  what: string,
+  work: (stream: StreamCore) => Promise<T>,
+): Promise<T> {
+  const { signal } = options;
+  const stream = streamFor(device, options.stream, what);
+  signal?.throwIfAborted();
+  return inTurn(reads.map(storageOf), writes.map(storageOf), signal, async () => {
+    if (!stream.hasRoom()) await waitForRoom(stream, signal);
+    return work(stream);
+  });
 }
+
+const storageOf = ({ storage }: ElementView): StorageBlock => storage;
+
+/** The elements of a tensor, which may be disposed before their turn comes. */
+const elementsOf = ({ shape, strides, offset, dtype, storage }: ElementView): ElementView => ({
+  shape,
+  strides,
+  offset,
+  dtype,
+  storage,
+});
 
 /** The stream of a call, once it has room. @throws the signal's reason */
 export async function roomOn(
@@ -148,12 +167,12 @@ export async function castView(
   what: string,
 ): Promise<OwnedView> {
   const device = coreOf(source.storage.device);
-  return inOrder([source], async () => {
-    const stream = await roomOn(device, options, what);
-    return filled(allocateView(device, source.shape, dtype, { stream }), (to) =>
-      enqueueCopy(device, to, source, stream, options.signal),
-    );
-  });
+  const from = elementsOf(source);
+  return enqueuedInTurn(device, [from], [], options, what, (stream) =>
+    filled(allocateView(device, from.shape, dtype, { stream }), (to) =>
+      enqueueCopy(device, to, from, stream, options.signal),
+    ),
+  );
 }
 
 /** The same into memory of the caller's. */
@@ -166,11 +185,10 @@ export async function castInto(
 ): Promise<void> {
   const device = coreOf(source.storage.device);
   checkOutView(out, { shape: source.shape, dtype, device }, [source], what);
-  await inOrder([source, out], async () => {
-    if (out.storage.hasLaterReads) await out.storage.launchLaterReads();
-    const stream = await roomOn(device, options, what);
-    await enqueueCopy(device, out, source, stream, options.signal);
-  });
+  const [from, to] = [elementsOf(source), elementsOf(out)];
+  await enqueuedInTurn(device, [from], [to], options, what, (stream) =>
+    enqueueCopy(device, to, from, stream, options.signal),
+  );
 }
 
 /** Overwrites a view with another, converted and broadcast. */
@@ -181,22 +199,26 @@ export async function copyInto(
 ): Promise<void> {
   const device = coreOf(target.storage.device);
   if (source.storage.device !== device) {
-    const here = await moveView(source, device, options);
+    const turn = new Turn([], [target.storage]);
     try {
-      await copyInto(target, { ...here, label: source.label }, options);
+      const here = await moveView(source, device, options);
+      try {
+        await turn.run(() => copyInto(target, { ...here, label: source.label }, options));
+      } finally {
+        here.storage.dispose();
+      }
     } finally {
-      here.storage.dispose();
+      turn.end();
     }
     return;
   }
   const { shape, strides, offset } = broadcastLayout(source, target.shape);
   assertNoOverlap(target, [source], 'copyFrom');
   const from = { shape, strides, offset, dtype: source.dtype, storage: source.storage };
-  await inOrder([source, target], async () => {
-    if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
-    const stream = await roomOn(device, options, 'copyFrom');
-    await enqueueCopy(device, target, from, stream, options.signal);
-  });
+  const to = elementsOf(target);
+  await enqueuedInTurn(device, [from], [to], options, 'copyFrom', (stream) =>
+    enqueueCopy(device, to, from, stream, options.signal),
+  );
 }
 
 /** Overwrites every element with one value. */
@@ -207,11 +229,10 @@ export async function fillView(
 ): Promise<void> {
   assertWritable(target, 'fill');
   const device = coreOf(target.storage.device);
-  await inOrder([target], async () => {
-    if (target.storage.hasLaterReads) await target.storage.launchLaterReads();
-    const stream = await roomOn(device, options, 'fill');
-    await enqueueFill(device, target, value, stream, options.signal);
-  });
+  const to = elementsOf(target);
+  await enqueuedInTurn(device, [], [to], options, 'fill', (stream) =>
+    enqueueFill(device, to, value, stream, options.signal),
+  );
 }
 
 /** A copy on another device; `options.stream` belongs to that device. */
@@ -238,6 +259,15 @@ async function moveBlock(
   const { signal } = options;
   signal?.throwIfAborted();
   const stream = streamFor(target, options.stream, 'to');
+  return inTurn([block.storage], [], signal, () => moveInTurn(block, target, stream, options));
+}
+
+async function moveInTurn(
+  block: ElementView,
+  target: DeviceCore,
+  stream: StreamCore,
+  options: TransferOptions,
+): Promise<OwnedView> {
   const { dtype, storage: from } = block;
   const bytes = bytesOf(sizeOfShape(block.shape), dtype);
   const first = bytesOf(1, dtype) * block.offset;
@@ -251,12 +281,7 @@ async function moveBlock(
       storage.noteWrite(stream);
       return;
     }
-    from.retain();
-    try {
-      await moveThroughHost(from, first, storage, stream, options);
-    } finally {
-      from.dispose();
-    }
+    await moveThroughHost(from, first, storage, stream, options);
   });
 }
 

@@ -1,14 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import {
+  concat,
+  diag,
   full,
   isPending,
   map,
   memory,
+  oneHot,
+  pad,
   scatterAdd,
   scope,
   sumTo,
   tensor,
+  tile,
+  tril,
   zeros,
   type PendingTensor,
   type Tensor,
@@ -103,6 +109,32 @@ describe('a result before it is awaited', () => {
       await expect(later.item()).rejects.toMatchObject({ code: 'SHAPE_MISMATCH' });
     });
     expect(rejected).toEqual([]);
+  });
+
+  it('that failed is heard by a call that is refused for another reason', async () => {
+    const wrong = { wrong: 1 } as never;
+    const calls: readonly ((x: Tensor) => Promise<unknown>)[] = [
+      (x) => concat([x], 0, wrong),
+      (x) => pad(x, 1, wrong),
+      (x) => tile(x, 2, wrong),
+      (x) => oneHot(x as never, 3, wrong),
+      (x) => diag(x, 0, wrong),
+      (x) => x.add(1, wrong),
+      async (x) => x.sum(0, wrong),
+      async (x) => x.std(0, wrong),
+      async (x) => tril(x, 0.5),
+      async (x) => (await make()).copyFrom(x, wrong),
+      async (x) => sumTo(await make(), [1]).mul(x, wrong),
+    ];
+    for (const call of calls) {
+      const rejected = await untaken(async () => {
+        const failed = make().reshape([4]) as unknown as Tensor;
+        await expect(call(failed), String(call)).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+        });
+      });
+      expect(rejected, String(call)).toEqual([]);
+    }
   });
 
   it('is told of by Node where nobody takes its error', async () => {

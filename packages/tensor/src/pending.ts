@@ -2,6 +2,7 @@ import { types } from 'node:util';
 import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
+import { keptPlace, type Turn } from './call-order.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { isTraced, promisesTraced } from './trace/traced-value.js';
 import { countOfParts } from './views.js';
@@ -122,34 +123,40 @@ function disposeWhenThere(this: Promise<Disposable>): void {
   );
 }
 
-for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, gives);
+for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, gives, true);
 
-/** Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own. */
-export function addPendingMethod(name: string, gives: Gives): void {
+/**
+ * Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own.
+ *
+ * @param isOneCall whether the tensor's own makes all its calls at once
+ */
+export function addPendingMethod(name: string, gives: Gives, isOneCall = false): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
+    const inPlace = keptPlace();
+    const hasPlaces = isOneCall && [this, ...given].every(hasPlace);
     const stream = streamAmong(given);
     // lists, such as axes, as they are now
     given = given.map((one) => (Array.isArray(one) ? [...(one as unknown[])] : one));
     const self = ActsAsPending.is(this) ? this.launch({ stream }) : this;
     const result = Promise.all([self, arrived(given)]).then(([tensor, all]): unknown => {
       const own: unknown = Reflect.get(tensor, name);
-      return Reflect.apply(own as () => unknown, tensor, all);
+      return inPlace(() => Reflect.apply(own as () => unknown, tensor, all) as unknown);
     });
     if (gives !== 'tensor') return result;
-    return isTraced(this) || given.some(isTraced)
-      ? promisesTraced(pending(result))
-      : pending(result);
+    if (isTraced(this) || given.some(isTraced)) return promisesTraced(pending(result));
+    return hasPlaces ? pendingInPlace(result) : pending(result);
   };
   Object.defineProperty(pendingPrototype, name, { value, configurable: true, writable: true });
 }
 
-/** What a tensor is to be overwritten with; the tensor itself where that was computed into it. */
+/** What a tensor is to be overwritten with; the tensor itself where that was computed into it, in the turn of the call. */
 export async function contentFor(
   out: object,
   source: Pending<object>,
   options: WorkOptions,
+  turn: Turn,
 ): Promise<object> {
-  if (ActsAsPending.is(source) && (await source.computeInto(out, options))) return out;
+  if (ActsAsPending.is(source) && (await source.computeInto(out, options, turn))) return out;
   return source;
 }
 
@@ -174,6 +181,23 @@ export async function arrived(given: readonly unknown[]): Promise<readonly unkno
   return all;
 }
 
+/** Hears of the failures of pending arguments: a call that is refused for another reason tells that one. */
+export function heard(given: readonly unknown[]): void {
+  for (const one of given) {
+    if (isPending(one) && !ActsAsPending.is(one)) one.catch(() => undefined);
+  }
+}
+
+/** A call with arguments that may be pending: made now where all are there, else once they are, at the place that it has now. */
+export function whenArrived<T>(
+  given: readonly unknown[],
+  call: (all: readonly unknown[]) => Promise<T>,
+): Promise<T> {
+  if (!given.some(isPending)) return call(given);
+  const inPlace = keptPlace();
+  return arrived(given).then((all) => inPlace(() => call(all)));
+}
+
 /** What is no promise of its own but behaves as a pending tensor extends this. */
 export abstract class ActsAsPending {
   readonly #isPending = true;
@@ -186,13 +210,34 @@ export abstract class ActsAsPending {
   /** The tensor, its work enqueued on the stream. */
   abstract launch(options: { readonly stream?: Stream | undefined }): Promise<object>;
 
-  /** Computes it into a tensor, where that is what it gives; false, with nothing done, where it is not. */
-  abstract computeInto(out: object, options: WorkOptions): Promise<boolean>;
+  /** Computes it into a tensor in a turn, where that is what it gives; false, with nothing done, where it is not. */
+  abstract computeInto(out: object, options: WorkOptions, turn: Turn): Promise<boolean>;
+
+  /** See {@link hasPlace}. */
+  abstract readonly hasPlace: boolean;
 }
 
 /** The promise itself, with the methods of its tensor. */
 export function pending<T>(promise: Promise<T>): Pending<T> {
+  if (isPending(promise)) return promise as Pending<T>;
   return Object.setPrototypeOf(promise, pendingPrototype) as Pending<T>;
+}
+
+/** Of calls that have their place among others: see {@link hasPlace}. */
+const inPlacePrototype = Object.create(pendingPrototype) as object;
+
+/** The same of one call, or of calls that all have their place: see {@link hasPlace}. */
+export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
+  return Object.setPrototypeOf(promise, inPlacePrototype) as Pending<T>;
+}
+
+/**
+ * Whether the calls that make a value have all been made, so that whoever waits for it waits for no call that is made later. Not so of
+ * functions that make calls one after another.
+ */
+export function hasPlace(value: unknown): boolean {
+  if (ActsAsPending.is(value)) return value.hasPlace;
+  return !isPending(value) || Object.getPrototypeOf(value) === inPlacePrototype;
 }
 
 /** The promise of what a function does at once: of what it gives or promises, or of the error that it throws. */
@@ -203,6 +248,11 @@ export function promiseOf<T>(make: () => T | Promise<T>): Promise<T> {
   } catch (error) {
     return failed(error);
   }
+}
+
+/** The result of one call that a function makes at once: see {@link hasPlace}. */
+export function pendingCall<T>(make: () => T | Promise<T>): Pending<T> {
+  return pendingInPlace(promiseOf(make));
 }
 
 /** The same as a pending tensor. */
@@ -226,5 +276,7 @@ export function givesPending<A extends readonly unknown[], T>(
 export function isPending(value: unknown): value is Pending<object> {
   if (ActsAsPending.is(value)) return true;
   // A Proxy of a promise is none, so nothing is asked of it.
-  return types.isPromise(value) && Object.getPrototypeOf(value) === pendingPrototype;
+  if (!types.isPromise(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === inPlacePrototype || prototype === pendingPrototype;
 }

@@ -141,6 +141,21 @@ describe('a process of its own', () => {
     }
   });
 
+  it('prepares behind compiles that nobody waits for, beside another process that does', async () => {
+    const body = `
+      const { availableParallelism } = await import('node:os');
+      const { add, variable } = await import(${JSON.stringify(fileOf('formula'))});
+      const x = await tensor([1.5], { device: 'cpu' });
+      const more = (n) => add(variable('x'), n);
+      for (let n = 0; n < 2 * availableParallelism(); n++) await mercer.map(more(n), { x });
+      const prepared = await mercer.map.prepare(more(0.25), { x });
+      console.log(await prepared({ x }).item());`;
+    const env = { MERCER_CPU: '', MERCER_CACHE_DIR: join(folder, 'shared') };
+    const both = await Promise.all([run(body, env), run(body, env)]);
+    const ended = { code: 0, stdout: '1.75\n', stderr: '' };
+    expect(both).toEqual([ended, ended]);
+  });
+
   const NO_COMPILER = { PATH: '/nonexistent', CXX: '/nonexistent/c++', MERCER_CACHE: 'off' };
 
   it('names the missing compiler where compiled kernels are asked for', async () => {

@@ -1,5 +1,6 @@
 import { finish, type Steps } from '@mercer/formula';
 import { dtypeBytes, type DType } from '@mercer/kernels';
+import { inTurn } from './call-order.js';
 import { sizeOfShape } from './checked-size.js';
 import type { OptionNames } from '@mercer/options';
 import { WORK_OPTIONS, type WorkOptions } from './device.js';
@@ -68,9 +69,13 @@ async function download(
   const device = coreOf(storage.device);
   const stream = streamFor(device, options.stream, 'toTypedArray');
   const target = newStorageArray(dtype, count);
-  storage.beforeRead(stream);
-  const arrived = device.download(storage, first * dtypeBytes(dtype), target, stream);
-  storage.noteRead(stream);
+  // in an object, so that its turn ends when it is enqueued
+  const { arrived } = await inTurn([storage], [], signal, () => {
+    storage.beforeRead(stream);
+    const arrived = device.download(storage, first * dtypeBytes(dtype), target, stream);
+    storage.noteRead(stream);
+    return Promise.resolve({ arrived });
+  });
   // The target is held until the bytes have arrived, also where nobody waits for them any more.
   return unlessAborted(
     arrived.then(() => target),
@@ -99,7 +104,8 @@ export async function readNested<D extends DType>(
 /** The same at once where the elements lie in host memory and nothing that writes them is pending; undefined elsewhere. */
 export function nestedAtHand<D extends DType>(source: Operand<D>): NestedOf<D> | undefined {
   const { storage, dtype, shape, strides } = source;
-  if (storage.disposed || storage.lastWrite.stream.inFlight > 0) return undefined;
+  if (storage.disposed || storage.calls?.hasWriters === true) return undefined;
+  if (storage.lastWrite.stream.inFlight > 0) return undefined;
   const { first, last } = elementRange(source) ?? { first: source.offset, last: source.offset - 1 };
   const bytes = dtypeBytes(dtype);
   const span = last - first + 1;

@@ -11,7 +11,7 @@ import {
 } from './create.js';
 import type { TensorSource } from './host-array.js';
 import { MercerError } from './mercer-error.js';
-import { pendingOf } from './pending.js';
+import { pendingCall } from './pending.js';
 import { Tensor, type PendingTensor } from './tensor.js';
 import { Unlaunched } from './unlaunched.js';
 
@@ -71,7 +71,7 @@ export class Scope {
     data: S,
     options?: TensorOptions<D>,
   ): PendingTensor<D> {
-    return pendingOf(async () => this.#own(await tensor(data, options)));
+    return pendingCall(async () => this.#own(await tensor(data, options)));
   }
 
   /** As the function `empty`, owned by the scope. */
@@ -84,7 +84,7 @@ export class Scope {
     shape: readonly number[],
     options?: FullOptions<D>,
   ): PendingTensor<D> {
-    return pendingOf(async () => this.#own(await zeros(shape, options)));
+    return pendingCall(async () => this.#own(await zeros(shape, options)));
   }
 
   /** As the function `full`, owned by the scope. */
@@ -93,7 +93,7 @@ export class Scope {
     value: number | bigint | boolean,
     options?: FullOptions<D>,
   ): PendingTensor<D> {
-    return pendingOf(async () => this.#own(await full(shape, value, options)));
+    return pendingCall(async () => this.#own(await full(shape, value, options)));
   }
 
   /** Disposes everything owned. Calling it again does nothing. */

@@ -1,3 +1,4 @@
+import { CallLine, placeInOrder, type OrderedMemory, type Turn } from './call-order.js';
 import { MercerError } from './mercer-error.js';
 import type { Device, Storage } from './device.js';
 import type { StreamCore, StreamUse } from './stream-core.js';
@@ -24,12 +25,12 @@ export interface NativeMemory {
 export interface UnlaunchedRead {
   /** Called before work on `stream` writes the storage. */
   keepFrom(stream: StreamCore): void;
-  /** Resolves when it is enqueued. */
-  launchReaders(): Promise<void>;
+  /** Launches those of calls with an earlier place; resolves when they are enqueued. */
+  launchReaders(place: number): Promise<void>;
 }
 
 /** The one implementation of Storage. */
-export class StorageBlock implements Storage {
+export class StorageBlock implements Storage, OrderedMemory {
   readonly device: StorageOwner;
   readonly bytes: number;
   readonly address: number;
@@ -41,8 +42,9 @@ export class StorageBlock implements Storage {
   #writer: StreamUse;
   #readers: StreamUse[] = [];
   #writes = 0;
+  #written = 0;
   #laterReads: Set<UnlaunchedRead> | undefined;
-  #calls = 0;
+  #calls: CallLine | undefined;
 
   /** @internal Use `device.allocate`. */
   constructor(
@@ -70,9 +72,14 @@ export class StorageBlock implements Storage {
     return this.#writer;
   }
 
-  /** How often it was written. @internal */
+  /** How many writes were called. @internal */
   get writes(): number {
     return this.#writes;
+  }
+
+  /** The place among calls of the one that wrote it last, of those that are enqueued. @internal */
+  get written(): number {
+    return this.#written;
   }
 
   /** Something will read it. @internal */
@@ -90,25 +97,21 @@ export class StorageBlock implements Storage {
     return this.#laterReads !== undefined && this.#laterReads.size > 0;
   }
 
-  /** A call was made that reads or writes it, and that enqueues only after a turn. @internal */
-  beginCall(): void {
-    this.#calls++;
+  /** The calls that read or write it and are not enqueued yet. @internal */
+  get calls(): CallLine | undefined {
+    return this.#calls;
   }
 
-  /** It was enqueued, or failed. @internal */
-  endCall(): void {
-    this.#calls--;
+  /** Adds such a call. What a chain reads from now on is what it will have written. @internal */
+  enterCall(turn: Turn, writes: boolean): void {
+    if (writes) this.#writes++;
+    (this.#calls ??= new CallLine()).enter(turn, writes);
   }
 
-  /** Whether there is such a call, which a later one must not overtake. @internal */
-  get hasCallsUnderWay(): boolean {
-    return this.#calls > 0;
-  }
-
-  /** Launches what will read it. Errors go to those who await the results. @internal */
-  async launchLaterReads(): Promise<void> {
+  /** Launches what calls with an earlier place will read. Errors go to those who await the results. @internal */
+  async launchLaterReads(place: number): Promise<void> {
     if (this.#laterReads === undefined) return;
-    await Promise.all([...this.#laterReads].map((read) => read.launchReaders()));
+    await Promise.all([...this.#laterReads].map((read) => read.launchReaders(place)));
   }
 
   /** Whether it has several owners. @internal */
@@ -175,7 +178,10 @@ export class StorageBlock implements Storage {
 
   /** Notes that the newest work on `stream` writes; it ran after every read before, so those are settled. @internal */
   noteWrite(stream: StreamCore): void {
-    this.#writes++;
+    const place = this.#calls?.firstWriter;
+    // one that waited was counted when it was called
+    if (place === undefined) this.#writes++;
+    this.#written = place ?? placeInOrder();
     this.#writer = stream.newest();
     if (this.#readers.length > 0) this.#readers = [];
   }

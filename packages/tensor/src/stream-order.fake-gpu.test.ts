@@ -4,6 +4,7 @@ import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { enqueueNative, regionOf, runNative } from './cuda/index.js';
 import { device, empty, full, scatterAdd, tensor, zeros } from './index.js';
 import type { Device, LoadedKernel, Stream, Tensor } from './index.js';
+import { randomBits } from './testing/random.test-support.js';
 import { incrementKernel } from './testing/increment-kernel.test-support.js';
 import { SLEEP_KERNEL } from './testing/sleep-kernel.test-support.js';
 
@@ -195,5 +196,36 @@ describe.skipIf(!hasNvrtc)('work on two streams of a GPU (skipped only without N
     await x.copyFrom(value, { stream });
     using there = await x.to(gpu);
     expect(await valuesOf(there)).toEqual([NEW]);
+  });
+
+  it('calls that nobody awaits take effect in their order, on two streams', async () => {
+    const bits = randomBits(7);
+    const below = (count: number): number => bits() % count;
+    const all = await Promise.all([1, 2, 3].map(async (value) => filled(value, prompt)));
+    const held = [1, 2, 3];
+    const found: Promise<readonly number[]>[] = [];
+    const wanted: (readonly number[])[] = [];
+    for (let call = 0; call < 300; call++) {
+      const [to, from] = [below(3), below(3)];
+      const options = { stream: [late, prompt][below(2)] as Stream };
+      const [target, source] = [all[to] as Row, all[from] as Row];
+      if (call % 50 === 0) hold(late);
+      const kind = below(4);
+      if (kind === 0) {
+        void target.fill(call, options);
+        held[to] = call;
+      } else if (kind === 1 && to !== from) {
+        void target.copyFrom(source, options);
+        held[to] = held[from] ?? NaN;
+      } else if (kind === 2) {
+        found.push(valuesOf(target, options));
+        wanted.push([held[to] ?? NaN]);
+      } else {
+        found.push(target.clone(options).to('cpu').then(valuesOf));
+        wanted.push([held[to] ?? NaN]);
+      }
+    }
+    expect(await Promise.all(found)).toEqual(wanted);
+    for (const one of all) one.dispose();
   });
 });

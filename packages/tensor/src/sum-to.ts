@@ -16,7 +16,7 @@ import { MercerError } from './mercer-error.js';
 import { CallSteps, pointerAt, type CallView } from './operation/call-steps.js';
 import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { coreOf } from './operations.js';
-import { pendingOf, type Pending } from './pending.js';
+import { pendingCall, type Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import { streamFor } from './stream-core.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
@@ -126,7 +126,7 @@ export const sumTo: SumTo = differentiable<
       shape: readonly number[],
       options?: SumToOptions<R>,
     ): Pending<Tensor<R>> => {
-      return pendingOf(async () => {
+      return pendingCall(async () => {
         if (!isTensor(x) || !isShape(shape) || x.size !== sizeOfShape(shape)) {
           return summed(x, shape, options);
         }

@@ -4,6 +4,7 @@ import { describeValue, refusePromise, type OptionNames } from '@mercer/options'
 import type { Axes } from './arithmetic/axes.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
+import { inTurn, Turn } from './call-order.js';
 import { checkDType, refuseDataless } from './check-argument.js';
 import { bytesOf, formatShape } from './checked-size.js';
 import {
@@ -25,7 +26,15 @@ import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';
 import { MercerError, notDifferentiable } from './mercer-error.js';
 import { castInto, castView, contiguousView, copyInto, fillView, moveView } from './operations.js';
-import { contentFor, isPending, pendingOf, type Pending } from './pending.js';
+import {
+  contentFor,
+  hasPlace,
+  heard,
+  isPending,
+  pendingCall,
+  pendingOf,
+  type Pending,
+} from './pending.js';
 import { readOptions } from './read-options.js';
 import { refuseMore } from './refuse-more.js';
 import {
@@ -235,7 +244,7 @@ export class Tensor<D extends DType = DType> implements Layout {
    * enqueued.
    */
   contiguous(options?: WorkOptions): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingCall(async (): Promise<Tensor<D>> => {
       const given = readOptions('contiguous', options, WORK_OPTIONS);
       given.signal?.throwIfAborted();
       return wrap(await contiguousView(this, given), this.dtype);
@@ -244,7 +253,7 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /** A row-major copy. Resolves when the work is enqueued. */
   clone(options?: CopyOptions<D>): Pending<Tensor<D>> {
-    return pendingOf(() => this.#copy(this.dtype, options, 'clone'));
+    return pendingCall(() => this.#copy(this.dtype, options, 'clone'));
   }
 
   /**
@@ -252,7 +261,7 @@ export class Tensor<D extends DType = DType> implements Layout {
    * truncates and saturates, NaN gives 0; integer to integer wraps; to bool is `x != 0`. Resolves when the work is enqueued.
    */
   cast<E extends DType>(dtype: E, options?: CopyOptions<NoInfer<E>>): Pending<Tensor<E>> {
-    return pendingOf(() => this.#copy(dtype, options, 'cast'));
+    return pendingCall(() => this.#copy(dtype, options, 'cast'));
   }
 
   async #copy<E extends DType>(
@@ -275,7 +284,7 @@ export class Tensor<D extends DType = DType> implements Layout {
    * to a GPU, and behind the one copy on the way to the host.
    */
   to(device: DeviceLike, options?: TransferOptions): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingCall(async (): Promise<Tensor<D>> => {
       const given = readOptions('to', options, TRANSFER_OPTIONS);
       given.signal?.throwIfAborted();
       const target = deviceCore(device);
@@ -289,19 +298,36 @@ export class Tensor<D extends DType = DType> implements Layout {
    * another device as `to` does. An elementwise result like this tensor is computed into it: `await w.copyFrom(w.sub(g.mul(0.1)))`.
    */
   copyFrom(source: Tensor | Pending<Tensor>, options?: TransferOptions): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    const copy = async (): Promise<Tensor<D>> => {
+      heard([source]);
       const given = readOptions('copyFrom', options, TRANSFER_OPTIONS);
-      const from = isPending(source) ? await contentFor(this, source, given) : source;
-      if (from === this && source !== this) return this;
-      assertTensor(from, 'copyFrom: the source');
-      await copyInto(this, from, given);
+      if (isPending(source)) return this.#overwrite(source, given);
+      assertTensor(source, 'copyFrom: the source');
+      await copyInto(this, source, given);
       return this;
-    });
+    };
+    return hasPlace(source) ? pendingCall(copy) : pendingOf(copy);
+  }
+
+  /** Overwrites the elements with those of a result: in the turn of this call, unless that is still waiting for calls of its own. */
+  async #overwrite(source: Pending<Tensor>, given: TransferOptions): Promise<this> {
+    const written = [this.storage];
+    if (!hasPlace(source)) await source;
+    const turn = new Turn([], written);
+    try {
+      const from = await contentFor(this, source, given, turn);
+      if (from === this) return this;
+      assertTensor(from, 'copyFrom: the source');
+      await turn.run(() => copyInto(this, from, given));
+      return this;
+    } finally {
+      turn.end();
+    }
   }
 
   /** Overwrites every element with one value. Resolves with this tensor when the work is enqueued. */
   fill(value: number | bigint | boolean, options?: WorkOptions): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingCall(async (): Promise<Tensor<D>> => {
       await fillView(this, value, readOptions('fill', options, WORK_OPTIONS));
       return this;
     });
@@ -368,9 +394,11 @@ export class Tensor<D extends DType = DType> implements Layout {
    * reason while the work goes on.
    */
   ready(options?: SignalOption): Pending<Tensor<D>> {
-    return pendingOf(async (): Promise<Tensor<D>> => {
+    return pendingCall(async (): Promise<Tensor<D>> => {
       const { signal } = readOptions('ready', options, SIGNAL_OPTION);
-      await unlessAborted(this.storage.lastWrite.stream.tailDone(), signal);
+      await inTurn([this.storage], [], signal, () =>
+        unlessAborted(this.storage.lastWrite.stream.tailDone(), signal),
+      );
       return this;
     });
   }

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { MercerError } from './mercer-error.js';
 import type { Stream } from './device.js';
+import { placeInOrder, type Turn } from './call-order.js';
 import { ActsAsPending, pendingPrototype } from './pending.js';
 import type { Tensor } from './tensor.js';
 
@@ -20,6 +21,8 @@ export abstract class Unlaunched extends ActsAsPending {
   #disposed = false;
   #keepers = 0;
   #waiting: ((tensor: Tensor) => void)[] = [];
+  /** Among calls: it reads what those before it write. */
+  readonly place = placeInOrder();
 
   get [Symbol.toStringTag](): string {
     return 'Pending';
@@ -74,7 +77,7 @@ export abstract class Unlaunched extends ActsAsPending {
   /** It will not be launched. */
   protected abstract abandon(): void;
 
-  override async computeInto(_out: Tensor, _options: LaunchOptions): Promise<boolean> {
+  override async computeInto(_out: Tensor, _options: LaunchOptions, _turn: Turn): Promise<boolean> {
     return Promise.resolve(false);
   }
 

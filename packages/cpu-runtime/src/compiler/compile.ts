@@ -121,14 +121,21 @@ async function inTurn<T>(turn: Turn, body: () => Promise<T>): Promise<T> {
   }
 }
 
+/** The longest time of a timer. */
+const FOREVER_MS = 2 ** 31 - 1;
+
 function placeInLine({ signal, behind }: Turn): Promise<void> {
   return new Promise((resolve, reject) => {
+    // the compilers that are waited for may be of those that keep no process alive
+    const alive = behind === undefined ? setInterval(() => undefined, FOREVER_MS) : undefined;
     const leave = (): void => {
+      clearInterval(alive);
       waiting.splice(waiting.indexOf(place), 1);
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the reason is the caller's
       reject(signal?.reason);
     };
     const begin = (): void => {
+      clearInterval(alive);
       signal?.removeEventListener('abort', leave);
       resolve();
     };

@@ -1,4 +1,4 @@
-import { waited, type Enqueuing } from '@mercer/tensor/operation';
+import { keptPlace, waited, type Enqueuing } from '@mercer/tensor/operation';
 import { regionOf, enqueueNative } from '@mercer/tensor/cuda';
 import { dtypeBytes, tensor, type Tensor } from '@mercer/tensor';
 import { workOf } from '../options.js';
@@ -74,8 +74,9 @@ export function* inverseRoot(call: RootCall): Enqueuing {
 
 async function writeAll(call: RootCall, to: Tensor, numbers: Float64Array): Promise<void> {
   const { dtype, device, shape } = to;
+  const inPlace = keptPlace();
   using from = await tensor(numbers, { dtype, device, shape, ...workOf(call) });
-  await to.copyFrom(from, workOf(call));
+  await inPlace(() => to.copyFrom(from, workOf(call)));
 }
 
 /** x <- x t, m <- t^root m with t = ((root + 1) I - m) / root, while it gets better; rounding ends that. */

@@ -1,5 +1,5 @@
 import { tensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
-import { waited, type CallRoutine } from '@mercer/tensor/operation';
+import { keptPlace, waited, type CallRoutine } from '@mercer/tensor/operation';
 import type { Setting } from '../checks.js';
 import type { MatrixOperand } from '../operand.js';
 import { argumentsOf, type Arguments, type Field, type PlannedArguments } from '../routine.js';
@@ -31,6 +31,7 @@ async function run(
   { stream, ...watch }: Watch & { readonly stream: Stream },
 ): Promise<void> {
   const within = { stream, signal: watch.signal };
+  const inPlace = keptPlace();
   const count = batchShape.reduce((product, extent) => product * extent, 1);
   const matrices: Record<string, PackedMatrices> = {};
   const numbers: Record<string, number> = {};
@@ -49,7 +50,7 @@ async function run(
       matrices[field] =
         kind === 'write'
           ? { rows, columns }
-          : { rows, columns, values: await gather(operand, batchShape, within) };
+          : { rows, columns, values: await inPlace(() => gather(operand, batchShape, within)) };
       if (kind !== 'read') outputs.push([field, resultOf(operand)]);
     }
   }
@@ -57,7 +58,9 @@ async function run(
     if (count === 0) return;
     const request = { routine: name, count, matrices, numbers, vectors };
     const results = await askWorker(request, watch);
-    for (const [name, memory] of outputs) await write(memory, results[name], within);
+    for (const [name, memory] of outputs) {
+      await inPlace(() => write(memory, results[name], within));
+    }
   } finally {
     for (const [field, memory] of outputs) if (!vectors.includes(field)) memory.dispose();
   }
@@ -95,6 +98,7 @@ async function write(
 ): Promise<void> {
   if (values === undefined) throw new Error('the worker left out a result');
   const { shape, dtype, device } = target;
+  const inPlace = keptPlace();
   using made = await tensor(values, { dtype, shape, device, ...within });
-  await target.copyFrom(made, within);
+  await inPlace(() => target.copyFrom(made, within));
 }

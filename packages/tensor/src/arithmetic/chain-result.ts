@@ -1,6 +1,7 @@
 import type { DType } from '@mercer/kernels';
 import { formatShape } from '../checked-size.js';
 import type { Device } from '../device.js';
+import type { Turn } from '../call-order.js';
 import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
@@ -17,6 +18,8 @@ import { canStayUnstored } from './stored-formula.js';
  * again as long as what it reads is there and was not written.
  */
 export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
+  readonly hasPlace = true;
+  readonly canLaunch = true;
   readonly chain: Chain;
   readonly #held: ReadHold;
   /** What was computed before, as it was then. */
@@ -95,7 +98,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   #knownToOperands(one: Unlaunched): LaterRead | undefined {
     for (const operand of this.chain.operands) {
       const read = operand instanceof ChainResult ? operand.#there.get(one) : undefined;
-      if (read?.isCurrent === true) return read;
+      if (read?.isCurrentAt() === true) return read;
     }
     return undefined;
   }
@@ -122,9 +125,15 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     );
   }
 
-  /** Whether what reads it and computes in such numbers can compute it in its own kernel, with the same bits. */
+  get waits(): boolean {
+    return !this.started;
+  }
+
+  /** Whether what reads it and computes in such numbers can compute it in its own kernel, with the same bits and elements. */
   joins(computesIn: Chain['computesIn']): boolean {
-    return !this.started && this.chain.computesIn === computesIn && canStayUnstored(this.chain);
+    const { chain } = this;
+    if (this.started || chain.computesIn !== computesIn || !canStayUnstored(chain)) return false;
+    return chain.reads.every((read) => read.isCurrentAt());
   }
 
   /** JSON sees what it sees of a tensor. */
@@ -150,9 +159,14 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     return this.launchInto(undefined, options);
   }
 
-  override async computeInto(out: Tensor, { stream, signal }: LaunchOptions): Promise<boolean> {
+  override async computeInto(
+    out: Tensor,
+    { stream, signal }: LaunchOptions,
+    turn: Turn,
+  ): Promise<boolean> {
     if (this.started || out.disposed || !this.#fits(out)) return false;
-    await this.launchInto(out, { stream, signal });
+    if (!this.chain.reads.every((read) => read.isCurrentAt(turn.place))) return false;
+    await this.launchInto(out, { stream, signal }, turn);
     return true;
   }
 
@@ -167,11 +181,11 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     );
   }
 
-  /** Computes it into `out`, whatever was launched before. @throws MercerError */
-  async launchInto(out: Tensor | undefined, options: LaunchOptions): Promise<Tensor> {
+  /** Computes it into `out`, whatever was launched before. @param turn of the call that writes `out` @throws MercerError */
+  async launchInto(out: Tensor | undefined, options: LaunchOptions, turn?: Turn): Promise<Tensor> {
     this.hold();
     try {
-      return await launchChain(this, { ...options, out });
+      return await launchChain(this, { ...options, out }, turn);
     } finally {
       this.spend();
     }

@@ -46,6 +46,8 @@ export interface ChainNode {
 
 /** A chain that can be launched. */
 export interface LaunchableChain extends ChainNode {
+  /** Among calls: it reads what those before it write. */
+  readonly place: number;
   /** The tensor of one of `before`, which is launched for it. @throws as launches do, the signal's reason */
   launchedBefore(one: Unlaunched, options: LaunchOptions): Promise<LaterRead>;
   /** What it reads is no longer kept for it, nor for what is computed in the same kernel. */

@@ -1,9 +1,10 @@
 import { isDType, MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { formatShape } from '../checked-size.js';
+import { atPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
-import { isPending, pending } from '../pending.js';
+import { hasPlace, isPending, pending, pendingInPlace } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { recorded } from '../trace/dispatch.js';
@@ -55,6 +56,9 @@ export const alone = (what: OperatorName): Use => ({
 /** A result whose operands are not all there: it is made of them when it is launched. */
 class WaitingResult extends Unlaunched implements LaterReader {
   readonly label: string;
+  readonly hasPlace: boolean;
+  /** What it is made of may be given it by a later call. */
+  readonly waits = true;
   readonly #make: () => Promise<Made>;
   /** Once, for all that use it. */
   #making: Promise<Made> | undefined;
@@ -65,6 +69,7 @@ class WaitingResult extends Unlaunched implements LaterReader {
   constructor(name: OperatorName, operands: readonly unknown[], use: Use) {
     super();
     this.label = `${use.what} (not computed yet)`;
+    this.hasPlace = operands.every(hasPlace);
     const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
     this.#held = new ReadHold(
       this,
@@ -86,14 +91,18 @@ class WaitingResult extends Unlaunched implements LaterReader {
       const operands = this.#operands.map((one, at) =>
         one instanceof LaterRead ? one : found[at],
       );
-      return { made: applied(name, operands, use) };
+      return { made: atPlace(this.place, () => applied(name, operands, use)) };
     };
+  }
+
+  get canLaunch(): boolean {
+    return this.hasPlace;
   }
 
   /** An operand that has come, as it is now. */
   #keep(at: number, tensor: unknown): void {
     if (!isTensor(tensor) || tensor.disposed || this.tensor !== undefined) return;
-    const read = LaterRead.of(tensor);
+    const read = atPlace(this.place, () => LaterRead.of(tensor));
     this.#operands[at] = read;
     this.#held.add(read);
   }
@@ -215,7 +224,8 @@ export function elementwise(
   }
   const result = combined(name, given, use);
   if (options === undefined) return result;
-  return pending(launchNow(use.what, result as ChainResult | WaitingResult, options));
+  const launched = launchNow(use.what, result as ChainResult | WaitingResult, options);
+  return hasPlace(result) ? pendingInPlace(launched) : pending(launched);
 }
 
 async function launchNow(
@@ -223,13 +233,20 @@ async function launchNow(
   result: ChainResult | WaitingResult,
   given: unknown,
 ): Promise<Tensor> {
+  let writing: Turn | undefined;
   try {
     const options = readOptions(what, given as ElementwiseOptions, ELEMENTWISE_OPTIONS);
     const { out } = options;
-    if (out !== undefined) assertTensor(out, `${what}: out`);
+    if (out !== undefined) {
+      assertTensor(out, `${what}: out`);
+      if (result.hasPlace) writing = new Turn([], [out.storage]);
+    }
     const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
-    return await (made instanceof ChainResult ? made.launchInto(out, options) : made);
+    if (!(made instanceof ChainResult)) return await made;
+    if (out !== undefined) writing ??= new Turn([], [out.storage]);
+    return await made.launchInto(out, options, writing);
   } finally {
+    writing?.end();
     // what was held for it, where it was refused
     result.spend();
   }

@@ -1,3 +1,4 @@
+import { placeInOrder } from '../call-order.js';
 import { MercerError } from '../mercer-error.js';
 import { coreOf } from '../operations.js';
 import type { StorageBlock, UnlaunchedRead } from '../storage-block.js';
@@ -8,8 +9,12 @@ import { Tensor } from '../tensor.js';
 export interface LaterReader {
   /** Resolves when the read is enqueued, or can no longer be. */
   enqueued(): Promise<unknown>;
-  /** True from the moment on from which its operands are borrowed, as those of every call. */
-  readonly started: boolean;
+  /** Among calls: later writes wait for it. */
+  readonly place: number;
+  /** Whether it can be launched by whoever writes next. Else a write leaves it a copy. */
+  readonly canLaunch: boolean;
+  /** Whether it has yet to take what it reads: a write before that leaves it a copy. */
+  readonly waits: boolean;
   /** Results that it computes in its own kernel. */
   readonly joined: readonly LaterReader[];
 }
@@ -24,34 +29,49 @@ export class LaterRead implements UnlaunchedRead {
   readonly tensor: Tensor;
   readonly #storage: StorageBlock;
   readonly #version: number;
+  /** Among calls: what they write with an earlier place is read. */
+  readonly #place: number;
+  /** The place of the call that had written the memory. */
+  readonly #written: number;
   readonly #readers = new Set<WeakRef<LaterReader>>();
   /** The elements as they were before a write. */
   #copy: StorageBlock | undefined;
 
-  private constructor(tensor: Tensor) {
+  private constructor(tensor: Tensor, place: number, version: number) {
     this.tensor = tensor;
     this.#storage = tensor.storage;
-    this.#version = this.#storage.writes;
+    this.#place = place;
+    this.#version = version;
+    this.#written = this.#storage.written;
   }
 
-  /** The one for a tensor as it is now. @throws MercerError DISPOSED */
+  /** The one for a tensor as it is at the place of this call among others. @throws MercerError DISPOSED */
   static of(tensor: Tensor): LaterRead {
-    tensor.assertAlive();
+    const { calls, writes } = tensor.storage;
+    const place = placeInOrder();
+    const version = writes - (calls?.writersFrom(place + 1) ?? 0);
     const known = leaves.get(tensor);
-    if (known?.isCurrent === true) return known;
-    const made = new LaterRead(tensor);
-    leaves.set(tensor, made);
+    if (known !== undefined && known.#version === version) return known;
+    const made = new LaterRead(tensor, place, version);
+    if (version === writes) leaves.set(tensor, made);
     return made;
   }
 
-  /** True while the tensor's memory is there and has not been written since. */
-  get isCurrent(): boolean {
-    return !this.#storage.disposed && this.#storage.writes === this.#version;
+  /** True while the tensor's memory is there and no later call writes it. @param place but those from this place on */
+  isCurrentAt(place = Infinity): boolean {
+    const { disposed, writes, calls } = this.#storage;
+    return !disposed && this.#version === writes - (calls?.writersFrom(place) ?? 0);
+  }
+
+  /** True while its elements are: later calls that write may be waiting. */
+  get #isThere(): boolean {
+    const { disposed, written } = this.#storage;
+    return !disposed && (written === this.#written || written <= this.#place);
   }
 
   /** @throws MercerError DISPOSED or MODIFIED where the elements are there no more @param what for messages */
   assertReadable(what: string): void {
-    if (this.#copy !== undefined || this.isCurrent) return;
+    if (this.#copy !== undefined || this.#isThere) return;
     const { tensor } = this;
     const [code, done] = tensor.disposed
       ? (['DISPOSED', 'disposed'] as const)
@@ -91,18 +111,34 @@ export class LaterRead implements UnlaunchedRead {
     return new Tensor((this.#copy ?? this.#storage).retain(), tensor.dtype, tensor);
   }
 
-  /** Launches those that wait and are not part of another; their errors go to those who await them. */
-  async launchReaders(): Promise<void> {
-    const waiting = [...this.#readers].flatMap((reader) => reader.deref() ?? []);
+  /** Launches those with an earlier place that are not part of another such; their errors go to those who await them. */
+  async launchReaders(place: number): Promise<void> {
+    const waiting = [...this.#readers]
+      .flatMap((reader) => reader.deref() ?? [])
+      .filter((reader) => reader.place < place && reader.canLaunch);
     const parts = new Set(waiting.flatMap(({ joined }) => joined));
     const whole = waiting.filter((reader) => !parts.has(reader));
     await Promise.allSettled(whole.map((reader) => reader.enqueued()));
   }
 
-  /** Copies the memory before work on `stream` writes it, for those that have not started. */
+  /** Copies the memory before work on `stream` writes it, for those that are still to read it. */
   keepFrom(stream: StreamCore): void {
+    const { calls } = this.#storage;
     if (this.#copy !== undefined) return;
-    if (![...this.#readers].some((reader) => reader.deref()?.started === false)) return;
+    // that is one whose elements are to be read
+    if ((calls?.firstWriter ?? this.#place) < this.#place) return;
+    if (![...this.#readers].some((reader) => reader.deref()?.waits === true)) return;
+    this.#keep(stream);
+  }
+
+  /** The same for a call with this place, where a later one writes now. */
+  keepBefore(place: number, stream: StreamCore): void {
+    if (this.#copy === undefined && this.#storage.calls?.isWrittenAfter(place) === true) {
+      this.#keep(stream);
+    }
+  }
+
+  #keep(stream: StreamCore): void {
     const from = this.#storage;
     const device = coreOf(from.device);
     const { bytes, purpose } = from;

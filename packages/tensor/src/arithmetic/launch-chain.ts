@@ -1,12 +1,14 @@
 import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
+import { Turn } from '../call-order.js';
 import { sizeOfShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type Device, type LoadOptions } from '../device.js';
 import { checkInPlace } from '../map-check.js';
 import { addMap } from '../map-kernel.js';
 import { CallSteps } from '../operation/call-steps.js';
-import { Operation } from '../operation/operation.js';
+import { only, Operation } from '../operation/operation.js';
 import { checkOutView, coreOf } from '../operations.js';
+import { streamFor } from '../stream-core.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import type { LaunchOptions } from '../unlaunched.js';
 import { broadcastLayout } from '../views.js';
@@ -68,19 +70,40 @@ export async function launchedBefore(
   return reads;
 }
 
-/** Computes a chain in one kernel, behind the operands that have to be there before. @throws MercerError */
+/**
+ * Computes a chain in one kernel, behind the operands that have to be there before, with the elements that its tensors had at its place
+ * among calls.
+ *
+ * @param writing the turn of the call that writes `out`
+ * @throws MercerError
+ */
 export async function launchChain(
   root: LaunchableChain,
   options: Omit<ChainOptions, 'numbers'>,
+  writing?: Turn,
 ): Promise<Tensor> {
-  const { stream, signal } = options;
-  const { made, ...bound } = bindChain(root, await launchedBefore(root, { stream, signal }));
+  const { stream, signal, out } = options;
+  const written = out?.storage;
+  const queue = streamFor(root.chain.device, stream, root.chain.operator);
+  if (writing === undefined) for (const one of root.chain.reads) one.keepBefore(root.place, queue);
+  const read = root.chain.reads.map((one) => one.storage).filter((one) => one !== written);
+  // what is to be read is unchanged until the call that writes `out`
+  const reading = new Turn(read, [], writing?.place ?? root.place);
+  const made: Tensor[] = [];
   try {
+    const before = await launchedBefore(root, { stream, signal });
+    await reading.come(signal);
+    const { made: handles, ...bound } = bindChain(root, before);
+    made.push(...handles);
     // its own reads, and those of its parts, are no reason to wait before it writes
-    if (options.out !== undefined) root.spend();
-    const [result] = await operation.call([root, bound], { ...options, numbers: bound.numbers });
-    return result as Tensor;
+    if (writing !== undefined) root.spend();
+    await writing?.come(signal);
+    const results = (writing ?? reading).run(() =>
+      operation.call([root, bound], { ...options, numbers: bound.numbers }),
+    );
+    return only(await results);
   } finally {
+    reading.end();
     for (const one of made) one.dispose();
   }
 }

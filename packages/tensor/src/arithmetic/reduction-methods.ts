@@ -1,10 +1,12 @@
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
+import { Turn } from '../call-order.js';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
-import { pending, type Pending } from '../pending.js';
+import { hasPlace, pending, pendingInPlace, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { refuseMore } from '../refuse-more.js';
+import type { StorageBlock } from '../storage-block.js';
 import { isTensor, type Tensor } from '../tensor.js';
 import { recorded } from '../trace/dispatch.js';
 import type { Primitive } from '../trace/primitive.js';
@@ -12,7 +14,6 @@ import type { Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { isInteger } from './dtype-rules.js';
 import { alone, elementwise, presentOperand, type Use } from './elementwise.js';
-import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import type { OperatorName } from './operators.js';
 import { REDUCTION_RULES } from './reduction-rules.js';
 import {
@@ -107,49 +108,41 @@ const stepOptions = (
   keepDims: boolean | undefined,
 ): ReductionOptions => ({ keepDims, stream, debug, signal });
 
-/** What lies between the operands and the result is disposed behind it. */
-type Between = (one: Any) => Promise<Tensor>;
+/** Yields what lies between the operands and the result, which is disposed behind it, and gives the last step. */
+type Steps<T = Pending<Tensor>> = Generator<Any, T, Tensor>;
 
-/** A call whose steps read the same tensor one after the other. */
-class SeveralSteps implements LaterReader {
-  started = false;
-  readonly joined = [];
-  work: Promise<unknown> = Promise.resolve();
+/** A result of several steps, all at the place of this call: what they read is not written before they have read it. */
+function composed(x: unknown, out: unknown, steps: () => Steps): Pending<Tensor> {
+  const result = stepByStep(storagesOf(x), storagesOf(out), steps());
+  return hasPlace(x) ? pendingInPlace(result) : pending(result);
+}
 
-  enqueued(): Promise<unknown> {
-    return this.work;
+async function stepByStep(
+  reads: readonly StorageBlock[],
+  writes: readonly StorageBlock[],
+  steps: Steps,
+): Promise<Tensor> {
+  const made: Tensor[] = [];
+  const turn = new Turn(reads, writes);
+  try {
+    let step = turn.run(() => steps.next());
+    while (step.done !== true) {
+      const between = await step.value;
+      made.push(between);
+      step = turn.run(() => steps.next(between));
+    }
+    return await step.value;
+  } finally {
+    turn.end();
+    for (const one of made) one.dispose();
   }
 }
 
-/** A result of several steps. A write to what they read waits until they are enqueued, so that none sees other elements than the first. */
-function composed(x: unknown, steps: (between: Between) => Promise<Tensor>): Pending<Tensor> {
-  const call = new SeveralSteps();
-  const work = async (): Promise<Tensor> => {
-    const made: Tensor[] = [];
-    const hold = new ReadHold(call, readsOf(x));
-    hold.acquire();
-    try {
-      return await steps(async (one) => {
-        const tensor = await one;
-        made.push(tensor);
-        return tensor;
-      });
-    } finally {
-      call.started = true;
-      hold.release();
-      for (const one of made) one.dispose();
-    }
-  };
-  const result = work();
-  call.work = result;
-  return pending(result);
-}
-
-/** What an operand reads, where it is known already. */
-function readsOf(x: unknown): readonly LaterRead[] {
+/** The memory of an operand, where it is known already. */
+function storagesOf(x: unknown): readonly StorageBlock[] {
   const present = presentOperand(x);
-  if (present instanceof ChainResult) return present.chain.reads;
-  return isTensor(present) ? [LaterRead.of(present)] : [];
+  if (present instanceof ChainResult) return present.chain.reads.map(({ storage }) => storage);
+  return isTensor(present) && !present.disposed ? [present.storage] : [];
 }
 
 /**
@@ -163,14 +156,14 @@ function inFloatingPoint(
 ): Pending<Tensor> {
   const present = presentOperand(x) as Tensor | undefined;
   if (present !== undefined && !isInteger(present.dtype)) return compute(x, options);
-  return composed(x, async (between) => {
-    const one = present ?? (await x);
+  const { out, stream, signal, keepDims } = options;
+  return composed(x, out, function* () {
+    const one = present ?? (yield x);
     if (!isInteger(one.dtype)) return compute(one, options);
-    const { out, stream, signal, keepDims } = options;
     const wide: Any = one.cast('float64', { stream, signal });
     // Once it is there, what is computed of it holds it no longer than until it is read.
-    const terms = await between(wide);
-    const result = await between(compute(terms, stepOptions(options, keepDims)));
+    const terms = yield wide;
+    const result = yield compute(terms, stepOptions(options, keepDims));
     return result.cast('float32', { out: out as Tensor<'float32'> | undefined, stream, signal });
   });
 }
@@ -192,8 +185,8 @@ function variance(
       `${what}: the correction is ${describeValue(correction)}. Pass a number, such as 1 for a sample.`,
     );
   }
-  return composed(x, async (between) => {
-    const mean = await between(reduction('mean', x, axes, stepOptions(options, true), { what }));
+  return composed(x, options.out, function* () {
+    const mean = yield reduction('mean', x, axes, stepOptions(options, true), { what });
     const squares = op('square', op('sub', x, mean));
     return reduction('mean', squares, axes, options, { what, correction });
   });
@@ -219,16 +212,17 @@ function norm(
   if (ord === 1) return reduction('sum', op('abs', x), axes, options, use);
   // no magnitude is negative, and none is there of nothing
   if (ord === Infinity) {
-    return composed(x, async (between) =>
-      last('maximum', [await between(reduction('max', op('abs', x), axes, step, use)), 0], options),
-    );
+    return composed(x, options.out, function* () {
+      const most = yield reduction('max', op('abs', x), axes, step, use);
+      return last('maximum', [most, 0], options);
+    });
   }
   const double = (name: OperatorName, ...operands: readonly unknown[]): Any =>
     elementwise(name, operands, undefined, { ...alone(name), gives: DOUBLE }) as unknown as Any;
   const power = ord === 2 ? double('square', x) : double('pow', double('abs', x), ord);
   const gives = (x as Tensor).dtype === 'float64' ? DOUBLE : ROUNDED;
-  return composed(x, async (between) => {
-    const sum = await between(reduction('sum', power, axes, step, use));
+  return composed(x, options.out, function* () {
+    const sum = yield reduction('sum', power, axes, step, use);
     const rounded = { ...use, operands: [], gives };
     if (ord === 2) return last('sqrt', [sum], options, rounded);
     return last('pow', [sum, 1 / ord], options, rounded);
@@ -243,39 +237,38 @@ const ROUNDED = { dtype: 'float32', computesIn: 'float64' } as const;
  * The largest elements and the sum of `exp(x - largest)` along axes that stay. Where the largest is infinite nothing is subtracted: e to the
  * power of what is left is then infinite, or 0.
  */
-async function shifted(
+function* shifted(
   what: string,
   x: Any,
   axes: Axes | undefined,
   options: ReductionOptions,
-  between: Between,
-): Promise<{ readonly exp: Any; readonly sum: Tensor; readonly most: Any }> {
+): Steps<{ readonly exp: Any; readonly sum: Tensor; readonly most: Any }> {
   const step = stepOptions(options, true);
-  const largest = await between(reduction('max', x, axes, step, { what }));
+  const largest = yield reduction('max', x, axes, step, { what });
   const most = op('where', op('isFinite', largest), largest, 0);
   const exp = op('exp', op('sub', x, most));
-  return { exp, sum: await between(reduction('sum', exp, axes, step, { what })), most };
+  return { exp, sum: yield reduction('sum', exp, axes, step, { what }), most };
 }
 
 function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
   const what = 'logSumExp';
-  return composed(x, async (between) => {
-    const { sum, most } = await shifted(what, x, axes, options, between);
+  return composed(x, options.out, function* () {
+    const { sum, most } = yield* shifted(what, x, axes, options);
     // over axes that have one element left: takes them away where they do not stay
     return reduction('sum', op('add', op('log', sum), most), axes, options, { what });
   });
 }
 
 const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
-  composed(x, async (between) => {
-    const { exp, sum } = await shifted('softmax', x, axis, {}, between);
-    return op('div', exp, sum);
+  composed(x, undefined, function* () {
+    const { exp, sum } = yield* shifted('softmax', x, axis, {});
+    return op('div', exp, sum) as Pending<Tensor>;
   });
 
 const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
-  composed(x, async (between) => {
-    const { sum, most } = await shifted('logSoftmax', x, axis, {}, between);
-    return op('sub', op('sub', x, most), op('log', sum));
+  composed(x, undefined, function* () {
+    const { sum, most } = yield* shifted('logSoftmax', x, axis, {});
+    return op('sub', op('sub', x, most), op('log', sum)) as Pending<Tensor>;
   });
 
 const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) => Pending<Tensor>>> =
@@ -300,7 +293,9 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
       return inFloatingPoint(x, options, (y, rest) => {
         const step = stepOptions(rest, rest.keepDims);
         const squared = variance(y, kept(axes), { correction }, step, 'std');
-        return composed(y, async (between) => last('sqrt', [await between(squared)], rest));
+        return composed(y, rest.out, function* () {
+          return last('sqrt', [yield squared], rest);
+        });
       });
     },
     norm: (x, axes, given?: NormOptions) => {

@@ -1,9 +1,10 @@
 import type { DType, ReduceKind } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
+import { keptPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
-import { pending, type Pending } from '../pending.js';
+import { hasPlace, pending, pendingInPlace, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
@@ -84,13 +85,15 @@ export function reduction(
   const use = { what, correction };
   const present = presentOperand(x);
   if (present === undefined) {
-    return pending(
+    const inPlace = keptPlace();
+    const make = hasPlace(x) ? pendingInPlace : pending;
+    return make(
       waitingOperand(x).then(({ made }) =>
-        reduceNow(name, checked(what, made), axes, options, use),
+        inPlace(() => reduceNow(name, checked(what, made), axes, options, use)),
       ),
     );
   }
-  return pending(reduceNow(name, checked(what, present), axes, options, use));
+  return pendingInPlace(reduceNow(name, checked(what, present), axes, options, use));
 }
 
 function checked(name: string, x: unknown): Tensor | ChainResult {
@@ -133,17 +136,23 @@ async function launched(
   described: Omit<Reduction, 'root'>,
   options: OutOption & LoadOptions,
 ): Promise<Tensor> {
-  const { stream, signal } = options;
-  if (isTensor(x)) return reduced(LaterRead.of(x), x, described, options);
-  if (!x.joins(described.computesIn)) {
-    const tensor = x.tensor ?? (await unlessAborted(x.launch({ stream }), signal));
-    return reduced(LaterRead.of(tensor), tensor, described, options);
-  }
-  x.hold();
+  const { stream, signal, out } = options;
+  if (isTensor(x)) return reduced(LaterRead.of(x), NONE, described, options);
+  const joins = x.joins(described.computesIn);
+  const read = joins ? x.chain.reads.map(({ storage }) => storage) : [];
+  const turn = new Turn(read, isTensor(out) && !out.disposed ? [out.storage] : []);
   try {
-    return await reduced(x, x, described, options);
+    if (!joins) {
+      const tensor = x.tensor ?? (await unlessAborted(x.launch({ stream }), signal));
+      return await turn.run(() => reduced(LaterRead.of(tensor), NONE, described, options));
+    }
+    x.hold();
+    const before = await launchedBefore(x, { stream, signal });
+    await turn.come(signal);
+    return await turn.run(() => reduced(x, before, described, options));
   } finally {
-    x.spend();
+    turn.end();
+    if (joins) x.spend();
   }
 }
 
@@ -151,12 +160,10 @@ const NONE: Awaited<ReturnType<typeof launchedBefore>> = new Map();
 
 async function reduced(
   root: Reduction['root'],
-  x: Tensor | ChainResult,
+  before: typeof NONE,
   described: Omit<Reduction, 'root'>,
   options: OutOption & LoadOptions,
 ): Promise<Tensor> {
-  const { stream, signal } = options;
-  const before = isTensor(x) ? NONE : await launchedBefore(x, { stream, signal });
   const { made, ...chain } = bindChain(root, before);
   try {
     return await launchReduction({ ...described, root }, chain, options);

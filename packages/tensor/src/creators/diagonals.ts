@@ -6,7 +6,7 @@ import { FULL_OPTIONS, zeros, type FullOptions } from '../create.js';
 import { WORK_OPTIONS, type WorkOptions } from '../device.js';
 import type { Layout } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
-import { arrived, pendingOf, type Pending } from '../pending.js';
+import { heard, pendingOf, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
 import { recorded } from '../trace/dispatch.js';
@@ -120,24 +120,27 @@ export function diag<D extends DType>(
   const traced = recorded(ofDiagonal, [x, offset, options]);
   if (traced !== undefined) return traced as Pending<Tensor<D>>;
   return pendingOf(async (): Promise<Tensor<D>> => {
+    heard([x]);
     const given = readOptions('diag', options, WORK_OPTIONS);
     checkOffset(offset, 'diag');
-    const [one] = (await arrived([x, given])) as readonly [Tensor<D>];
-    assertTensor(one, 'diag: x');
-    if (one.rank === 2) {
-      given.signal?.throwIfAborted();
-      return viewOf(one, diagonal(one, offset), one.dtype);
-    }
-    if (one.rank !== 1) {
-      throw new MercerError(
-        'SHAPE_MISMATCH',
-        `diag: x is ${one.label}, of rank ${one.rank}. Pass a vector, or a matrix; take one of several with slice().`,
-      );
-    }
-    const { dtype, device, size } = one;
-    const extent = size + Math.abs(offset);
-    const place = { dtype, device, ...given };
-    return onDiagonal([extent, extent], offset, place, (part) => part.copyFrom(one, given));
+    return whenArrived([x, given], async ([present]) => {
+      const one = present as Tensor<D>;
+      assertTensor(one, 'diag: x');
+      if (one.rank === 2) {
+        given.signal?.throwIfAborted();
+        return viewOf(one, diagonal(one, offset), one.dtype);
+      }
+      if (one.rank !== 1) {
+        throw new MercerError(
+          'SHAPE_MISMATCH',
+          `diag: x is ${one.label}, of rank ${one.rank}. Pass a vector, or a matrix; take one of several with slice().`,
+        );
+      }
+      const { dtype, device, size } = one;
+      const extent = size + Math.abs(offset);
+      const place = { dtype, device, ...given };
+      return onDiagonal([extent, extent], offset, place, (part) => part.copyFrom(one, given));
+    });
   });
 }
 

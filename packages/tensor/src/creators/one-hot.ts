@@ -6,7 +6,7 @@ import { checkDType } from '../check-argument.js';
 import { map } from '../map.js';
 import { MercerError } from '../mercer-error.js';
 import { checkOutView } from '../operations.js';
-import { arrived, pendingOf, type Pending } from '../pending.js';
+import { heard, pendingOf, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { streamFor } from '../stream-core.js';
@@ -49,6 +49,7 @@ export function oneHot<D extends DType = 'float32'>(
   options?: OneHotOptions<D>,
 ): Pending<Tensor<D>> {
   return pendingOf(async (): Promise<Tensor<D>> => {
+    heard([indices]);
     const given = readOptions('oneHot', options, ONE_HOT_OPTIONS);
     if (!Number.isSafeInteger(classes) || classes < 1) {
       throw new MercerError(
@@ -56,23 +57,24 @@ export function oneHot<D extends DType = 'float32'>(
         `oneHot: the classes are ${describeValue(classes)}. Pass how many there are, 1 or more.`,
       );
     }
-    const [one] = await arrived([indices, given]);
-    assertTensor(one, 'oneHot: the indices');
-    if (!CLASSES.includes(one.dtype)) {
-      throw new MercerError(
-        'DTYPE_MISMATCH',
-        `oneHot: the indices are ${one.label}. Pass int64, int32 or uint8; cast('int32') converts.`,
-      );
-    }
-    const { out, stream } = given;
-    if (out !== undefined) assertTensor(out, 'oneHot: out');
-    const dtype = checkDType(given.dtype ?? out?.dtype ?? ('float32' as D), 'oneHot');
-    const { shape, strides, offset, device } = one;
-    if (out !== undefined)
-      checkOutView(out, { shape: [...shape, classes], dtype, device }, [one], 'oneHot');
-    streamFor(device, stream, 'oneHot');
-    const spread = { shape: [...shape, classes], strides: [...strides, 0], offset };
-    using places = viewOf(one, spread, one.dtype);
-    return await map(formula, { class: places }, { ...given, dtype, indices: { place: -1 } });
+    return whenArrived([indices, given], async ([one]) => {
+      assertTensor(one, 'oneHot: the indices');
+      if (!CLASSES.includes(one.dtype)) {
+        throw new MercerError(
+          'DTYPE_MISMATCH',
+          `oneHot: the indices are ${one.label}. Pass int64, int32 or uint8; cast('int32') converts.`,
+        );
+      }
+      const { out, stream } = given;
+      if (out !== undefined) assertTensor(out, 'oneHot: out');
+      const dtype = checkDType(given.dtype ?? out?.dtype ?? ('float32' as D), 'oneHot');
+      const { shape, strides, offset, device } = one;
+      if (out !== undefined)
+        checkOutView(out, { shape: [...shape, classes], dtype, device }, [one], 'oneHot');
+      streamFor(device, stream, 'oneHot');
+      const spread = { shape: [...shape, classes], strides: [...strides, 0], offset };
+      using places = viewOf(one, spread, one.dtype);
+      return await map(formula, { class: places }, { ...given, dtype, indices: { place: -1 } });
+    });
   });
 }

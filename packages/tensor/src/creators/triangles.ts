@@ -7,7 +7,7 @@ import { zeros } from '../create.js';
 import type { Device } from '../device.js';
 import type { Layout } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
-import { pending, type Pending } from '../pending.js';
+import { heard, pending, type Pending } from '../pending.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
 import { recorded } from '../trace/dispatch.js';
 import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
@@ -55,6 +55,7 @@ async function maskOf(
 type Known = Pick<Tensor, 'shape' | 'dtype' | 'device'>;
 
 function triangle(what: Triangle, x: unknown, offset: unknown): Pending<Tensor> {
+  heard([x]);
   const diagonal = checkOffset(offset, what);
   const present = presentOperand(x);
   if (present !== undefined) return triangleOf(what, present, diagonal);

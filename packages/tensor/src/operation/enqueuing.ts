@@ -1,3 +1,5 @@
+import { keptPlace } from '../call-order.js';
+
 /** What has to happen before the rest of some work can be enqueued. */
 export interface Wait {
   /** @throws what ends the work */
@@ -25,17 +27,19 @@ export function* waited<T>(start: () => Promise<T>): Enqueuing<T> {
   return value.is;
 }
 
-/** Enqueues all of it, and waits on the way. @throws what it throws, and what ends its waits */
+/** Enqueues all of it, and waits on the way. What it calls has the place that this call has among others. @throws what it throws, and what ends its waits */
 export async function whenEnqueued<T>(work: Enqueuing<T>): Promise<T> {
-  let next = work.next();
+  const inPlace = keptPlace();
+  let next = inPlace(() => work.next());
   while (next.done !== true) {
+    const { until } = next.value;
     try {
-      await next.value.until();
+      await inPlace(until);
     } catch (error) {
-      next = work.throw(error);
+      next = inPlace(() => work.throw(error));
       continue;
     }
-    next = work.next();
+    next = inPlace(() => work.next());
   }
   return next.value;
 }

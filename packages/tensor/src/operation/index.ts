@@ -41,6 +41,7 @@
  */
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
 export { collapseBatchStride, strideOverBatch } from '../batch-stride.js';
+export { keptPlace } from '../call-order.js';
 export { formatShape, sizeOfShape } from '../checked-size.js';
 export {
   LOAD_OPTIONS,
@@ -57,7 +58,16 @@ export { notDifferentiable } from '../mercer-error.js';
 export { localHandle } from '../local-handle.js';
 export { coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
-export { arrived, givesPending, pending, pendingOf, promiseOf } from '../pending.js';
+export {
+  givesPending,
+  heard,
+  pending,
+  pendingCall,
+  pendingInPlace,
+  pendingOf,
+  promiseOf,
+  whenArrived,
+} from '../pending.js';
 export {
   launchProgram,
   loadPlan,
@@ -129,6 +139,7 @@ export {
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
 export {
+  callInTurn,
   keyPart,
   launchSteps,
   only,

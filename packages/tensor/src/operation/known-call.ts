@@ -4,6 +4,7 @@ import { bytesOf } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { Device, LoadOptions, Storage, Stream, WatchOptions } from '../device.js';
+import { inTurn } from '../call-order.js';
 import { rowMajorStrides } from '../layout.js';
 import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
@@ -18,6 +19,14 @@ import { atOnce, whenEnqueued, type Enqueuing } from './enqueuing.js';
 export interface CallTensors {
   readonly inputs: readonly Tensor[];
   readonly outs: readonly (Tensor | undefined)[];
+}
+
+/** The memory that a call reads, and what it writes. */
+export function storagesOf({
+  inputs,
+  outs,
+}: CallTensors): [reads: readonly StorageBlock[], writes: readonly StorageBlock[]] {
+  return [inputs.map((one) => one.storage), outs.flatMap((one) => one?.storage ?? [])];
 }
 
 /** The lists in which a call has its tensors: scratch memory is its own, and returns to the pool behind its launches. */
@@ -170,33 +179,71 @@ export class KnownCall {
     }
   }
 
+  /**
+   * The same behind calls that touch the same memory: its results are there at once, and are written in its turn. What fails then is an
+   * unhandled rejection, since nobody waits.
+   *
+   * @throws as `launch`, but for its launches
+   */
+  launchBehind(
+    tensors: CallTensors,
+    stream: Stream,
+    numbers: Scalars | undefined,
+    watch: RoutineWatch,
+  ): Tensor[] {
+    const { queue, parts } = this.#memory(tensors, stream);
+    // handles of its own: the caller may dispose the tensors meanwhile
+    const held = {
+      input: parts.input.map((one) => one.view()),
+      result: parts.result.map((one) => one.view()),
+      scratch: parts.scratch,
+    };
+    const [reads, writes] = storagesOf({ inputs: parts.input, outs: parts.result });
+    const enqueueAll = (): Promise<void> =>
+      whenEnqueued(this.#launches(held, stream, queue, numbers, watch));
+    void inTurn(reads, writes, undefined, enqueueAll).finally(() => {
+      for (const one of [...held.input, ...held.result, ...held.scratch]) one.dispose();
+    });
+    return this.#told(parts);
+  }
+
   *#enqueuing(
     tensors: CallTensors,
     stream: Stream,
     numbers: Scalars | undefined,
     watch: RoutineWatch,
   ): Enqueuing<Tensor[]> {
-    const watched = own(watch, 'signal', 'debug', 'onProgress');
     const { queue, parts } = this.#memory(tensors, stream);
     try {
-      const routines = this.#programs.map(({ routine, scalars: own }) => {
-        if (routine === undefined) return undefined;
-        const memory = tensorsOf(routine.pointers, parts);
-        const scalars = { ...own, ...numbers };
-        return { is: routine.is, call: { ...watched, stream, memory, scalars } };
-      });
-      for (const one of routines) if (one !== undefined) yield* one.is.ready(one.call);
-      for (const [at, one] of this.#programs.entries()) {
-        const routine = routines[at];
-        if (routine === undefined) enqueue(one, parts, queue, numbers);
-        else yield* routine.is.enqueue(routine.call);
-      }
+      yield* this.#launches(parts, stream, queue, numbers, watch);
       return this.#told(parts);
     } catch (error) {
       disposeMade(parts, tensors);
       throw error;
     } finally {
       disposeScratch(parts);
+    }
+  }
+
+  *#launches(
+    parts: Parts,
+    stream: Stream,
+    queue: StreamCore,
+    numbers: Scalars | undefined,
+    watch: RoutineWatch,
+  ): Enqueuing<void> {
+    const watched = own(watch, 'signal', 'debug', 'onProgress');
+    const routines = this.#programs.map(({ routine, scalars: own }) => {
+      if (routine === undefined) return undefined;
+      const memory = tensorsOf(routine.pointers, parts);
+      const scalars = { ...own, ...numbers };
+      return { is: routine.is, call: { ...watched, stream, memory, scalars } };
+    });
+    for (const one of routines) if (one !== undefined) yield* one.is.ready(one.call);
+    for (const [at, one] of this.#programs.entries()) {
+      const routine = routines[at];
+      if (routine === undefined) enqueue(one, parts, queue, numbers);
+      else yield* routine.is.enqueue(routine.call);
     }
   }
 

@@ -1,24 +1,26 @@
+import type { DebugOption } from '@mercer/jit-cache';
 import type { Scalars } from '@mercer/kernels';
 import { own, type OptionNames, type OptionReader, type ReadOptions } from '@mercer/options';
+import { inTurn, keptPlace } from '../call-order.js';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
-import { pendingOf, type Pending } from '../pending.js';
+import { pendingCall, type Pending } from '../pending.js';
 import type { StepsPlan } from '../plan-of.js';
 import type { Executed } from '../program.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
 import type { CallStep, CallSteps, LoadedPart } from './call-steps.js';
-import { KnownCall, type CallPointer, type CallTensors } from './known-call.js';
+import { KnownCall, storagesOf, type CallPointer, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
 
 /** What tells a call of an operation from others. */
 export interface CallIdentity {
   readonly tensors: CallTensors;
-  /** All that checks and plans read but the tensors' layouts. */
-  readonly key: string;
+  /** All that checks and plans read but the tensors' layouts; undefined for a call that is not remembered. */
+  readonly key: string | undefined;
 }
 
 /**
@@ -76,8 +78,8 @@ export interface OperationRules<
    */
   snapshot?(args: G, options: O, prepared?: X): readonly [args: A, options: O];
   /**
-   * Undefined for arguments that the checks refuse, so that they say why, and for calls that are not remembered. Asks nothing of what is
-   * no tensor.
+   * The tensors of a call, by which it has its place among others, and what tells it from others like it. Undefined for arguments that the
+   * checks refuse, so that they say why. Asks nothing of what is no tensor.
    */
   identify(args: A, options: O, prepared?: X): CallIdentity | undefined;
   /**
@@ -117,7 +119,7 @@ interface Bound {
 /** A call that can be told from others, and the one like it, if there was one. */
 interface Identified {
   readonly tensors: CallTensors;
-  readonly key: string;
+  readonly key: string | undefined;
   readonly device: Device;
   readonly bound: Bound | undefined;
 }
@@ -177,7 +179,7 @@ export class Operation<
 
   /** The same for an operation with one result. */
   one(called: G, given: O | undefined): Pending<Tensor> {
-    return pendingOf(() => {
+    return pendingCall(() => {
       const started = this.start(called, given);
       return started instanceof Promise ? started.then(only) : only(started);
     });
@@ -203,30 +205,29 @@ export class Operation<
   #start(call: ReadCall<A, O>): Tensor[] | Promise<Tensor[]> {
     const { what, args, options } = call;
     const { stream, debug, signal } = options;
-    const known =
-      (debug ?? false) === false ? this.#identified(args, options, this.#calls) : undefined;
-    if (known?.bound === undefined) return this.#planned(call, known);
-    const queue = streamFor(known.device, stream, what);
+    const known = this.#identified(args, options, this.#calls, undefined, debug);
     signal?.throwIfAborted();
-    if (known.bound.call.hasRoutine) return this.#inTurn(call, known);
-    if (!queue.hasRoom() || isBehindOthers(known.tensors)) return this.#inTurn(call, known);
-    return again(known, call, queue) ?? this.#planned(call, known);
+    if (known?.bound === undefined) return this.#inTurn(call, known);
+    const queue = streamFor(known.device, stream, what);
+    if (known.bound.call.hasRoutine || !queue.hasRoom() || isBehindOthers(known.tensors)) {
+      return this.#inTurn(call, known);
+    }
+    return again(known, call, queue) ?? this.#inTurn(call, { ...known, bound: undefined });
   }
 
-  /** A call like one before that may have to wait: for room, in a routine, or for calls that were made earlier and are not enqueued yet. */
-  async #inTurn(call: ReadCall<A, O>, known: Identified): Promise<Tensor[]> {
+  /** A call that may have to wait: for its kernels, for room, in a routine, or for calls that were made earlier and are not enqueued yet. */
+  async #inTurn(call: ReadCall<A, O>, known: Identified | undefined): Promise<Tensor[]> {
     const { stream, signal } = call.options;
-    const storages = [...known.tensors.inputs, ...known.tensors.outs].map((one) => one?.storage);
-    for (const one of storages) one?.beginCall();
-    try {
-      if (hasLaterReads(known.tensors)) await laterReadsLaunched(known.tensors);
-      const queue = await roomOn(known.device, { stream, signal }, call.what);
-      const results = again(known, call, queue);
-      if (results !== undefined) return await results;
-    } finally {
-      for (const one of storages) one?.endCall();
-    }
-    return this.#planned(call, known);
+    if (known === undefined) return this.#planned(call, known);
+    return inTurn(...storagesOf(known.tensors), signal, async () => {
+      if (known.bound !== undefined) {
+        const queue = streamFor(known.device, stream, call.what);
+        if (!queue.hasRoom()) await waitForRoom(queue, signal);
+        const results = again(known, call, queue);
+        if (results !== undefined) return results;
+      }
+      return this.#planned(call, known);
+    });
   }
 
   async #planned(
@@ -236,6 +237,7 @@ export class Operation<
     const rules = this.#rules;
     options.signal?.throwIfAborted();
     const made: Tensor[] = [];
+    const inPlace = keptPlace();
     try {
       const placed = await rules.place(args, options, made);
       const plan = rules.plan(placed, options);
@@ -243,10 +245,10 @@ export class Operation<
       const numbers = scalarsOf(bound, options, placed);
       const { call } = bound;
       const results = call.hasRoutine
-        ? await call.enqueueChecked(plan.tensors, queue, numbers, options)
+        ? await inPlace(() => call.enqueueChecked(plan.tensors, queue, numbers, options))
         : call.launchChecked(plan.tensors, queue, numbers);
       // The next call may have compiled kernels.
-      if (known !== undefined && made.length === 0 && !isInterpreted) {
+      if (known?.key !== undefined && made.length === 0 && !isInterpreted) {
         this.#calls.set(plan.steps.device, known.key, bound);
       }
       return results;
@@ -323,17 +325,19 @@ export class Operation<
         );
       }
       const made = bind(plan, parts);
-      if (known !== undefined) calls.set(device, known.key, made);
+      if (known?.key !== undefined) calls.set(device, known.key, made);
       return [made.call, plan.tensors, queue, scalarsOf(made, options, others)];
     };
     const watch = { debug };
     const run = (called: G, callOptions?: object): Tensor[] => {
       const [call, ...given] = bound(called, callOptions);
-      return call.launchChecked(...given, watch);
+      return isBehindOthers(given[0])
+        ? call.launchBehind(...given, watch)
+        : call.launchChecked(...given, watch);
     };
     const whenEnqueued = async (called: G, callOptions?: object): Promise<Tensor[]> => {
       const [call, ...given] = bound(called, callOptions);
-      return call.enqueueChecked(...given, watch);
+      return callInTurn(given[0], undefined, () => call.enqueueChecked(...given, watch));
     };
     const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
     const [plan] = plansOf(
@@ -348,7 +352,13 @@ export class Operation<
     return typeof what === 'string' ? what : what(args);
   }
 
-  #identified(args: A, options: O, calls: KnownCalls<Bound>, prepared?: X): Identified | undefined {
+  #identified(
+    args: A,
+    options: O,
+    calls: KnownCalls<Bound>,
+    prepared?: X,
+    debug?: DebugOption,
+  ): Identified | undefined {
     const identity = this.#rules.identify(args, options, prepared);
     if (identity === undefined) return undefined;
     const { tensors } = identity;
@@ -358,6 +368,9 @@ export class Operation<
     if (layouts === undefined) return undefined;
     const device = (tensors.inputs[0] ?? tensors.outs[0])?.device;
     if (device === undefined) return undefined;
+    if (identity.key === undefined || (debug ?? false) !== false) {
+      return { device, tensors, key: undefined, bound: undefined };
+    }
     const key = `${identity.key}|${layouts}`;
     return { device, tensors, key, bound: calls.get(device, key) };
   }
@@ -379,10 +392,11 @@ function again(
 
 /** Whether calls were made earlier that touch the same memory and are not enqueued yet. */
 function isBehindOthers({ inputs, outs }: CallTensors): boolean {
-  for (const { storage } of inputs) if (storage.hasCallsUnderWay) return true;
+  for (const { storage } of inputs) if (storage.calls?.hasWriters === true) return true;
   for (const out of outs) {
     if (out === undefined) continue;
-    if (out.storage.hasCallsUnderWay || out.storage.hasLaterReads) return true;
+    const { calls, hasLaterReads } = out.storage;
+    if (calls?.isEmpty === false || hasLaterReads) return true;
   }
   return false;
 }
@@ -483,7 +497,6 @@ async function load(
   made: Tensor[],
 ): Promise<{ readonly bound: Bound; readonly queue: Stream; readonly isInterpreted: boolean }> {
   const { device, steps } = plan.steps;
-  if (hasLaterReads(plan.tensors)) await laterReadsLaunched(plan.tensors);
   const queue = await roomOn(device, { stream, signal }, what);
   const loaded = await all(
     steps.map((step) => step.load({ debug, signal, values: step.values }, made)),
@@ -505,21 +518,16 @@ export async function launchSteps(
   plan: Pick<CallPlan, 'tensors' | 'steps'>,
   options: WorkOptions & LoadOptions,
 ): Promise<Tensor[]> {
-  const made: Tensor[] = [];
-  try {
-    const { bound, queue } = await load(what, plan, options, made);
-    return bound.call.launchChecked(plan.tensors, queue);
-  } finally {
-    for (const one of made) one.dispose();
-  }
+  return callInTurn(plan.tensors, options.signal, async () => {
+    const made: Tensor[] = [];
+    try {
+      const { bound, queue } = await load(what, plan, options, made);
+      return bound.call.launchChecked(plan.tensors, queue);
+    } finally {
+      for (const one of made) one.dispose();
+    }
+  });
 }
-
-const hasLaterReads = ({ outs }: CallTensors): boolean =>
-  outs.some((out) => out !== undefined && out.storage.hasLaterReads);
-
-/** What was to read the outputs reads them before they are written. */
-const laterReadsLaunched = ({ outs }: CallTensors): Promise<unknown> =>
-  Promise.all(outs.flatMap((out) => out?.storage.launchLaterReads() ?? []));
 
 function labels({ inputs, outs }: CallTensors): string {
   const names = [...inputs, ...outs].flatMap((one) =>
@@ -532,6 +540,15 @@ function labels({ inputs, outs }: CallTensors): string {
 interface Callable {
   one(args: never, given: undefined): Pending<Tensor>;
   prepare(args: never, given: undefined): Promise<PreparedCalls<never>>;
+}
+
+/** Work of a call that is none of an `Operation`, in its turn among calls that touch the same tensors. @throws the signal's reason */
+export function callInTurn<T>(
+  tensors: CallTensors,
+  signal: AbortSignal | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  return inTurn(...storagesOf(tensors), signal, work);
 }
 
 /** The result of an operation that has one. */

@@ -8,7 +8,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation, type CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { arrived, pending, type Pending } from '../pending.js';
+import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { recorded } from '../trace/dispatch.js';
@@ -127,6 +127,7 @@ function join(
   options: ShapingOptions | undefined,
 ): Pending<Tensor> {
   const call = async (): Promise<Tensor> => {
+    if (Array.isArray(tensors)) heard(tensors);
     const given = readOptions(what, options, SHAPING_OPTIONS);
     if (!Array.isArray(tensors)) {
       throw new MercerError(
@@ -140,8 +141,9 @@ function join(
         `${what}: the array of tensors is empty. Pass at least one.`,
       );
     }
-    const all = (await arrived([...(tensors as unknown[]), given])).slice(0, -1);
-    return only(await operation.call([what, axis, ...(all as Tensor[])], given));
+    return whenArrived([...(tensors as unknown[]), given], async (all) =>
+      only(await operation.call([what, axis, ...(all.slice(0, -1) as Tensor[])], given)),
+    );
   };
   return pending(call());
 }

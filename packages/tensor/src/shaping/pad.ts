@@ -8,7 +8,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { arrived, pending, type Pending } from '../pending.js';
+import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
@@ -144,14 +144,16 @@ export function pad<D extends DType>(
   options?: PadOptions<NoInfer<D>>,
 ): Pending<Tensor<D>> {
   const call = async (): Promise<Tensor> => {
+    heard([x]);
     const { value, ...given } = readOptions('pad', options, PAD_OPTIONS);
     const copied: unknown = Array.isArray(widths)
       ? widths.map((one: unknown) => (Array.isArray(one) ? [...(one as unknown[])] : one))
       : widths;
-    const [one] = await arrived([x, given]);
-    assertTensor(one, 'pad: x');
-    const pattern = patternOf(value ?? 0, one.dtype, 'pad: the value');
-    return only(await operation.call([one, widthsOf(copied, one), pattern], given));
+    return whenArrived([x, given], async ([one]) => {
+      assertTensor(one, 'pad: x');
+      const pattern = patternOf(value ?? 0, one.dtype, 'pad: the value');
+      return only(await operation.call([one, widthsOf(copied, one), pattern], given));
+    });
   };
   return (recorded(padding, [x, widths, options]) ?? pending(call())) as Pending<Tensor<D>>;
 }

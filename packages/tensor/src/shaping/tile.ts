@@ -7,7 +7,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { arrived, pending, type Pending } from '../pending.js';
+import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
@@ -125,10 +125,12 @@ export function tile<D extends DType>(
   options?: ShapingOptions<NoInfer<D>>,
 ): Pending<Tensor<D>> {
   const call = async (): Promise<Tensor> => {
+    heard([x]);
     const given = readOptions('tile', options, SHAPING_OPTIONS);
     const counts = checkRepetitions(repetitions);
-    const [one] = await arrived([x, given]);
-    return only(await operation.call([one as Tensor, counts], given));
+    return whenArrived([x, given], async ([one]) =>
+      only(await operation.call([one as Tensor, counts], given)),
+    );
   };
   return (recorded(tiling, [x, repetitions, options]) ?? pending(call())) as Pending<Tensor<D>>;
 }

@@ -163,6 +163,7 @@ export class Traced extends TracedValue {
 
 /** A traced elementwise result that is not launched yet: its shape and dtype are known. */
 export class TracedResult extends Unlaunched {
+  readonly hasPlace = true;
   readonly trace: Trace;
   readonly record: unknown;
   readonly primal: KnownResult;
