@@ -1,8 +1,9 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { full, MercerError, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { full, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions } from '@mercer/tensor/operation';
 import { AutodiffError } from './autodiff-error.js';
 import { taped, type ArgNums, type TapedCall, type TensorFunction } from './differentiated-call.js';
+import { orZeros } from './trace/handed.js';
 import { pullBack } from './trace/pull-back.js';
 
 /** Options of {@link grad} and {@link valueAndGrad}. */
@@ -125,25 +126,22 @@ async function gradientsOf(what: string, call: TapedCall, allowUnused: boolean):
   const wanted = leaves.map((leaf) => leaf.source);
   const seeds = source === undefined ? [] : [{ source, cotangent: await seedOf(value) }];
   const found = await pullBack(tape, seeds, wanted, false);
-  const all = await Promise.all(
-    found.map(async (one, at) => {
-      if (one !== undefined) return one;
-      const leaf = leaves[at];
-      if (leaf === undefined || !allowUnused) throw independent(what, leaf?.path, tape.wasRead);
-      const { shape, dtype, device } = leaf.value;
-      return zeros(shape, { dtype, device });
-    }),
-  );
+  const unused = leaves.find((_, at) => found[at] === undefined);
+  if (unused !== undefined && !allowUnused) {
+    for (const one of found) one?.dispose();
+    throw independent(unused.path, tape.wasRead);
+  }
+  const all = await Promise.all(leaves.map(async (leaf, at) => orZeros(found[at], leaf.value)));
   return call.rebuilt(all);
 }
 
-function independent(what: string, path: string | undefined, wasRead: boolean): AutodiffError {
+function independent(path: string, wasRead: boolean): AutodiffError {
   const why = wasRead
     ? 'Elements were read inside the function, and what is computed of numbers has no gradient: compute with tensors'
     : 'Use the variable';
   return new AutodiffError(
     'INDEPENDENT',
-    `${path ?? what}: the value does not depend on it. ${why}, name other arguments with argnums, or pass { allowUnused: true } for zeros.`,
+    `${path}: the value does not depend on it. ${why}, name other arguments with argnums, or pass { allowUnused: true } for zeros.`,
   );
 }
 

@@ -8,11 +8,10 @@ import {
   whenKnown,
   type KnownValue,
   type Share,
-  type Traced,
-  type TracedResult,
   type Value,
   type ValueForm,
 } from '@mercer/tensor/operation';
+import { alone, released, spread } from './handed.js';
 import { Owning } from './owning.js';
 import { isFloating, type Primal } from './recording.js';
 import type { Node, Reverse, Source } from './reverse.js';
@@ -53,7 +52,7 @@ export async function pullBack(
       if (!keeps) tape.free(node);
     }
     const found = wanted.map(({ node, output }) => cotangents.get(node)?.[output]);
-    given = await released(found, wanted, owner);
+    given = await released(found, wanted.map(formOf), owner);
   } finally {
     await owner.close();
     owner.dispose();
@@ -69,9 +68,10 @@ async function pullThrough(
   owner: Owning,
 ): Promise<void> {
   if (rule === undefined) return;
-  const whole = own.map((one, at) =>
+  const spreads = own.map((one, at) =>
     one === undefined || rule.broadcasts === true ? one : spread(one, outputs[at]?.shape ?? []),
   );
+  const whole = (await Promise.all(spreads.map(whenKnown))).map(({ made }) => made);
   const wrapped = (value: unknown): unknown =>
     isTensor(value) || isKnownResult(value) || isTracedKnown(value) ? owner.wrap(value) : value;
   let at = 0;
@@ -85,6 +85,7 @@ async function pullThrough(
     const share = source === undefined ? undefined : shares[place]?.();
     if (source === undefined || share === undefined) continue;
     const { made } = await whenKnown(share);
+    if (made === undefined) continue;
     const conformed = await whenKnown(inDType(made as KnownValue, formOf(source), name));
     add(cotangents, source, conformed.made as Value);
   }
@@ -115,48 +116,4 @@ function add(cotangents: Cotangents, { node, output }: Source, share: Value): vo
   const before = own[output];
   own[output] = (before === undefined ? share : before.add(share)) as KnownValue;
   cotangents.set(node, own);
-}
-
-/** In full where it is constant along axes. */
-function spread(value: KnownValue, shape: readonly number[]): KnownValue {
-  const isWhole =
-    value.shape.length === shape.length && value.shape.every((n, axis) => n === shape[axis]);
-  return isWhole ? value : (value.broadcastTo(shape) as KnownValue);
-}
-
-/** What was found, in shape and dtype of what is wanted, launched and no longer the owner's. */
-async function released(
-  found: readonly (KnownValue | undefined)[],
-  wanted: readonly Source[],
-  owner: Owning,
-): Promise<(Tensor | undefined)[]> {
-  return Promise.all(
-    found.map(async (one, at) => {
-      if (one === undefined) return undefined;
-      const { shape, dtype } = formOf(wanted[at] as Source);
-      const narrow = one.dtype === dtype ? one : one.cast(dtype);
-      const whole = spread((await whenKnown(narrow)).made as KnownValue, shape);
-      const { primal } = (await whenKnown(whole)).made as Traced | TracedResult;
-      const tensor = await primal;
-      owner.release(primal);
-      return tensor;
-    }),
-  );
-}
-
-/** Gradients that share no memory, with one another or with anything else. */
-async function alone(given: readonly (Tensor | undefined)[]): Promise<(Tensor | undefined)[]> {
-  const taken = new Set<Tensor>();
-  return Promise.all(
-    given.map(async (one) => {
-      if (!isTensor(one)) return one;
-      if (one.isContiguous && !one.storage.isShared && !taken.has(one)) {
-        taken.add(one);
-        return one;
-      }
-      const copy = await one.clone();
-      if (!taken.has(one)) one.dispose();
-      return copy;
-    }),
-  );
 }

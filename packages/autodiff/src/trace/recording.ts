@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import { isTensor, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   isKnownResult,
@@ -53,6 +53,10 @@ export abstract class Recording implements Trace {
   #ended = false;
   readonly #owned = new Set<Disposable>();
   readonly #underWay = new Set<Promise<unknown>>();
+  /** The trace of the next lower level whose values it has met. */
+  #below: Recording | undefined;
+  readonly #handles = new Map<Tensor, Tensor>();
+  readonly #writes = new Map<Tensor, number>();
 
   constructor(what: string) {
     this.what = what;
@@ -78,6 +82,7 @@ export abstract class Recording implements Trace {
 
   /** A value of this trace that stands for another. */
   wrap(primal: unknown, record?: unknown): Value {
+    if (isTracedKnown(primal)) this.#noteBelow(primal.trace);
     const traced = isKnownResult(primal)
       ? new TracedResult(this, record, primal)
       : new Traced(this, record, primal as Tensor);
@@ -95,8 +100,28 @@ export abstract class Recording implements Trace {
     this.#owned.delete(one);
   }
 
+  /** What a rule will read: a handle of its own of what others may dispose, with the elements that it has now. */
+  protected keep(value: unknown): unknown {
+    if (value instanceof Traced) return value.twin();
+    if (isKnownResult(value)) return this.owns(value) ? value : this.own(value.twin());
+    if (!isTensor(value)) return value;
+    let handle = this.owns(value) ? value : this.#handles.get(value);
+    if (handle === undefined || (handle !== value && this.isWritten(handle))) {
+      handle = this.own(value.view());
+      this.#handles.set(value, handle);
+    }
+    if (!this.#writes.has(handle)) this.#writes.set(handle, handle.storage.writes);
+    return handle;
+  }
+
+  /** Whether what is kept was written since. */
+  protected isWritten(handle: Tensor): boolean {
+    return this.#writes.get(handle) !== handle.storage.writes;
+  }
+
   /** A tensor that is the caller's: the one that is owned, or another handle. */
-  taken(one: Tensor): Tensor {
+  taken(one: Tensor | Traced): Tensor {
+    if (one instanceof Traced) return one.twin() as unknown as Tensor;
     if (!this.owns(one)) return one.view();
     this.release(one);
     return one;
@@ -117,11 +142,25 @@ export abstract class Recording implements Trace {
     this.#ended = true;
   }
 
-  /** Disposes what it owns. */
+  /** Disposes what it owns; where values are traced by an outer trace too, which may still compute with it, that owns it from now on. */
   dispose(): void {
     this.#ended = true;
-    for (const one of this.#owned) one[Symbol.dispose]();
+    const below = this.#below;
+    for (const one of this.#owned) {
+      if (below === undefined || below.#ended) one[Symbol.dispose]();
+      else below.own(one);
+    }
     this.#owned.clear();
+  }
+
+  /** Whether an outer trace may still compute with what it made. */
+  protected get hasBelow(): boolean {
+    return this.#below !== undefined;
+  }
+
+  #noteBelow(trace: Trace): void {
+    if (!(trace instanceof Recording) || trace === this) return;
+    if (this.#below === undefined || trace.level > this.#below.level) this.#below = trace;
   }
 
   #assertLive(what: string): void {
@@ -133,14 +172,22 @@ export abstract class Recording implements Trace {
   }
 
   #primalOf(value: unknown): unknown {
-    if (!isTracedKnown(value) || value.trace !== this) return value;
+    if (!isTracedKnown(value)) return value;
+    if (value.trace !== this) {
+      this.#noteBelow(value.trace);
+      return value;
+    }
     value.assertAlive();
     return value.primal;
   }
 
   #given(call: RecordedCall, result: unknown): unknown {
     const values = isKnownResult(result) ? [result] : flatArguments([result]);
-    for (const one of values) if (isPrimal(one)) this.own(one);
+    for (const one of values) {
+      if (isTracedKnown(one) && one.trace.level >= this.level)
+        throw closedOver(call.primitive.name);
+      if (isPrimal(one)) this.own(one);
+    }
     const records = this.recordsOf(call, values, result);
     if (isKnownResult(result)) return this.wrap(result, records[0]);
     let at = 0;
@@ -161,6 +208,9 @@ export abstract class Recording implements Trace {
     }
   }
 }
+
+const closedOver = (name: string): Error =>
+  notDifferentiable(name, 'the function uses traced values that are not among its arguments');
 
 /** @throws MercerError NOT_DIFFERENTIABLE where a call is to write a tensor that exists */
 function refuseOutputs(name: string, args: readonly unknown[]): void {

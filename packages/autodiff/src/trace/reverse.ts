@@ -5,7 +5,6 @@ import {
   isTracedKnown,
   mapArguments,
   notDifferentiable,
-  Traced,
   type DerivativeRule,
   type ValueForm,
 } from '@mercer/tensor/operation';
@@ -33,8 +32,6 @@ export interface Node {
 /** A tape of operations, for derivatives backwards. */
 export class Reverse extends Recording {
   readonly nodes: Node[] = [];
-  readonly #handles = new Map<Tensor, Tensor>();
-  readonly #writes = new Map<Tensor, number>();
 
   /** A value whose gradient may be asked for. The trace has a handle of its own. */
   input(value: Tensor, name: string): { readonly value: Tensor; readonly source: Source } {
@@ -78,28 +75,10 @@ export class Reverse extends Recording {
     );
   }
 
-  /** What a rule will read: a handle of its own of what others may dispose, with the elements that it has now. */
-  protected keep(value: unknown): unknown {
-    if (value instanceof Traced) return value.twin();
-    if (isKnownResult(value)) return this.owns(value) ? value : this.own(value.twin());
-    if (!isTensor(value)) return value;
-    let handle = this.owns(value) ? value : this.#handles.get(value);
-    if (handle === undefined || (handle !== value && this.#isWritten(handle))) {
-      handle = this.own(value.view());
-      this.#handles.set(value, handle);
-    }
-    if (!this.#writes.has(handle)) this.#writes.set(handle, handle.storage.writes);
-    return handle;
-  }
-
-  #isWritten(handle: Tensor): boolean {
-    return this.#writes.get(handle) !== handle.storage.writes;
-  }
-
   /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
   assertUnchanged({ name, args }: Node): void {
     for (const one of flatArguments(args)) {
-      if (!isTensor(one) || !this.#isWritten(one)) continue;
+      if (!isTensor(one) || !this.isWritten(one)) continue;
       throw new MercerError(
         'MODIFIED',
         `${this.what}: ${one.label}, which ${name} read, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or give ${name} a clone().`,
@@ -110,6 +89,7 @@ export class Reverse extends Recording {
   /** Frees what a node made, where nobody else holds it. */
   free({ result, rule }: Node): void {
     if (rule === undefined) return;
+    if (this.hasBelow) return;
     for (const one of isKnownResult(result) ? [result] : flatArguments([result])) {
       if (!isPrimal(one) || !this.owns(one)) continue;
       // what is not launched is part of others, which are

@@ -1,5 +1,11 @@
 import { broadcastShapes } from '../views.js';
-import type { DerivativeRule, KnownValue, Share, Value } from '../trace/primitive.js';
+import {
+  zerosLike,
+  type DerivativeRule,
+  type KnownValue,
+  type Share,
+  type Value,
+} from '../trace/primitive.js';
 import { summedTo } from '../trace/summed-to.js';
 import type { OperatorName } from './operators.js';
 
@@ -178,9 +184,17 @@ const ruleOf = (partials: Partials): DerivativeRule<Args> => ({
       const part = partial(tangent, args, result);
       sum = sum?.add(part) ?? part;
     }
-    return sum;
+    return sum && inFull(sum, result);
   },
 });
+
+/** A tangent of the result's shape: of an operand that was broadcast it may be smaller. */
+function inFull(tangent: Value, result: KnownValue): Value {
+  const { shape } = tangent as { readonly shape?: readonly number[] };
+  const isWhole =
+    shape?.length === result.shape.length && shape.every((n, k) => n === result.shape[k]);
+  return isWhole ? tangent : tangent.add(zerosLike(result));
+}
 
 /** A share of the result's shape, or one that broadcasts to it, as that of an operand. */
 function toShape(share: Value, from: readonly number[], to: readonly number[]): Value {

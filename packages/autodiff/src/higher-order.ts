@@ -1,0 +1,139 @@
+import { eye, stack, zeros, type Tensor } from '@mercer/tensor';
+import type { TensorFunction } from './differentiated-call.js';
+import { checkFunction, grad } from './grad.js';
+import { pushed } from './jvp.js';
+import { leavesOf } from './tree.js';
+import { vjp } from './vjp.js';
+
+/**
+ * The product of a function's Hessian with a direction, by a tangent of its gradient: the Hessian is never stored.
+ *
+ * ```ts
+ * import { hvp } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const cubes = (w: Tensor<'float32'>) => w.pow(3).sum();
+ * const product = await hvp(cubes)(await tensor([1, 2], where), await tensor([1, 1], where));
+ * console.log(await product.toNested()); // [ 6, 12 ]
+ * ```
+ *
+ * @param f gives a tensor with one element
+ * @returns like the argument
+ * @throws as {@link grad} and {@link jvp}
+ */
+export function hvp<X>(f: TensorFunction<readonly [X]>): (x: X, direction: X) => Promise<X> {
+  checkFunction('hvp', f);
+  const gradient = grad<readonly [X]>(f, { allowUnused: true });
+  return async (x, direction) => {
+    const { value, tangent } = await pushed('hvp', gradient, [x], [direction]);
+    await disposed(value);
+    return tangent;
+  };
+}
+
+/** A function of one tensor that gives one. */
+export type TensorToTensor = TensorFunction<readonly [x: Tensor]>;
+
+/**
+ * All derivatives of a function of one tensor: of shape `(...value, ...argument)`. By rows, backwards, where the value has fewer elements than the argument, else by
+ * columns, forwards; one pass each.
+ *
+ * ```ts
+ * import { jacobian } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([1, 2], { device: 'cpu' });
+ * const matrix = await jacobian((w: Tensor) => w.mul(w.sum()))(x);
+ * console.log(await matrix.toNested()); // [ [ 4, 1 ], [ 2, 5 ] ]
+ * ```
+ *
+ * @throws as {@link vjp} and {@link jvp}
+ */
+export function jacobian(f: TensorToTensor): (x: Tensor) => Promise<Tensor> {
+  checkFunction('jacobian', f);
+  return async (x) => {
+    const { value, pull, dispose } = await vjp(f)(x);
+    try {
+      if (value.size >= x.size) return await columns('jacobian', f, x, value.shape);
+      const rows = await along(value, pull);
+      return await joined(rows, 0, [...value.shape, ...x.shape], x);
+    } finally {
+      dispose();
+      value.dispose();
+    }
+  };
+}
+
+/**
+ * All second derivatives of a function whose value has one element: of shape `(...argument, ...argument)`, by tangents of its gradient.
+ *
+ * ```ts
+ * import { hessian } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([1, 2], { device: 'cpu' });
+ * const matrix = await hessian((w: Tensor) => w.pow(3).sum())(x);
+ * console.log(await matrix.toNested()); // [ [ 6, 0 ], [ 0, 12 ] ]
+ * ```
+ *
+ * @throws as {@link grad} and {@link jvp}
+ */
+export function hessian(f: TensorToTensor): (x: Tensor) => Promise<Tensor> {
+  checkFunction('hessian', f);
+  const gradient = grad(f, { allowUnused: true });
+  return async (x) => columns('hessian', gradient, x, x.shape);
+}
+
+async function columns(
+  what: string,
+  f: TensorToTensor,
+  x: Tensor,
+  shape: readonly number[],
+): Promise<Tensor> {
+  const all = await along(x, async (direction) => {
+    const { value, tangent } = await pushed(
+      what,
+      f as (x: Tensor) => Promise<Tensor>,
+      [x],
+      [direction],
+    );
+    value.dispose();
+    return tangent;
+  });
+  return joined(all, -1, [...shape, ...x.shape], x);
+}
+
+/** What a function gives for each element's direction. */
+async function along(
+  { size, shape, dtype, device }: Tensor,
+  take: (direction: Tensor) => Promise<Tensor>,
+): Promise<readonly Tensor[]> {
+  using directions = await eye(size, { dtype, device });
+  const all: Tensor[] = [];
+  for (let k = 0; k < size; k++) {
+    using row = directions.slice(k);
+    using direction = row.reshape(shape);
+    all.push(await take(direction));
+  }
+  return all;
+}
+
+async function joined(
+  parts: readonly Tensor[],
+  axis: number,
+  shape: readonly number[],
+  { dtype, device }: Tensor,
+): Promise<Tensor> {
+  if (parts.length === 0) return zeros(shape, { dtype, device });
+  const all = await stack(parts, axis);
+  for (const one of parts) one.dispose();
+  const result = all.reshape(shape);
+  all.dispose();
+  return result;
+}
+
+/** Disposes the tensors of a tree. */
+async function disposed(tree: unknown): Promise<void> {
+  for (const { value } of await leavesOf(tree, 'the gradient')) value.dispose();
+}

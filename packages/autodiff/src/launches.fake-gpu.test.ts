@@ -1,0 +1,29 @@
+import { device, startProfile, zeros, type Tensor } from '@mercer/tensor';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { grad } from './index.js';
+
+/** A GPU that compiles and accepts launches, but computes nothing. */
+describe.skipIf(!nvrtcFound())('launches of gradients (skipped only without NVRTC)', () => {
+  beforeAll(async () => {
+    await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
+  });
+
+  /** 20 elementwise operations and their sum. */
+  const loss = (x: Tensor, y: Tensor): PromiseLike<Tensor> => {
+    let value: Tensor = x;
+    for (let k = 0; k < 10; k++) value = value.sin().mul(y) as unknown as Tensor;
+    return value.sum();
+  };
+
+  it('a chain of 20 operations is one kernel forwards, and one backwards for each variable', async () => {
+    const where = { device: device('cuda:0') };
+    const [x, y] = [await zeros([1000], where), await zeros([1000], where)];
+    const run = grad(loss, { argnums: [0, 1] });
+    await run(x, y);
+    const profile = startProfile();
+    await run(x, y);
+    expect(await profile.stop()).toHaveLength(3);
+  });
+});
