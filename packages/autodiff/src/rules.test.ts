@@ -20,7 +20,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { centralDifferences, drawn, expectClose, type Scalar } from './differences.test-support.js';
+import { centralDifferences, drawn, expectClose, type Scalar } from '../test/differences.mjs';
 import { grad } from './index.js';
 
 type Binary = (x: Tensor, y: Tensor) => PromiseLike<Tensor> | Tensor;

@@ -15,7 +15,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { drawn, expectClose } from './differences.test-support.js';
+import { drawn, expectClose } from '../test/differences.mjs';
 import {
   checkpoint,
   customVjp,

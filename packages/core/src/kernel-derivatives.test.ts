@@ -15,7 +15,7 @@ import {
   drawn,
   expectClose,
   type Scalar,
-} from '../../autodiff/src/differences.test-support.js';
+} from '../../autodiff/test/differences.mjs';
 
 const weighed = async (result: Tensor): Promise<Tensor> =>
   result

@@ -216,7 +216,7 @@ const closedOver = (name: string): Error =>
 function refuseOutputs(name: string, args: readonly unknown[]): void {
   const options = args.at(-1);
   if (typeof options !== 'object' || options === null || isPrimal(options)) return;
-  if ('out' in options && options.out !== undefined) {
+  if (Object.hasOwn(options, 'out') && (options as { readonly out?: unknown }).out !== undefined) {
     throw notDifferentiable(name, 'the option out overwrites a tensor');
   }
 }

@@ -129,6 +129,8 @@ interface Open {
   readonly rule: Lowering<RealExpr>;
 }
 
+const isOpen = (asked: Open | RealExpr): asked is Open => Object.hasOwn(asked, 'rule');
+
 /** Takes rules from a stack of its own: formulas are deeper than calls may nest. */
 function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealExpr> {
   const stack: Open[] = [];
@@ -138,7 +140,7 @@ function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealE
   for (;;) {
     if (wanted !== undefined) {
       const asked: Open | RealExpr = open(state, wanted);
-      if ('rule' in asked) {
+      if (isOpen(asked)) {
         stack.push(asked);
         given = undefined;
       } else given = asked;

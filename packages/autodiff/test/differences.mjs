@@ -1,8 +1,9 @@
-import { tensor, type Tensor } from '@mercer/tensor';
+// Derivatives from differences, beside those that are computed.
+import { tensor } from '@mercer/tensor';
 import { expect } from 'vitest';
 
 /** Numbers from 0 to 1 that look random and are the same in every run. */
-export function uniform(seed: number): () => number {
+export function uniform(seed) {
   let state = seed;
   return () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
@@ -11,34 +12,21 @@ export function uniform(seed: number): () => number {
 }
 
 /** A float64 tensor with elements between two numbers. */
-export function drawn(
-  shape: readonly number[],
-  [from, to]: readonly [number, number],
-  seed = 1,
-): Promise<Tensor<'float64'>> {
+export function drawn(shape, [from, to], seed = 1) {
   const next = uniform(seed);
   const size = shape.reduce((a, b) => a * b, 1);
   const data = Float64Array.from({ length: size }, () => from + (to - from) * next());
   return tensor(data, { shape, device: 'cpu' });
 }
 
-/** A function of tensors whose value has one element. */
-export type Scalar = (...inputs: Tensor[]) => PromiseLike<Tensor> | Tensor;
-
-const valueOf = async (f: Scalar, inputs: readonly Tensor[]): Promise<number> =>
-  Number(await (await f(...inputs)).item());
+const valueOf = async (f, inputs) => Number(await (await f(...inputs)).item());
 
 /** The gradient by one input from differences on both sides of each element. */
-export async function centralDifferences(
-  f: Scalar,
-  inputs: readonly Tensor[],
-  by: number,
-  step = 1e-5,
-): Promise<Float64Array> {
+export async function centralDifferences(f, inputs, by, step = 1e-5) {
   const x = inputs[by];
   if (x === undefined) throw new Error('an input');
   const data = Float64Array.from(await x.toTypedArray(), Number);
-  const at = async (k: number, change: number): Promise<number> => {
+  const at = async (k, change) => {
     const moved = data.with(k, (data[k] ?? 0) + change);
     const one = await tensor(moved, { shape: x.shape, device: 'cpu' });
     return valueOf(f, inputs.with(by, one));
@@ -50,11 +38,7 @@ export async function centralDifferences(
 }
 
 /** That numbers agree as well as differences allow. */
-export function expectClose(
-  found: ArrayLike<unknown>,
-  expected: ArrayLike<number>,
-  bound: number,
-): void {
+export function expectClose(found, expected, bound) {
   expect(found).toHaveLength(expected.length);
   for (let k = 0; k < expected.length; k++) {
     const truth = expected[k] ?? NaN;

@@ -1,0 +1,29 @@
+import type { Tensor } from '@mercer/tensor';
+
+/** Numbers from 0 to 1 that look random and are the same in every run. */
+export function uniform(seed: number): () => number;
+
+/** A float64 tensor with elements between two numbers. */
+export function drawn(
+  shape: readonly number[],
+  range: readonly [from: number, to: number],
+  seed?: number,
+): Promise<Tensor<'float64'>>;
+
+/** A function of tensors whose value has one element. */
+export type Scalar = (...inputs: Tensor[]) => PromiseLike<Tensor> | Tensor;
+
+/** The gradient by one input from differences on both sides of each element. */
+export function centralDifferences(
+  f: Scalar,
+  inputs: readonly Tensor[],
+  by: number,
+  step?: number,
+): Promise<Float64Array>;
+
+/** That numbers agree as well as differences allow. */
+export function expectClose(
+  found: ArrayLike<unknown>,
+  expected: ArrayLike<number>,
+  bound: number,
+): void;
