@@ -263,7 +263,6 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "assertWritable",
       "atOnce",
       "attachMethods",
-      "callInTurn",
       "checkOut",
       "collapseBatchStride",
       "commonDevice",

@@ -213,7 +213,7 @@ export abstract class ActsAsPending {
   /** Computes it into a tensor in a turn, where that is what it gives; false, with nothing done, where it is not. */
   abstract computeInto(out: object, options: WorkOptions, turn: Turn): Promise<boolean>;
 
-  /** See {@link hasPlace}. */
+  /** See `hasPlace`. */
   abstract readonly hasPlace: boolean;
 }
 
@@ -223,10 +223,10 @@ export function pending<T>(promise: Promise<T>): Pending<T> {
   return Object.setPrototypeOf(promise, pendingPrototype) as Pending<T>;
 }
 
-/** Of calls that have their place among others: see {@link hasPlace}. */
+/** Of calls that have their place among others: see `hasPlace`. */
 const inPlacePrototype = Object.create(pendingPrototype) as object;
 
-/** The same of one call, or of calls that all have their place: see {@link hasPlace}. */
+/** The same of one call, or of calls that all have their place: see `hasPlace`. */
 export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
   return Object.setPrototypeOf(promise, inPlacePrototype) as Pending<T>;
 }
@@ -250,7 +250,7 @@ export function promiseOf<T>(make: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** The result of one call that a function makes at once: see {@link hasPlace}. */
+/** The result of one call that a function makes at once: see `hasPlace`. */
 export function pendingCall<T>(make: () => T | Promise<T>): Pending<T> {
   return pendingInPlace(promiseOf(make));
 }

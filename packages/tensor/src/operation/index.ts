@@ -139,7 +139,6 @@ export {
 export { KnownCalls } from './known-calls.js';
 export { layoutKey } from './layout-key.js';
 export {
-  callInTurn,
   keyPart,
   launchSteps,
   only,

@@ -231,7 +231,7 @@ export class KnownCall {
     queue: StreamCore,
     numbers: Scalars | undefined,
     watch: RoutineWatch,
-  ): Enqueuing<void> {
+  ): Enqueuing {
     const watched = own(watch, 'signal', 'debug', 'onProgress');
     const routines = this.#programs.map(({ routine, scalars: own }) => {
       if (routine === undefined) return undefined;

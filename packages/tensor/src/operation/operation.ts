@@ -543,7 +543,7 @@ interface Callable {
 }
 
 /** Work of a call that is none of an `Operation`, in its turn among calls that touch the same tensors. @throws the signal's reason */
-export function callInTurn<T>(
+function callInTurn<T>(
   tensors: CallTensors,
   signal: AbortSignal | undefined,
   work: () => Promise<T>,
