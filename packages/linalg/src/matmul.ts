@@ -1,4 +1,4 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import {
   device,
   MercerError,
@@ -7,7 +7,15 @@ import {
   type Pending,
   type Tensor,
 } from '@mercer/tensor';
-import { attachMethods, operationFunction } from '@mercer/tensor/operation';
+import {
+  attachMethods,
+  differentiable,
+  operationFunction,
+  summedTo,
+  type DerivativeRule,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import { flag, type LinalgDType, type Setting } from './checks.js';
 import { linalgOperation } from './linalg-operation.js';
 import { transposed, type PlannedMatrix } from './operand.js';
@@ -103,6 +111,40 @@ const operation = linalgOperation<MatmulOptions<LinalgDType>>({
   },
 });
 
+/** Products as rules write them, which know no dtype. */
+export const matmulOf = (a: Value, b: Value, options?: MatmulOptions<LinalgDType>): Value =>
+  matmul(a as Tensor<'float64'>, b as Tensor<'float64'>, options as MatmulOptions<'float64'>);
+
+/** Options that the products of a derivative have too. */
+const HOW = ['alpha', 'precision', 'device', 'maxBytes'] as const;
+
+const derivative: DerivativeRule<
+  readonly [a: KnownValue, b: KnownValue, options?: MatmulOptions<LinalgDType>]
+> = {
+  vjp: (g, { args: [a, b, options = {}], result }) => {
+    const { transposeA = false, transposeB = false } = options;
+    const how = own(options, ...HOW);
+    const batch = result.shape.slice(0, -2);
+    const share = ({ shape }: KnownValue, product: Value): Value =>
+      summedTo(product, [...batch, ...shape.slice(-2)], shape);
+    const ofA = (): Value =>
+      transposeA
+        ? matmulOf(b, g, { ...how, transposeA: transposeB, transposeB: true })
+        : matmulOf(g, b, { ...how, transposeB: !transposeB });
+    const ofB = (): Value =>
+      transposeB
+        ? matmulOf(g, a, { ...how, transposeA: true, transposeB: transposeA })
+        : matmulOf(a, g, { ...how, transposeA: !transposeA });
+    return [() => share(a, ofA()), () => share(b, ofB())];
+  },
+  jvp: ([da, db], { args: [a, b, options = {}] }) => {
+    const how = own(options, ...HOW, 'transposeA', 'transposeB');
+    const left = da === undefined ? undefined : matmulOf(da as Value, b, how);
+    const right = db === undefined ? undefined : matmulOf(a, db as Value, how);
+    return left !== undefined && right !== undefined ? left.add(right) : (left ?? right);
+  },
+};
+
 /**
  * Matrix products `alpha op(a) op(b) + beta out`: BLAS gemm, on the operands where they lie when one of their last two axes is
  * contiguous.
@@ -143,7 +185,7 @@ const operation = linalgOperation<MatmulOptions<LinalgDType>>({
  * console.log(await (await matmul(a, a, { transposeB: true })).toNested()); // [ [ 5, 11 ], [ 11, 25 ] ]
  * ```
  */
-export const matmul: Matmul = operationFunction(operation, 2);
+export const matmul: Matmul = differentiable(WHAT, operationFunction(operation, 2), derivative);
 
 declare module '@mercer/tensor' {
   interface TensorMethods<D extends DType> {
