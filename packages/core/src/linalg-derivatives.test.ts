@@ -1,6 +1,14 @@
 import { grad, jvp } from '@mercer/autodiff';
-import { matmul } from '@mercer/linalg';
-import type { Tensor } from '@mercer/tensor';
+import {
+  cholesky,
+  inv,
+  matmul,
+  slogdet,
+  solveCholesky,
+  solveLU,
+  solveTriangular,
+} from '@mercer/linalg';
+import { eye, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
   centralDifferences,
@@ -60,8 +68,6 @@ async function expectSecond(f: Scalar, inputs: readonly Tensor[]): Promise<void>
 }
 
 describe('matrix products', () => {
-  const product = matmul as unknown as Call;
-
   it.each([
     [[2, 3], [3, 4], {}],
     [[3, 2], [3, 4], { transposeA: true, alpha: 1.7 }],
@@ -100,5 +106,129 @@ describe('matrix products', () => {
     await expect(grad(f)(a)).rejects.toThrow(
       expect.objectContaining({ code: 'NOT_DIFFERENTIABLE' }) as Error,
     );
+  });
+});
+
+type Results = Readonly<Record<string, Tensor>>;
+type Named = (...given: readonly unknown[]) => Promise<Results>;
+
+/** One of the results of a function, by name. */
+const resultOf =
+  (call: unknown, name: string): Call =>
+  async (...given) =>
+    (await (call as Named)(...given))[name] as Tensor;
+
+const product = matmul as unknown as Call;
+
+/** `x x^T + 3 I`. */
+const definite = async (x: Tensor): Promise<Tensor> => {
+  const whole = await product(x, x, { transposeB: true });
+  return whole.add(await eye(x.shape.at(-2) ?? 0, { dtype: 'float64', device: 'cpu' }).mul(3));
+};
+
+/** `x + 3 I`. */
+const regular = async (x: Tensor): Promise<Tensor> =>
+  x.add(await eye(x.shape.at(-2) ?? 0, { dtype: 'float64', device: 'cpu' }).mul(3));
+
+async function expectBoth(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
+  await expectGradients(f, inputs);
+  await expectSecond(f, inputs);
+}
+
+type Options = Readonly<Record<string, unknown>>;
+
+describe('solves', () => {
+  it.each<readonly [string, Options, unknown, typeof regular]>([
+    ['solveLU', {}, solveLU, regular],
+    ['solveLU', { rightHandSides: 'rows' }, solveLU, regular],
+    ['solveLU', { refine: 2 }, solveLU, regular],
+    ['solveCholesky', {}, solveCholesky, definite],
+    ['solveCholesky', { uplo: 'upper', rightHandSides: 'rows' }, solveCholesky, definite],
+    ['solveTriangular', {}, solveTriangular, regular],
+    ['solveTriangular', { uplo: 'upper', rightHandSides: 'rows' }, solveTriangular, regular],
+    ['solveTriangular', { transpose: true, unitDiagonal: true }, solveTriangular, regular],
+    ['solveTriangular', { uplo: 'upper', transpose: true }, solveTriangular, regular],
+    [
+      'solveTriangular',
+      { rightHandSides: 'rows', transpose: true, uplo: 'upper', unitDiagonal: true },
+      solveTriangular,
+      regular,
+    ],
+  ])('%s with %j', async (_, options, call, matrix) => {
+    const solve = resultOf(call, 'x');
+    const f: Scalar = async (a, b) => weighed(await solve(await matrix(a), b, options));
+    const sides = options['rightHandSides'] === 'rows' ? [2, 3] : [3, 2];
+    const a = await drawn([3, 3], [-1, 1], 1);
+    await expectBoth(f, [a, await drawn(sides, [-1, 1], 2)]);
+  });
+
+  it.each([
+    ['solveLU', solveLU, regular],
+    ['solveCholesky', solveCholesky, definite],
+    ['solveTriangular', solveTriangular, regular],
+  ])('%s of batches that broadcast', async (_, call, matrix) => {
+    const solve = resultOf(call, 'x');
+    const f: Scalar = async (a, b) => weighed(await solve(await matrix(a), b));
+    const [many, one] = [
+      [2, 2, 2],
+      [2, 1],
+    ];
+    await expectBoth(f, [await drawn(many, [-1, 1], 1), await drawn(one, [-1, 1], 2)]);
+    await expectBoth(f, [await drawn([2, 2], [-1, 1], 1), await drawn([2, 2, 1], [-1, 1], 2)]);
+  });
+
+  it.each(['overwriteA', 'overwriteB', 'out'])('with %s are refused', async (option) => {
+    const a = await drawn([2, 2], [1, 2], 1);
+    const given = option === 'out' ? await drawn([2, 2], [0, 1]) : true;
+    const solve = resultOf(solveLU, 'x');
+    const f: Scalar = async (x) => weighed(await solve(x, x, { [option]: given }));
+    await expect(grad(f)(a)).rejects.toThrow(
+      expect.objectContaining({
+        code: 'NOT_DIFFERENTIABLE',
+        message: expect.stringContaining(option) as string,
+      }) as Error,
+    );
+  });
+});
+
+describe('factors, inverses and determinants', () => {
+  it.each<readonly [string, Options, unknown, string, typeof regular]>([
+    ['cholesky', {}, cholesky, 'factor', definite],
+    ['cholesky', { uplo: 'upper' }, cholesky, 'factor', definite],
+    ['inv', {}, inv, 'inverse', regular],
+    ['inv', { method: 'cholesky' }, inv, 'inverse', definite],
+    ['slogdet', {}, slogdet, 'logAbsDet', regular],
+    ['slogdet', { method: 'cholesky', uplo: 'upper' }, slogdet, 'logAbsDet', definite],
+  ])('%s with %j', async (_, options, call, name, matrix) => {
+    const result = resultOf(call, name);
+    const f: Scalar = async (x) => weighed(await result(await matrix(x), options));
+    await expectBoth(f, [await drawn([3, 3], [-1, 1], 1)]);
+    await expectBoth(f, [await drawn([2, 2, 2], [-1, 1], 2)]);
+  });
+
+  it('the sign of a determinant is constant', async () => {
+    const sign = resultOf(slogdet, 'sign');
+    const found = await grad(async (x: Tensor) => sign(x), { allowUnused: true })(
+      await drawn([2, 2], [1, 2], 1),
+    );
+    expect([...(await found.toTypedArray())]).toEqual([0, 0, 0, 0]);
+  });
+
+  it('the log marginal likelihood of a Gaussian process, by its targets and its scales', async () => {
+    const points = await drawn([6, 1], [-2, 2], 3);
+    const squares = await points.sub(points.transpose()).square();
+    const likelihood: Scalar = async (y, scales) => {
+      const [bandwidth, noise] = (await Promise.all([
+        scales.slice([0, 1]).exp(),
+        scales.slice([1, 2]).exp(),
+      ])) as unknown as readonly [Tensor<'float64'>, Tensor<'float64'>];
+      const kernel = await squares.div(bandwidth).neg().exp();
+      const diagonal = eye(6, { dtype: 'float64', device: 'cpu' }).mul(noise);
+      const { factor } = await cholesky(await kernel.add(diagonal));
+      const { x } = await solveTriangular(factor, y as Tensor<'float64'>);
+      const logs = factor.mul(await eye(6, { dtype: 'float64', device: 'cpu' })).sum(1).log().sum(); // prettier-ignore
+      return x.square().sum().mul(-0.5).sub(logs);
+    };
+    await expectBoth(likelihood, [await drawn([6, 1], [-1, 1], 4), await drawn([2], [-1, 0], 5)]);
   });
 });
