@@ -1,12 +1,19 @@
 import { grad, jvp } from '@mercer/autodiff';
 import {
   cholesky,
+  eigh,
   inv,
+  kron,
+  kronMatvec,
+  lstsq,
   matmul,
+  matrixPower,
+  qr,
   slogdet,
   solveCholesky,
   solveLU,
   solveTriangular,
+  svd,
 } from '@mercer/linalg';
 import { eye, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
@@ -25,8 +32,8 @@ const weighed = async (result: Tensor, seed = 7): Promise<Tensor> =>
     .square()
     .sum();
 
-/** First derivatives backwards and forwards, by each of the inputs. */
-async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
+/** First derivatives backwards, by each of the inputs. */
+async function expectBackward(f: Scalar, inputs: readonly Tensor[]): Promise<readonly Tensor[]> {
   const argnums = inputs.map((_, k) => k);
   const found = await grad(f, { argnums })(...inputs);
   for (const by of argnums) {
@@ -34,6 +41,12 @@ async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<vo
     const numbers = await found[by]?.toTypedArray();
     expectClose(numbers ?? [], await centralDifferences(f, inputs, by), 1e-6);
   }
+  return found;
+}
+
+/** The same, and forwards. */
+async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
+  const found = await expectBackward(f, inputs);
   const changes = await Promise.all(inputs.map(({ shape }, k) => drawn(shape, [-1, 1], 10 + k)));
   const { tangent } = await jvp(f)([...inputs], changes);
   let along = 0;
@@ -230,5 +243,110 @@ describe('factors, inverses and determinants', () => {
       return x.square().sum().mul(-0.5).sub(logs);
     };
     await expectBoth(likelihood, [await drawn([6, 1], [-1, 1], 4), await drawn([2], [-1, 0], 5)]);
+  });
+});
+
+describe('decompositions, by their backward rules', () => {
+  /** A sum of all results that does not depend on the signs of vectors. */
+  const squaresOf =
+    (call: unknown, names: readonly string[], matrix: (x: Tensor) => Promise<Tensor>): Scalar =>
+    async (x) => {
+      const results = await (call as Named)(await matrix(x));
+      let sum = await drawn([], [0, 0]);
+      for (const [k, name] of names.entries()) {
+        const one = results[name] as Tensor<'float64'>;
+        const weights = await drawn(one.shape, [0.5, 1.5], 7 + k);
+        sum = await sum.add(one.square().mul(weights).sum());
+      }
+      return sum;
+    };
+  const plain = async (x: Tensor): Promise<Tensor> => x;
+
+  it.each<readonly [string, readonly string[], unknown, typeof regular]>([
+    ['eigh', ['values'], eigh, definite],
+    ['eigh', ['values', 'vectors'], eigh, definite],
+    ['svd', ['s'], svd, plain],
+    ['svd', ['u', 's', 'vh'], svd, plain],
+    ['qr', ['q', 'r'], qr, plain],
+  ])('%s, of %j', async (_, names, call, matrix) => {
+    const f = squaresOf(call, names, matrix);
+    await expectBackward(f, [await drawn([3, 3], [-1, 1], 1)]);
+    await expectBackward(f, [await drawn([2, 3, 2], [-1, 1], 2)]);
+  });
+
+  it('lstsq, with right-hand sides in columns and in rows', async () => {
+    const solve = resultOf(lstsq, 'x');
+    for (const [rightHandSides, sides] of [
+      ['columns', [4, 2]],
+      ['rows', [2, 4]],
+    ] as const) {
+      const f: Scalar = async (a, b) => weighed(await solve(a, b, { rightHandSides }));
+      const a = await drawn([2, 4, 2], [-1, 1], 1);
+      await expectBackward(f, [a, await drawn(sides, [-1, 1], 2)]);
+    }
+  });
+
+  it('matrixPower', async () => {
+    const power = resultOf(matrixPower, 'result');
+    const f: Scalar = async (x) => weighed(await power(await definite(x), -0.5, { eps: 0.1 }));
+    await expectBackward(f, [await drawn([2, 3, 3], [-1, 1], 1)]);
+  });
+
+  it.each<readonly [string, string, Call]>([
+    ['lstsq', 'singularValues', async (x) => resultOf(lstsq, 'singularValues')(x, x)],
+    ['matrixPower', 'errors', async (x) => resultOf(matrixPower, 'errors')(x, 2)],
+  ])('%s refuses a gradient of its %s', async (name, _, call) => {
+    const x = await eye(2, { dtype: 'float64', device: 'cpu' });
+    await expect(grad(async (one: Tensor) => (await call(one)).sum())(x)).rejects.toThrow(
+      expect.objectContaining({
+        code: 'NOT_DIFFERENTIABLE',
+        message: expect.stringContaining(name) as string,
+      }) as Error,
+    );
+  });
+
+  it('of the second order are refused by name', async () => {
+    const f = squaresOf(svd, ['s', 'u'], plain);
+    const slope: Scalar = async (x) => (await grad(f)(x)).square().sum();
+    await expect(grad(slope)(await drawn([3, 2], [-1, 1], 1))).rejects.toThrow(
+      expect.objectContaining({
+        code: 'NOT_DIFFERENTIABLE',
+        message: expect.stringContaining('svdBackward') as string,
+      }) as Error,
+    );
+  });
+});
+
+describe('Kronecker products', () => {
+  it.each<readonly [string, readonly (readonly number[])[], unknown]>([
+    [
+      'kron',
+      [
+        [2, 3],
+        [3, 2],
+      ],
+      kron,
+    ],
+    [
+      'kron',
+      [
+        [2, 1, 2, 1],
+        [3, 1, 2],
+      ],
+      kron,
+    ],
+    ['kronMatvec', [[2, 3], [4, 2], [6]], kronMatvec],
+    [
+      'kronMatvec',
+      [
+        [2, 1, 2],
+        [2, 2],
+        [3, 1, 4],
+      ],
+      kronMatvec,
+    ],
+  ])('%s of %j', async (_, shapes, call) => {
+    const inputs = await Promise.all(shapes.map((shape, k) => drawn(shape, [-1, 1], 1 + k)));
+    await expectBoth(async (...given) => weighed(await (call as Call)(...given)), inputs);
   });
 });

@@ -7,6 +7,9 @@ export type Named<N extends string> = Readonly<Record<N, KnownValue>>;
 /** The same of cotangents: undefined for a result that has none. */
 export type Cotangents<N extends string> = Readonly<Partial<Record<N, KnownValue>>>;
 
+/** The same as functions take them that tell data types apart. */
+export type Floats<N extends string> = Readonly<Record<N, Tensor<'float64'>>>;
+
 /** A value as functions take it that tell data types apart: what has a gradient has one that they take. */
 export const floats = (x: Value): Tensor<'float64'> => x as Tensor<'float64'>;
 
