@@ -1,7 +1,10 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
+import { pendingOf, type DerivativeRule, type KnownValue } from '@mercer/tensor/operation';
 import { choice, EPSILON, type LinalgDType } from './checks.js';
+import { floats, symmetric, type Cotangents, type Named } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type Infos,
@@ -12,6 +15,7 @@ import {
   CALL_OPTIONS,
   TRIANGLE_OPTION,
 } from './options.js';
+import { solveTriangular } from './solve-triangular.js';
 
 /** Options of cholesky. */
 export interface CholeskyOptions<D extends LinalgDType> extends CallOptions, TriangleOption {
@@ -74,6 +78,28 @@ export interface Cholesky {
   >;
 }
 
+/** See `choleskyBackward`; jitter counts as constant. */
+const derivative: DerivativeRule<readonly [a: KnownValue, options?: CholeskyOptions<LinalgDType>]> =
+  {
+    vjp: (g, { args: [, { uplo } = {}], result }) => {
+      const { factor: upstream } = g as unknown as Cotangents<'factor'>;
+      if (upstream === undefined) return [];
+      const factor = floats((result as unknown as Named<'factor'>).factor);
+      const isUpper = uplo === 'upper';
+      const share = async (): Promise<Tensor> => {
+        const product = isUpper
+          ? matmulOf(factor, upstream.triu(), { transposeB: true })
+          : matmulOf(factor, upstream.tril(), { transposeA: true });
+        const half = product.tril().add(product.tril(-1)).mul(0.5);
+        const how = { uplo, transpose: !isUpper };
+        const { x: left } = await solveTriangular(factor, floats(await half), how);
+        const { x } = await solveTriangular(factor, left, { ...how, rightHandSides: 'rows' });
+        return symmetric(x);
+      };
+      return [() => pendingOf(share)];
+    },
+  };
+
 /**
  * The factor L of `a = L L^T` for symmetric positive definite matrices, or U of `a = U^T U` with `uplo: 'upper'`: LAPACK's
  * potrf.
@@ -99,7 +125,7 @@ export interface Cholesky {
  * console.log(await factor.toNested()); // [ [ 2, 0 ], [ 1, 3 ] ]
  * ```
  */
-export const cholesky = linalgFunction<Cholesky, CholeskyOptions<LinalgDType>>(
+export const cholesky: Cholesky = linalgFunction<Cholesky, CholeskyOptions<LinalgDType>>(
   {
     what: 'cholesky',
     matrices: ['a'],
@@ -108,6 +134,7 @@ export const cholesky = linalgFunction<Cholesky, CholeskyOptions<LinalgDType>>(
     overwrites: [['overwriteA', 'a', 'factor']],
     waiting: ['jitter'],
     meaning: () => 'definite',
+    derivative,
     finish: async ({ jitters }, { onJitter, signal }) => {
       if (jitters !== undefined && onJitter !== undefined)
         await reportJitters(jitters, onJitter, signal);

@@ -1,6 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
+import { pendingOf, type DerivativeRule } from '@mercer/tensor/operation';
+import { eighBackward } from './backward/eigh-backward.js';
 import { choice, type LinalgDType } from './checks.js';
+import type { Floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
@@ -46,6 +49,16 @@ export interface Eigh {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], Promise<Eigen<D>>>>;
 }
 
+/** See `eighBackward`. */
+const derivative: DerivativeRule = {
+  vjp: (g, { result }) => {
+    const saved = result as unknown as Floats<'values' | 'vectors'>;
+    const share = async (): Promise<Tensor> =>
+      (await eighBackward(g as unknown as Partial<typeof saved>, saved)).a;
+    return [() => pendingOf(share)];
+  },
+};
+
 /**
  * Eigenvalues w and eigenvectors V of symmetric matrices, `a = V diag(w) V^T`: LAPACK's syevd.
  *
@@ -70,13 +83,14 @@ export interface Eigh {
  * console.log((await values.toTypedArray()).map(Math.round)); // 1 and 3
  * ```
  */
-export const eigh = linalgFunction<Eigh, EighOptions<LinalgDType>>(
+export const eigh: Eigh = linalgFunction<Eigh, EighOptions<LinalgDType>>(
   {
     what: 'eigh',
     matrices: ['a'],
     options: EIGH_OPTIONS,
     results: ['values', 'vectors', 'infos'],
     overwrites: [['overwriteA', 'a', 'vectors']],
+    derivative,
     plan: (call, { uplo }) => {
       const n = call.order();
       call.run('eigh', {

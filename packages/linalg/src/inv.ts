@@ -1,8 +1,11 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
+import type { DerivativeRule, KnownValue } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
+import { symmetric, type Named } from './derivative-parts.js';
 import { factorChoice } from './factor-choice.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type FactorOption,
@@ -50,6 +53,21 @@ export interface Inv {
   >;
 }
 
+/** `-b^T g b^T` of the inverse b (Giles 2008, section 2.2.3). */
+const derivative: DerivativeRule<readonly [a: KnownValue, options?: InvOptions<LinalgDType>]> = {
+  vjp: (g, { args: [, options], result }) => {
+    const { inverse: upstream } = g as unknown as Named<'inverse'>;
+    const { inverse } = result as unknown as Named<'inverse'>;
+    return [
+      () => {
+        const half = matmulOf(inverse, upstream, { transposeA: true, alpha: -1 });
+        const whole = matmulOf(half, inverse, { transposeB: true });
+        return options?.method === 'cholesky' ? symmetric(whole) : whole;
+      },
+    ];
+  },
+};
+
 /**
  * Inverses of square matrices, numpy's `linalg.inv`: LAPACK's getrf and getri, or potrf and potri with `method: 'cholesky'` for
  * symmetric positive definite ones, of which only the triangle `uplo` is read. To solve systems use solveLU and solveCholesky:
@@ -75,7 +93,7 @@ export interface Inv {
  * console.log(await b.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export const inv = linalgFunction<Inv, InvOptions<LinalgDType>>(
+export const inv: Inv = linalgFunction<Inv, InvOptions<LinalgDType>>(
   {
     what: 'inv',
     matrices: ['a'],
@@ -83,6 +101,7 @@ export const inv = linalgFunction<Inv, InvOptions<LinalgDType>>(
     results: ['inverse', 'infos'],
     overwrites: [['overwriteA', 'a', 'inverse']],
     meaning: (options) => factorChoice('inv', options).meaning,
+    derivative,
     plan: (call, options) => {
       const n = call.order();
       call.run('inverse', {

@@ -1,9 +1,17 @@
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
-import { operationFunction } from '@mercer/tensor/operation';
+import {
+  differentiable,
+  operationFunction,
+  summedTo,
+  type DerivativeRule,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
 import { product } from './compose.js';
 import { type KronOptions, KRON_OPTIONS } from './kron.js';
 import { linalgOperation } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import type { PreparedRoutine } from './options.js';
 import { split, turned } from './views.js';
 
@@ -30,6 +38,32 @@ export interface KronMatvec {
   >;
 }
 
+/** Of `a X b^T` with the cotangent as a matrix G: `G b X^T`, `G^T a X` and `a^T G b`. */
+const derivative: DerivativeRule<readonly [a: KnownValue, b: KnownValue, x: KnownValue]> = {
+  vjp: (g, { args: [a, b, x], result }) => {
+    const batch = result.shape.slice(0, -1);
+    const [[p = 0, q = 0], [r = 0, s = 0]] = [a.shape.slice(-2), b.shape.slice(-2)];
+    const upstream = (): Value => g.contiguous().reshape([...batch, p, r]);
+    const matrix = (): Value => x.contiguous().reshape([...x.shape.slice(0, -1), q, s]);
+    const turned = { transposeA: true };
+    const ofA = (): Value => matmulOf(upstream(), matmulOf(b, matrix(), { transposeB: true }));
+    const ofB = (): Value => matmulOf(upstream(), matmulOf(a, matrix()), turned);
+    const ofX = (): Value => matmulOf(a, matmulOf(upstream(), b), turned);
+    return [
+      () => summedTo(ofA(), [...batch, p, q], a.shape),
+      () => summedTo(ofB(), [...batch, r, s], b.shape),
+      () =>
+        summedTo(
+          ofX()
+            .contiguous()
+            .reshape([...batch, q * s]),
+          [...batch, q * s],
+          x.shape,
+        ),
+    ];
+  },
+};
+
 /**
  * Products `y = (a kron b) x` without the Kronecker product: with x read as a matrix X of q rows and s columns, row by row,
  * y is `a X b^T`. Two matrix products, in the cheaper order.
@@ -52,30 +86,34 @@ export interface KronMatvec {
  * console.log(await (await kronMatvec(a, b, x)).toNested()); // [ 63, 84 ]
  * ```
  */
-export const kronMatvec: KronMatvec = operationFunction(
-  linalgOperation<KronOptions<LinalgDType>>({
-    what: 'kronMatvec',
-    matrices: ['a', 'b', 'x'],
-    vectors: ['x'],
-    options: KRON_OPTIONS,
-    results: ['y'],
-    plan: (call) => {
-      const { setting, what } = call;
-      const [a, b] = [call.view('a'), call.view('b')];
-      const [[p = 0, q = 0], [r = 0, s = 0]] = [a.shape.slice(-2), b.shape.slice(-2)];
-      const vector = call.tensor('x');
-      if (vector.shape.at(-1) !== q * s) {
-        throw new MercerError(
-          'SHAPE_MISMATCH',
-          `${what}: x is ${vector.label}, and a kron b has ${q * s} columns (${q} times ${s}). The last axis of x must have that many elements.`,
-        );
-      }
-      const x = split(call.view('x'), -1, q, s);
-      const into = split(call.result('y', [...setting.batchShape, p * r]), -1, p, r);
-      const leftFirst = p * q * s + p * s * r <= q * s * r + p * q * r;
-      if (leftFirst) product(call, product(call, a, x), turned(b), { into });
-      else product(call, a, product(call, x, turned(b)), { into });
-    },
-  }),
-  3,
+export const kronMatvec: KronMatvec = differentiable(
+  'kronMatvec',
+  operationFunction(
+    linalgOperation<KronOptions<LinalgDType>>({
+      what: 'kronMatvec',
+      matrices: ['a', 'b', 'x'],
+      vectors: ['x'],
+      options: KRON_OPTIONS,
+      results: ['y'],
+      plan: (call) => {
+        const { setting, what } = call;
+        const [a, b] = [call.view('a'), call.view('b')];
+        const [[p = 0, q = 0], [r = 0, s = 0]] = [a.shape.slice(-2), b.shape.slice(-2)];
+        const vector = call.tensor('x');
+        if (vector.shape.at(-1) !== q * s) {
+          throw new MercerError(
+            'SHAPE_MISMATCH',
+            `${what}: x is ${vector.label}, and a kron b has ${q * s} columns (${q} times ${s}). The last axis of x must have that many elements.`,
+          );
+        }
+        const x = split(call.view('x'), -1, q, s);
+        const into = split(call.result('y', [...setting.batchShape, p * r]), -1, p, r);
+        const leftFirst = p * q * s + p * s * r <= q * s * r + p * q * r;
+        if (leftFirst) product(call, product(call, a, x), turned(b), { into });
+        else product(call, a, product(call, x, turned(b)), { into });
+      },
+    }),
+    3,
+  ),
+  derivative,
 );

@@ -1,6 +1,15 @@
 import type { OptionNames } from '@mercer/options';
 import type { LoadOptions, Pending, Tensor, WorkOptions } from '@mercer/tensor';
-import { LOAD_OPTIONS, operationFunction, WORK_OPTIONS } from '@mercer/tensor/operation';
+import {
+  differentiable,
+  LOAD_OPTIONS,
+  operationFunction,
+  summedTo,
+  WORK_OPTIONS,
+  type DerivativeRule,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
 import { linalgOperation } from './linalg-operation.js';
 import type { PreparedRoutine } from './options.js';
@@ -32,6 +41,29 @@ export interface Kron {
   ) => Promise<PreparedRoutine<[a: Tensor<D>, b: Tensor<NoInfer<D>>], Tensor<D>, Tensor<D>>>;
 }
 
+/** Sums of products over the axes of the other factor. */
+const derivative: DerivativeRule<readonly [a: KnownValue, b: KnownValue]> = {
+  vjp: (g, { args: [a, b], result }) => {
+    const batch = result.shape.slice(0, -2);
+    const [[p = 0, q = 0], [r = 0, s = 0]] = [a.shape.slice(-2), b.shape.slice(-2)];
+    const blocks = (): Value => g.contiguous().reshape([...batch, p, r, q, s]);
+    const among = (x: KnownValue, ...axes: readonly number[]): Value =>
+      x.contiguous().reshape([...x.shape.slice(0, -2), ...axes]);
+    const ofA = (): Value =>
+      blocks()
+        .mul(among(b, 1, r, 1, s))
+        .sum([-3, -1]);
+    const ofB = (): Value =>
+      blocks()
+        .mul(among(a, p, 1, q, 1))
+        .sum([-4, -2]);
+    return [
+      () => summedTo(ofA(), [...batch, p, q], a.shape),
+      () => summedTo(ofB(), [...batch, r, s], b.shape),
+    ];
+  },
+};
+
 /**
  * Kronecker products: `out[i r + k, j s + l] = a[i, j] b[k, l]` for b of r rows and s columns. To multiply one with a vector
  * use kronMatvec, which does not build it.
@@ -53,16 +85,20 @@ export interface Kron {
  * console.log(await (await kron(a, b)).toNested()); // [ [ 3, 6 ], [ 4, 8 ] ]
  * ```
  */
-export const kron: Kron = operationFunction(
-  linalgOperation<KronOptions<LinalgDType>>({
-    what: 'kron',
-    matrices: ['a', 'b'],
-    options: KRON_OPTIONS,
-    results: ['c'],
-    plan: (call) => {
-      const [a, b] = [call.operand('a'), call.operand('b')];
-      call.run('kron', { a, b, c: call.matrix('c', a.rows * b.rows, a.columns * b.columns) });
-    },
-  }),
-  2,
+export const kron: Kron = differentiable(
+  'kron',
+  operationFunction(
+    linalgOperation<KronOptions<LinalgDType>>({
+      what: 'kron',
+      matrices: ['a', 'b'],
+      options: KRON_OPTIONS,
+      results: ['c'],
+      plan: (call) => {
+        const [a, b] = [call.operand('a'), call.operand('b')];
+        call.run('kron', { a, b, c: call.matrix('c', a.rows * b.rows, a.columns * b.columns) });
+      },
+    }),
+    2,
+  ),
+  derivative,
 );

@@ -2,10 +2,12 @@ import type { Scalars } from '@mercer/kernels';
 import { describeValue, own, type OptionNames } from '@mercer/options';
 import { isTensor, MercerError, type LoadOptions, type Tensor } from '@mercer/tensor';
 import {
+  differentiable,
   keyPart,
   Operation,
   readOptions,
   type CallTensors,
+  type DerivativeRule,
   type OperationRules,
 } from '@mercer/tensor/operation';
 import { flag } from './checks.js';
@@ -57,6 +59,8 @@ export interface LinalgRules<O extends object> extends Kinds {
     options: O,
     args: LinalgArguments,
   ) => Promise<void> | undefined;
+  /** How it is differentiated, of what {@link linalgFunction} makes; default: it is not. */
+  readonly derivative?: DerivativeRule;
 }
 
 /** Options that say where, and who looks on: not what is computed. */
@@ -226,7 +230,7 @@ export function linalgFunction<F, O extends object>(
   waits = false,
 ): F {
   const operation = linalgOperation(rules);
-  const { hidden } = own(rules, 'hidden');
+  const { hidden, derivative } = own(rules, 'hidden', 'derivative');
   const options = rules.options as OptionNames<WrtOption>;
   /** The names of what such a call gives. @throws MercerError INVALID_ARGUMENT */
   const namesOf = (what: string, given: unknown): readonly string[] =>
@@ -263,5 +267,5 @@ export function linalgFunction<F, O extends object>(
     };
     return waits ? later : now;
   };
-  return Object.assign(run, { prepare }) as F;
+  return differentiable(rules.what, Object.assign(run, { prepare }), derivative) as F;
 }

@@ -1,6 +1,14 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
+import {
+  notDifferentiable,
+  pendingOf,
+  type DerivativeRule,
+  type KnownValue,
+} from '@mercer/tensor/operation';
+import { lstsqBackward } from './backward/lstsq-backward.js';
 import { EPSILON, type LinalgDType } from './checks.js';
+import { floats, type Floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
@@ -62,6 +70,23 @@ export interface Lstsq {
   >;
 }
 
+/** See `lstsqBackward`. */
+const derivative: DerivativeRule<
+  readonly [a: KnownValue, b: KnownValue, options?: LstsqOptions<LinalgDType>]
+> = {
+  vjp: (g, { args: [a, b, options = {}], result }) => {
+    const { x: upstream, singularValues } = g as unknown as Partial<Floats<'x' | 'singularValues'>>;
+    if (singularValues !== undefined)
+      throw notDifferentiable('lstsq', 'its singularValues have no derivative, those of svd have');
+    if (upstream === undefined) return [];
+    const saved = { a: floats(a), b: floats(b), x: (result as unknown as Floats<'x'>).x };
+    const how = own(options, 'tolerance', 'rightHandSides');
+    const share = async (wrt: 'a' | 'b'): Promise<Tensor> =>
+      (await lstsqBackward(upstream, saved, { ...how, wrt: [wrt] }))[wrt];
+    return [() => pendingOf(() => share('a')), () => pendingOf(() => share('b'))];
+  },
+};
+
 /**
  * The x of least norm among those that minimise `|a x - b|`, for matrices of any shape and rank, by singular values:
  * LAPACK's gelsd.
@@ -88,12 +113,13 @@ export interface Lstsq {
  * console.log((await x.toTypedArray()).map(Math.round)); // slope 2, intercept 1
  * ```
  */
-export const lstsq = linalgFunction<Lstsq, LstsqOptions<LinalgDType>>(
+export const lstsq: Lstsq = linalgFunction<Lstsq, LstsqOptions<LinalgDType>>(
   {
     what: 'lstsq',
     matrices: ['a', 'b'],
     options: LSTSQ_OPTIONS,
     results: ['x', 'rank', 'singularValues', 'infos'],
+    derivative,
     plan: (call, options) => {
       const sides = rightHandSides(call, options, false);
       const { a, b } = sides.operands;

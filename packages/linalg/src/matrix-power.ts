@@ -1,6 +1,14 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
+import {
+  notDifferentiable,
+  pendingOf,
+  type DerivativeRule,
+  type KnownValue,
+} from '@mercer/tensor/operation';
+import { matrixPowerBackward } from './backward/matrix-power-backward.js';
 import { choice, EPSILON, type LinalgDType } from './checks.js';
+import { floats, type Floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
@@ -67,6 +75,22 @@ export interface MatrixPowerFunction {
   >;
 }
 
+/** See `matrixPowerBackward`. */
+const derivative: DerivativeRule<
+  readonly [a: KnownValue, power: number, options?: MatrixPowerOptions<LinalgDType>]
+> = {
+  vjp: (g, { args: [a, power, options = {}] }) => {
+    const { result: upstream, errors } = g as unknown as Partial<Floats<'result' | 'errors'>>;
+    if (errors !== undefined)
+      throw notDifferentiable('matrixPower', 'its errors have no derivative');
+    if (upstream === undefined) return [];
+    const how = own(options, 'eps', 'uplo');
+    const share = async (): Promise<Tensor> =>
+      (await matrixPowerBackward(upstream, { a: floats(a) }, power, how)).a;
+    return [() => pendingOf(share)];
+  },
+};
+
 /**
  * Powers `(a + eps I)^power` of symmetric positive semidefinite matrices: from eigenvalues and vectors (LAPACK's syevd), or for
  * -1/k by the coupled Newton iteration of Guo and Higham (2006), which is products only and pays where the conditioning is
@@ -94,7 +118,10 @@ export interface MatrixPowerFunction {
  * console.log(await result.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export const matrixPower = linalgFunction<MatrixPowerFunction, MatrixPowerOptions<LinalgDType>>(
+export const matrixPower: MatrixPowerFunction = linalgFunction<
+  MatrixPowerFunction,
+  MatrixPowerOptions<LinalgDType>
+>(
   {
     what: 'matrixPower',
     matrices: ['a'],
@@ -103,6 +130,7 @@ export const matrixPower = linalgFunction<MatrixPowerFunction, MatrixPowerOption
     overwrites: [['overwriteA', 'a', 'result']],
     meaning: () => 'semidefinite',
     key: (_, [, power]) => (typeof power === 'number' ? `${power}` : undefined),
+    derivative,
     plan: (call, options, [, power]) => {
       const { what, setting } = call;
       const n = call.order();

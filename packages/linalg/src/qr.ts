@@ -1,6 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
+import { pendingOf, type DerivativeRule } from '@mercer/tensor/operation';
+import { qrBackward } from './backward/qr-backward.js';
 import type { LinalgDType } from './checks.js';
+import type { Floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
@@ -37,6 +40,16 @@ export interface Qr {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], QrFactors<D>>>;
 }
 
+/** See `qrBackward`. */
+const derivative: DerivativeRule = {
+  vjp: (g, { result }) => {
+    const saved = result as unknown as Floats<'q' | 'r'>;
+    const share = async (): Promise<Tensor> =>
+      (await qrBackward(g as unknown as Partial<typeof saved>, saved)).a;
+    return [() => pendingOf(share)];
+  },
+};
+
 /**
  * The reduced factors of `a = q r` by Householder reflections: LAPACK's geqrf and orgqr.
  *
@@ -60,12 +73,13 @@ export interface Qr {
  * console.log(q.shape, r.shape); // [ 3, 2 ] [ 2, 2 ]
  * ```
  */
-export const qr = linalgFunction<Qr, QrOptions<LinalgDType>>(
+export const qr: Qr = linalgFunction<Qr, QrOptions<LinalgDType>>(
   {
     what: 'qr',
     matrices: ['a'],
     options: QR_OPTIONS,
     results: ['q', 'r', 'infos'],
+    derivative,
     plan: (call) => {
       const a = call.operand('a');
       const few = Math.min(a.rows, a.columns);

@@ -1,7 +1,10 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
+import { pendingOf, type DerivativeRule, type KnownValue } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
+import { floats, type Cotangents } from './derivative-parts.js';
 import { factorChoice } from './factor-choice.js';
+import { inv } from './inv.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
@@ -44,6 +47,20 @@ export interface SlogdetFunction {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], Slogdet<D>>>;
 }
 
+/** `a^-T` of the logarithm (Giles 2008, section 2.2.4); the sign is constant. */
+const derivative: DerivativeRule<readonly [a: KnownValue, options?: SlogdetOptions<LinalgDType>]> =
+  {
+    vjp: (g, { args: [a, options = {}] }) => {
+      const { logAbsDet: upstream } = g as unknown as Cotangents<'logAbsDet'>;
+      if (upstream === undefined) return [];
+      const share = async (): Promise<Tensor> => {
+        const { inverse } = await inv(floats(a), own(options, 'method', 'uplo'));
+        return inverse.transpose().mul(floats(upstream.contiguous().reshape([...a.shape.slice(0, -2), 1, 1]))); // prettier-ignore
+      };
+      return [() => pendingOf(share)];
+    },
+  };
+
 /**
  * Sign and logarithm of the magnitude of determinants, numpy's `linalg.slogdet`: from LU factors (LAPACK's getrf), or from
  * Cholesky factors (potrf) with `method: 'cholesky'`, where the sign is 1. The logarithms are summed in float64.
@@ -69,13 +86,17 @@ export interface SlogdetFunction {
  * console.log(await sign.toNested(), await logAbsDet.toNested()); // -1 0
  * ```
  */
-export const slogdet = linalgFunction<SlogdetFunction, SlogdetOptions<LinalgDType>>(
+export const slogdet: SlogdetFunction = linalgFunction<
+  SlogdetFunction,
+  SlogdetOptions<LinalgDType>
+>(
   {
     what: 'slogdet',
     matrices: ['a'],
     options: SLOGDET_OPTIONS,
     results: ['sign', 'logAbsDet', 'infos'],
     meaning: (options) => factorChoice('slogdet', options).meaning,
+    derivative,
     plan: (call, options) => {
       call.order();
       call.run('logdet', {

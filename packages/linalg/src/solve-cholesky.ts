@@ -1,6 +1,7 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { LinalgDType } from './checks.js';
+import { floats, symmetric } from './derivative-parts.js';
 import { type RoutinePrepareOptions, type TriangleOption, TRIANGLE_OPTION } from './options.js';
 import {
   solveFunction,
@@ -9,6 +10,7 @@ import {
   type SolveOptions,
   SOLVE_OPTIONS,
 } from './solve.js';
+import { solveDerivative } from './solve-derivative.js';
 
 /** Options of solveCholesky. */
 export interface SolveCholeskyOptions<D extends LinalgDType>
@@ -70,6 +72,11 @@ export const solveCholesky: SolveCholesky = solveFunction(
     routine: 'solveCholesky',
     refined: 'refinedCholesky',
     meaning: 'definite',
+    derivative: solveDerivative<SolveCholeskyOptions<LinalgDType>>({
+      solveTransposed: async (a, b, options) =>
+        solveCholesky(floats(a), floats(b), own(options, 'uplo', 'rightHandSides', 'refine')),
+      finish: symmetric,
+    }),
   },
   SOLVE_CHOLESKY_OPTIONS,
 );

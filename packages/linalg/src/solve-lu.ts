@@ -1,6 +1,7 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { LinalgDType } from './checks.js';
+import { floats } from './derivative-parts.js';
 import type { RoutinePrepareOptions, TriangleOption } from './options.js';
 import {
   solveFunction,
@@ -9,6 +10,7 @@ import {
   type SolveOptions,
   SOLVE_OPTIONS,
 } from './solve.js';
+import { solveDerivative } from './solve-derivative.js';
 
 /** How {@link solveLU} is called. */
 export interface SolveLU {
@@ -57,7 +59,17 @@ export interface SolveLU {
  * ```
  */
 export const solveLU: SolveLU = solveFunction(
-  { what: 'solveLU', routine: 'solveLU', refined: 'refinedLU', meaning: 'regular' },
+  {
+    what: 'solveLU',
+    routine: 'solveLU',
+    refined: 'refinedLU',
+    meaning: 'regular',
+    derivative: solveDerivative<SolveOptions<LinalgDType>>({
+      solveTransposed: async (a, b, options) =>
+        solveLU(floats(a.transpose()), floats(b), own(options, 'rightHandSides', 'refine')),
+      finish: (da) => da,
+    }),
+  },
   // There is no triangle to choose.
   SOLVE_OPTIONS as OptionNames<SolveOptions<LinalgDType> & TriangleOption>,
 );

@@ -1,6 +1,7 @@
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { choice, flag, type LinalgDType } from './checks.js';
+import { floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type RoutinePrepareOptions,
@@ -10,6 +11,7 @@ import {
   TRIANGLE_OPTION,
 } from './options.js';
 import { rightHandSides, type PreparedSolve, type Solution, type SolveOptions } from './solve.js';
+import { solveDerivative } from './solve-derivative.js';
 
 /** Options of solveTriangular. */
 export interface SolveTriangularOptions<D extends LinalgDType>
@@ -70,7 +72,10 @@ export interface SolveTriangular {
  * console.log(await (await solveTriangular(l, b)).x.toNested()); // [ [ 2 ], [ 1 ] ]
  * ```
  */
-export const solveTriangular = linalgFunction<SolveTriangular, SolveTriangularOptions<LinalgDType>>(
+export const solveTriangular: SolveTriangular = linalgFunction<
+  SolveTriangular,
+  SolveTriangularOptions<LinalgDType>
+>(
   {
     what: 'solveTriangular',
     matrices: ['a', 'b'],
@@ -78,6 +83,18 @@ export const solveTriangular = linalgFunction<SolveTriangular, SolveTriangularOp
     results: ['x', 'infos'],
     overwrites: [['overwriteB', 'b', 'x']],
     meaning: () => 'regular',
+    derivative: solveDerivative<SolveTriangularOptions<LinalgDType>>({
+      solveTransposed: async (a, b, options) =>
+        solveTriangular(floats(a), floats(b), {
+          ...own(options, 'uplo', 'unitDiagonal', 'rightHandSides'),
+          transpose: options.transpose !== true,
+        }),
+      isTransposed: ({ transpose = false }) => transpose,
+      finish: (da, { uplo, unitDiagonal }) => {
+        const beside = unitDiagonal === true ? 1 : 0;
+        return uplo === 'upper' ? da.triu(beside) : da.tril(-beside);
+      },
+    }),
     plan: (call, options) => {
       const { uplo, transpose, unitDiagonal } = options;
       const upper = choice(call.what, 'uplo', uplo, ['lower', 'upper']) === 'upper';

@@ -1,6 +1,6 @@
 import { describeValue, own, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { formatShape } from '@mercer/tensor/operation';
+import { formatShape, type DerivativeRule } from '@mercer/tensor/operation';
 import { choice, type LinalgDType } from './checks.js';
 import type { InfoMeaning } from './infos.js';
 import { linalgFunction } from './linalg-operation.js';
@@ -63,12 +63,13 @@ interface Solver {
   /** The same with a float32 factor and corrections. */
   readonly refined: 'refinedCholesky' | 'refinedLU';
   readonly meaning: InfoMeaning;
+  readonly derivative: DerivativeRule;
 }
 
 /** Solves with a factorisation of a square a. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the face, which types the arguments
 export function solveFunction<F>(
-  { what, routine, refined, meaning }: Solver,
+  { what, routine, refined, meaning, derivative }: Solver,
   options: OptionNames<SolveOptions<LinalgDType> & TriangleOption>,
 ): F {
   return linalgFunction<F, SolveOptions<LinalgDType> & TriangleOption>(
@@ -82,6 +83,7 @@ export function solveFunction<F>(
         ['overwriteB', 'b', 'x'],
       ],
       meaning: () => meaning,
+      derivative,
       plan: (call, given) => {
         const { refine, overwriteA = false } = given;
         const upper = Number(

@@ -1,6 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
+import { pendingOf, type DerivativeRule } from '@mercer/tensor/operation';
+import { svdBackward } from './backward/svd-backward.js';
 import type { LinalgDType } from './checks.js';
+import type { Floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
 import {
   type CallOptions,
@@ -42,6 +45,16 @@ export interface Svd {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], Promise<SingularValues<D>>>>;
 }
 
+/** See `svdBackward`. */
+const derivative: DerivativeRule = {
+  vjp: (g, { result }) => {
+    const saved = result as unknown as Floats<'u' | 's' | 'vh'>;
+    const share = async (): Promise<Tensor> =>
+      (await svdBackward(g as unknown as Partial<typeof saved>, saved)).a;
+    return [() => pendingOf(share)];
+  },
+};
+
 /**
  * The reduced singular value decomposition `a = u diag(s) vh`, by divide and conquer: LAPACK's gesdd.
  *
@@ -65,12 +78,13 @@ export interface Svd {
  * console.log(await s.toNested()); // [ 4, 3 ]
  * ```
  */
-export const svd = linalgFunction<Svd, SvdOptions<LinalgDType>>(
+export const svd: Svd = linalgFunction<Svd, SvdOptions<LinalgDType>>(
   {
     what: 'svd',
     matrices: ['a'],
     options: SVD_OPTIONS,
     results: ['u', 's', 'vh', 'infos'],
+    derivative,
     plan: (call) => {
       const a = call.operand('a');
       const few = Math.min(a.rows, a.columns);

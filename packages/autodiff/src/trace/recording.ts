@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
@@ -212,11 +213,15 @@ export abstract class Recording implements Trace {
 const closedOver = (name: string): Error =>
   notDifferentiable(name, 'the function uses traced values that are not among its arguments');
 
+/** Options with which a call writes a tensor that exists. */
+const OUTPUTS = ['out', 'overwriteA', 'overwriteB'] as const;
+
 /** @throws MercerError NOT_DIFFERENTIABLE where a call is to write a tensor that exists */
 function refuseOutputs(name: string, args: readonly unknown[]): void {
   const options = args.at(-1);
   if (typeof options !== 'object' || options === null || isPrimal(options)) return;
-  if (Object.hasOwn(options, 'out') && (options as { readonly out?: unknown }).out !== undefined) {
-    throw notDifferentiable(name, 'the option out overwrites a tensor');
-  }
+  const given = own(options as Partial<Record<(typeof OUTPUTS)[number], unknown>>, ...OUTPUTS);
+  const output = OUTPUTS.find((one) => given[one] !== undefined && given[one] !== false);
+  if (output === undefined) return;
+  throw notDifferentiable(name, `the option ${output} overwrites a tensor`);
 }
