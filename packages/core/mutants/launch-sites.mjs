@@ -249,7 +249,7 @@ const overtaking = [
     file: `${TENSOR}/operation/operation.ts`,
     find: '!queue.hasRoom() || isBehindOthers(known.tensors)',
     replace: '!queue.hasRoom()',
-    pattern: 'behind fills of views a map are read',
+    pattern: 'behind .* a map are read',
   },
   {
     ...IN_ORDER,
@@ -281,7 +281,7 @@ const overtaking = [
     file: `${TENSOR}/operations.ts`,
     find: 'return inTurn(reads.map(storageOf), writes.map(storageOf), signal,',
     replace: 'return inTurn([], [], signal,',
-    pattern: 'behind fills of views a map are read',
+    pattern: 'behind .* a map are read',
   },
 ];
 
