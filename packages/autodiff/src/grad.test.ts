@@ -1,5 +1,6 @@
 import { device, isTensor, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { expectClose } from '../test/differences.mjs';
 import { AutodiffError, grad, valueAndGrad } from './index.js';
 
 const cpu = { device: 'cpu' } as const;
@@ -121,6 +122,19 @@ describe('gradients', () => {
     expect((await grad((v: Tensor) => v.exp().sum())(none)).shape).toEqual([0, 3]);
     const row = await tensor([1, 2, 3], cpu);
     expect(await (await grad((v: Tensor) => none.mul(v).sum())(row)).toNested()).toEqual([0, 0, 0]);
+  });
+
+  it('of results that are read by gradients of others after they were freed', async () => {
+    const all = await tensor(Float64Array.of(1, 2, 3, 4, 5, 6), cpu);
+    const y = await tensor(Float64Array.of(1, 2, 3, 4, 5, 6), { ...cpu, shape: [2, 3] });
+    const x = all.slice([null, null, -2]);
+    const f = ([a, b]: readonly [Tensor, Tensor]) =>
+      a.contiguous().reshape([-1]).add(b).sin().sum();
+    const [byX, byY] = await grad(f)([x, y] as const);
+    const rows = [1, 2, 3, 4, 5, 6].map((one, k) => Math.cos(one + (6 - 2 * (k % 3))));
+    expectClose(await byY.toTypedArray(), rows, 1e-14);
+    const sums = [0, 1, 2].map((k) => (rows[k] ?? NaN) + (rows[k + 3] ?? NaN));
+    expectClose(await byX.toTypedArray(), sums, 1e-14);
   });
 });
 

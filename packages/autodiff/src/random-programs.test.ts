@@ -376,6 +376,7 @@ const drawnStep = fc.record({
   which: fc.nat({ max: 99 }),
   n: fc.nat({ max: 11 }),
   back: fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 9 })),
+  isAwaited: fc.boolean(),
 });
 type DrawnStep = typeof drawnStep extends fc.Arbitrary<infer T> ? T : never;
 
@@ -430,6 +431,7 @@ interface Planned {
   readonly operation: Operation;
   readonly x: number;
   readonly y: number;
+  readonly isAwaited: boolean;
 }
 
 /** The steps on which the last one depends; the others are undefined. */
@@ -453,7 +455,7 @@ function evaluated(leaves: readonly Dual[], steps: readonly DrawnStep[]) {
     // larger numbers would leave fewer digits to compare
     fc.pre(result.value.length <= 48 && result.value.every((v) => Math.abs(v) < 100));
     known.push(result);
-    return { operation, x, y };
+    return { operation, x, y, isAwaited: step.isAwaited };
   });
   return { plan: withoutUnused(plan, leaves.length), result: known.at(-1) as Dual };
 }
@@ -463,8 +465,14 @@ function computed({ plan }: ReturnType<typeof evaluated>) {
   return async (leaves: readonly Tensor[]): Promise<Tensor> => {
     const known: (Tensor | undefined)[] = [...leaves];
     for (const step of plan) {
-      const [x, y] = [step?.x, step?.y].map((place) => known[place ?? 0] as Tensor);
-      known.push(await step?.operation.of(x as Tensor, y as Tensor));
+      if (step === undefined) {
+        known.push(undefined);
+        continue;
+      }
+      const { operation, x, y, isAwaited } = step;
+      const result = operation.of(known[x] as Tensor, known[y] as Tensor);
+      // a result that is not awaited has the methods of a tensor
+      known.push(isAwaited ? await result : (result as Tensor));
     }
     return known.at(-1) as Tensor;
   };

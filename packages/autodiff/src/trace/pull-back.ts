@@ -10,6 +10,7 @@ import {
   type Share,
   type Value,
   type ValueForm,
+  TracedResult,
 } from '@mercer/tensor/operation';
 import { alone, released, spread } from './handed.js';
 import { Owning } from './owning.js';
@@ -49,7 +50,10 @@ export async function pullBack(
         await pullThrough(node, own, cotangents, owner);
         cotangents.delete(node);
       }
-      if (!keeps) tape.free(node);
+      if (keeps) continue;
+      const made = tape.freeable(node);
+      await launchReaders(cotangents, made);
+      tape.free(made);
     }
     const found = wanted.map(({ node, output }) => cotangents.get(node)?.[output]);
     given = await released(found, wanted.map(formOf), owner);
@@ -58,6 +62,18 @@ export async function pullBack(
     owner.dispose();
   }
   return alone(given);
+}
+
+/** What was computed as part of other kernels from tensors that are about to be freed, and may be computed again. */
+async function launchReaders(cotangents: Cotangents, freed: readonly Primal[]): Promise<void> {
+  const storages = freed
+    .flatMap((one) => (isTensor(one) ? one : (one.tensor ?? [])))
+    .map(({ storage }) => storage);
+  for (const one of [...cotangents.values()].flat() as readonly unknown[]) {
+    if (!(one instanceof TracedResult) || one.primal.tensor !== undefined) continue;
+    const { primal } = one;
+    if (storages.some((storage) => primal.dependsOn(storage))) await primal.launch({});
+  }
 }
 
 /** The rule of one node. */

@@ -8,7 +8,7 @@ import {
   type DerivativeRule,
   type ValueForm,
 } from '@mercer/tensor/operation';
-import { isFloating, isPrimal, Recording, type RecordedCall } from './recording.js';
+import { isFloating, isPrimal, Recording, type Primal, type RecordedCall } from './recording.js';
 
 /** A value on the tape: an output of a node. */
 export interface Source {
@@ -86,14 +86,21 @@ export class Reverse extends Recording {
     }
   }
 
-  /** Frees what a node made, where nobody else holds it. */
-  free({ result, rule }: Node): void {
-    if (rule === undefined) return;
-    if (this.hasBelow) return;
-    for (const one of isKnownResult(result) ? [result] : flatArguments([result])) {
-      if (!isPrimal(one) || !this.owns(one)) continue;
-      // what is not launched is part of others, which are
-      if (isKnownResult(one) && one.tensor === undefined) continue;
+  /** What a node made and nobody else holds. */
+  freeable({ result, rule }: Node): readonly Primal[] {
+    if (rule === undefined || this.hasBelow) return [];
+    const all = isKnownResult(result) ? [result] : flatArguments([result]);
+    return all.filter(
+      (one): one is Primal =>
+        isPrimal(one) &&
+        this.owns(one) &&
+        // what is not launched is part of others, which are
+        !(isKnownResult(one) && one.tensor === undefined),
+    );
+  }
+
+  free(made: readonly Primal[]): void {
+    for (const one of made) {
       this.release(one);
       one[Symbol.dispose]();
     }

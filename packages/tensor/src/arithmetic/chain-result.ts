@@ -2,6 +2,7 @@ import type { DType } from '@mercer/kernels';
 import { formatShape } from '../checked-size.js';
 import type { Device } from '../device.js';
 import type { Turn } from '../call-order.js';
+import type { StorageBlock } from '../storage-block.js';
 import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
@@ -140,6 +141,17 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   toJSON(): object {
     const { dtype, shape, device } = this;
     return { dtype, shape, device: device.id };
+  }
+
+  /** Whether it is computed from this memory, by itself or by what is computed in its kernel. */
+  dependsOn(storage: StorageBlock): boolean {
+    const parts = new Set<ChainResult>([this]);
+    for (const { chain, tensor } of parts) {
+      if (tensor?.storage === storage) return true;
+      if (chain.reads.some((read) => read.storage === storage)) return true;
+      for (const one of chain.operands) if (one instanceof ChainResult) parts.add(one);
+    }
+    return false;
   }
 
   /** What it reads is no longer kept for it. */

@@ -3,6 +3,7 @@ import type { DType } from '@mercer/kernels';
 import { formatShape } from '../checked-size.js';
 import type { Device, SignalOption } from '../device.js';
 import { MercerError, notDifferentiable } from '../mercer-error.js';
+import type { StorageBlock } from '../storage-block.js';
 import type { Tensor } from '../tensor.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import type { Primitive } from './primitive.js';
@@ -200,6 +201,10 @@ export class TracedResult extends Unlaunched {
     return true;
   }
 
+  dependsOn(storage: StorageBlock): boolean {
+    return this.primal.dependsOn(storage);
+  }
+
   override get label(): string {
     return `a traced elementwise result (${this.dtype} ${formatShape(this.shape)})`;
   }
@@ -228,6 +233,8 @@ export type KnownResult = Unlaunched & {
   readonly shape: readonly number[];
   readonly dtype: DType;
   readonly device: Device;
+  /** Whether it is computed from this memory. */
+  dependsOn(storage: StorageBlock): boolean;
   /** Another result of the same elements, disposed by itself. */
   twin(): KnownResult | Tensor;
 };
