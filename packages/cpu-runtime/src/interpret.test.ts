@@ -7,7 +7,7 @@ import { interpret, type TileProgram } from './interpret.js';
 const code = (expected: string): unknown => expect.objectContaining({ code: expected });
 
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32] = [4, 0, 0];
+const [VERSION, MAP, FLOAT32] = [5, 0, 0];
 const [CONSTANT, UNIFORM, INPUT, REGISTER, TABLE] = [0, 1, 3, 4, 5];
 const [COPY, ADD, MUL, LESS, SELECT] = [0, 1, 3, 17, 23];
 const ELEMENT_FLOAT32 = 1;
@@ -70,7 +70,7 @@ const VALUE: Code = {
 
 /** A map of float32 x and y with one parameter, over one dimension. */
 const mapOf = (value: Code, launch: Code = SCALE, settings?: readonly number[]): TileProgram => {
-  const own = settings ?? [1, ELEMENT_FLOAT32, 2, 0, 1, ELEMENT_FLOAT32, ELEMENT_FLOAT32];
+  const own = settings ?? [1, 1, 2, 0, 1, ELEMENT_FLOAT32, ELEMENT_FLOAT32, ELEMENT_FLOAT32];
   return {
     words: [VERSION, MAP, FLOAT32, own.length, ...own, 2, ...words(launch), ...words(value)],
     constants: [1],
@@ -253,10 +253,12 @@ describe('a malformed program is refused:', () => {
     ]),
     ['a value as a table', mapOf(rounded([CONSTANT, 0]))],
     ['a table as a value', mapOf(rounded([TABLE, 0], ADD))],
-    ['too few settings', mapOf(VALUE, SCALE, [1, 1, 2, 0, 1, 1])],
-    ['a rank of 0', mapOf(VALUE, SCALE, [0, 1, 2, 0, 1, 1, 1])],
-    ['a rank of 9', mapOf(VALUE, SCALE, [9, 1, 2, 0, 1, 1, 1])],
-    ['an element type that there is not', mapOf(VALUE, SCALE, [1, 8, 2, 0, 1, 1, 1])],
+    ['too few settings', mapOf(VALUE, SCALE, [1, 1, 2, 0, 1, 1, 1])],
+    ['a rank of 0', mapOf(VALUE, SCALE, [0, 1, 2, 0, 1, 1, 1, 1])],
+    ['a rank of 9', mapOf(VALUE, SCALE, [9, 1, 2, 0, 1, 1, 1, 1])],
+    ['no results', mapOf(VALUE, SCALE, [1, 0, 2, 0, 1, 1, 1])],
+    ['more results than values', mapOf(VALUE, SCALE, [1, 2, 2, 0, 1, 1, 1, 1, 1])],
+    ['an element type that there is not', mapOf(VALUE, SCALE, [1, 1, 2, 0, 1, 8, 1, 1])],
     ['a launch without the values that are read', mapOf(VALUE, NO_VALUES)],
     ['words that are no whole numbers', { words: [1.5], constants: [] }],
     ['words beyond 32 bits', { words: [2 ** 31], constants: [] }],

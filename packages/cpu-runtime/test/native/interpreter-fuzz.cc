@@ -113,7 +113,7 @@ const int64_t kBytes[] = {8, 4, 2, 2, 8, 4, 1, 1, 1, 2, 4, 8};
 // False where a launch would take more memory than this is worth.
 bool mapArguments(const View& view, Arguments& to) {
   const int32_t* s = view.settings;
-  const int32_t rank = s[0], inputs = s[2], indices = s[3], parameters = s[4];
+  const int32_t rank = s[0], results = s[1], inputs = s[2], indices = s[3], parameters = s[4];
   if (parameters > 1024) return false;
   std::vector<int64_t> extents;
   int64_t size = 1;
@@ -124,10 +124,10 @@ bool mapArguments(const View& view, Arguments& to) {
   std::vector<int64_t> strides(static_cast<size_t>(rank));
   int64_t step = 1;
   for (int32_t i = rank - 1; i >= 0; --i) strides[static_cast<size_t>(i)] = step, step *= extents[static_cast<size_t>(i)];
-  for (int32_t q = 0; q < inputs; ++q) to.pointer(to.numbers(size, kBytes[s[5 + q]]));
-  to.pointer(to.bytes(size * kBytes[s[1]]));
+  for (int32_t q = 0; q < inputs; ++q) to.pointer(to.numbers(size, kBytes[s[5 + results + q]]));
+  for (int32_t r = 0; r < results; ++r) to.pointer(to.bytes(size * kBytes[s[5 + r]]));
   to.words.insert(to.words.end(), extents.begin(), extents.end());
-  for (int32_t q = 0; q < 1 + inputs + indices; ++q) to.words.insert(to.words.end(), strides.begin(), strides.end());
+  for (int32_t q = 0; q < results + inputs + indices; ++q) to.words.insert(to.words.end(), strides.begin(), strides.end());
   for (int32_t q = 0; q < indices; ++q) to.words.push_back(0);
   for (int32_t q = 0; q < parameters; ++q) to.number(1.5);
   return true;
