@@ -14,7 +14,7 @@ export const CALL_MISTAKES: readonly Mistake[] = [
     'ranges as a list, as in KeOps',
     ({ d }) => d.sum('j', { ranges: [[[0, 1]], [1], [[0, 1]]] as never }),
     'INVALID_ARGUMENT',
-    /sum: the ranges have no array 'rangesI', but a list.*rangesFromMatrix/,
+    /sum: the ranges have no array 'rangesI', but an array of 3.*rangesFromMatrix/,
   ],
   [
     'ranges by other names',

@@ -298,7 +298,7 @@ export const MATRIX_MISTAKES: readonly Mistake[] = [
     'an option dtype against the data',
     ({ d }) => d.sum('j', { dtype: 'float64' }),
     'DTYPE_MISMATCH',
-    /the option dtype is float64 and the inputs are float32/,
+    /the option dtype is "float64" and the inputs are float32/,
   ],
   [
     'ragged rows',
