@@ -18,12 +18,8 @@ import { broadcastLayout, broadcastShapes } from './views.js';
 export interface MapFormula {
   readonly name: string | undefined;
   readonly expr: Expr;
-}
-
-/** The options of map for each result, by place. */
-export interface MapChoices extends Pick<MapOptions, 'parameters' | 'indices'> {
-  readonly out: readonly (Tensor | undefined)[];
-  readonly dtype: readonly (DType | undefined)[];
+  readonly out: Tensor | undefined;
+  readonly dtype: DType | undefined;
 }
 
 /** A call of map whose arguments fit together. */
@@ -42,12 +38,11 @@ export interface CheckedMap {
 export function checkMap(
   formulas: readonly MapFormula[],
   inputs: MapInputs,
-  options: MapChoices,
+  options: Pick<MapOptions, 'parameters' | 'indices'>,
 ): CheckedMap {
   const { parameters = {}, indices = {} } = options;
   const given = checkNames(formulas, inputs, parameters, indices);
-  const outs = formulas.map(({ name }, at) => {
-    const out = options.out[at];
+  const outs = formulas.map(({ name, out }) => {
     if (out !== undefined) assertTensor(out, `map: ${outName(name)}`);
     return out;
   });
@@ -58,8 +53,8 @@ export function checkMap(
     throw invalid('there is neither an input nor out, so the result has no shape. Pass out.');
   }
   const device = commonDevice([...tensors, ...all], 'map');
-  const dtypes = formulas.map(({ expr }, at) =>
-    checkDType(options.dtype[at] ?? outs[at]?.dtype ?? defaultDType(expr, tensors), 'map'),
+  const dtypes = formulas.map(({ expr, out, dtype }) =>
+    checkDType(dtype ?? out?.dtype ?? defaultDType(expr, tensors), 'map'),
   );
   const shape = first?.shape ?? broadcastShapes(...tensors.map((tensor) => tensor.shape));
   const operands = given.map(([name, tensor]) => ({

@@ -4,7 +4,7 @@ import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
 import type { LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
-import { checkMap, type CheckedMap, type MapChoices, type MapFormula } from './map-check.js';
+import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
 import { addMap } from './map-kernel.js';
 import {
@@ -37,32 +37,26 @@ const PREPARED_MAP_OPTIONS: OptionNames<PreparedMapOptions> = { ...OUT_OPTION, p
 
 type Arguments = readonly [formulas: readonly MapFormula[], inputs: MapInputs];
 type Given = readonly [formulas: Expr | MapFormulas, inputs: MapInputs];
-type Options = LoadOptions & Pick<MapOptions, 'parameters' | 'indices'> & MapChoices;
+/** As callers give them, for one result or for several. */
+interface Options extends LoadOptions, Pick<MapOptions, 'parameters' | 'indices'> {
+  readonly out?: Tensor | Readonly<Record<string, Tensor | undefined>> | undefined;
+  readonly dtype?: DType | Readonly<Record<string, DType | undefined>> | undefined;
+}
 
 const operation = new Operation<Arguments, Options, undefined, Given>({
   what: 'map',
   options: MAP_OPTIONS,
   freeOptions: PREPARED_MAP_OPTIONS,
   // In the order of names, so that calls are alike however they are written.
-  snapshot: ([given, inputs], options) => {
-    const formulas = formulasOf(given);
-    const { out, dtype, parameters, indices } = options;
-    return [
-      [formulas, sorted(inputs)],
-      {
-        ...options,
-        out: ofResults('out', out, formulas) as MapChoices['out'],
-        dtype: ofResults('dtype', dtype, formulas) as MapChoices['dtype'],
-        parameters: sorted(parameters),
-        indices: sorted(indices),
-      },
-    ];
-  },
-  identify: ([formulas, inputs], { out, dtype, parameters, indices }) => {
+  snapshot: ([given, inputs], options) => [
+    [formulasOf(given, options), sorted(inputs)],
+    { ...options, parameters: sorted(options.parameters), indices: sorted(options.indices) },
+  ],
+  identify: ([formulas, inputs], { parameters, indices }) => {
     if (!isRecord(inputs)) return undefined;
     let key = '';
-    for (const [at, { expr }] of formulas.entries()) {
-      const part = keyPart(dtype[at]);
+    for (const { expr, dtype } of formulas) {
+      const part = keyPart(dtype);
       if (!isExpr(expr) || part === undefined) return undefined;
       key += `${expr.id} ${part} `;
     }
@@ -82,13 +76,13 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
         key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
       }
     }
-    return { key, tensors: { inputs: Object.values(inputs), outs: out } };
+    return { key, tensors: { inputs: Object.values(inputs), outs: outsOf(formulas) } };
   },
   plan: ([formulas, inputs], options, prepared) => {
-    const { out: outs, parameters = {} } = options;
+    const { parameters = {} } = options;
     const checked = checkMap(formulas, inputs, options);
     const { device, shape, dtypes, indices, operands } = checked;
-    const tensors = { inputs: Object.values(inputs), outs };
+    const tensors = { inputs: Object.values(inputs), outs: outsOf(formulas) };
     const steps = new CallSteps(coreOf(device), tensors);
     const results = formulas.map(({ expr }, at) => ({
       expr,
@@ -110,39 +104,37 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
   },
 });
 
-/** The formulas of a call in order; what is neither one nor several is left to the checks. */
-function formulasOf(given: Expr | MapFormulas): readonly MapFormula[] {
-  if (isExpr(given) || !isRecord(given) || isTensor(given)) {
-    return [{ name: undefined, expr: given as Expr }];
+const outsOf = (formulas: readonly MapFormula[]): readonly (Tensor | undefined)[] =>
+  formulas.map(({ out }) => out);
+
+/**
+ * The formulas of a call in order, each with what the options say of its result; what is neither one nor several is left to the checks.
+ *
+ * @throws MercerError INVALID_ARGUMENT for options of results that there are not
+ */
+function formulasOf(given: Expr | MapFormulas, { out, dtype }: Options): readonly MapFormula[] {
+  if (!areSeveral(given)) {
+    return [
+      { name: undefined, expr: given, out: out as Tensor | undefined, dtype: dtype as DType },
+    ];
   }
-  return Object.entries<Expr>(given).map(([name, expr]) => ({ name, expr }));
-}
-
-/** An option by place of the results: what was read of it, which the calls of a preparation are given as it is. */
-class ByPlace extends Array<unknown> {}
-
-/** An option that says something of each result, by place. @throws MercerError INVALID_ARGUMENT for a name of none */
-function ofResults(
-  option: 'out' | 'dtype',
-  given: unknown,
-  formulas: readonly MapFormula[],
-): readonly unknown[] {
-  if (given instanceof ByPlace) return given;
-  const names = formulas.flatMap(({ name }) => (name === undefined ? [] : [name]));
-  const isForAll =
-    given === undefined ||
-    names.length < formulas.length ||
-    (option === 'dtype' && typeof given === 'string');
-  if (isForAll) return ByPlace.from(formulas, () => given);
-  if (isTensor(given)) {
+  const names = Object.keys(given);
+  if (isTensor(out)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `map: out is ${given.label} and there are results by name. Pass an object with a tensor for ${names.map((name) => `'${name}'`).join(' or ')}.`,
+      `map: out is ${out.label} and there are results by name. Pass an object with a tensor for ${names.map((name) => `'${name}'`).join(' or ')}.`,
     );
   }
   const known = Object.fromEntries(names.map((name) => [name, true as const]));
-  const read = readOptions(`map: ${option}`, given as Record<string, unknown>, known);
-  return ByPlace.from(names, (name) => read[name]);
+  const outs = readOptions('map: out', out, known);
+  const isForAll = dtype === undefined || typeof dtype === 'string';
+  const dtypes = isForAll ? undefined : readOptions('map: dtype', dtype, known);
+  return names.map((name) => ({
+    name,
+    expr: given[name] as Expr,
+    out: outs[name],
+    dtype: isForAll ? dtype : dtypes?.[name],
+  }));
 }
 
 /** An empty example stands for dense tensors, with two elements along each of its empty axes. */
@@ -246,7 +238,7 @@ async function prepareMap(
 ): Promise<unknown> {
   const several = areSeveral(given);
   const formulas = several ? { ...given } : given;
-  const prepared = await operation.prepare([formulas, inputs], options as Options | undefined);
+  const prepared = await operation.prepare([formulas, inputs], options);
   return (others: MapInputs, own?: object): unknown => {
     const results = prepared([formulas, others], own);
     return several ? byName(formulas as MapFormulas, results) : only(results);
