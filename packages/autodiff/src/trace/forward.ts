@@ -6,7 +6,6 @@ import {
   isTracedKnown,
   mapArguments,
   nestedLike,
-  notDifferentiable,
   pending,
   promisesTraced,
   whenKnown,
@@ -42,16 +41,14 @@ export class Forward extends Recording {
   }
 
   protected override recordsOf(
-    { primitive, args, primals }: RecordedCall,
+    recorded: RecordedCall,
     values: readonly unknown[],
     result: unknown,
   ): readonly unknown[] {
-    const { name, derivative } = primitive;
-    const flat = flatArguments(args).map((one) =>
-      isTracedKnown(one) && one.trace === this ? (one.record as Value | undefined) : undefined,
-    );
-    if (derivative === 'constant' || flat.every((one) => one === undefined)) return [];
-    if (derivative === undefined) throw notDifferentiable(name);
+    const found = this.ruleFor<Value>(recorded);
+    if (found === undefined) return [];
+    const { rule: derivative, records: flat } = found;
+    const { primitive, args, primals } = recorded;
     const tangents = nestedLike(args, flat);
     const kept = mapArguments(primals, (one) => this.keep(one));
     if (derivative.jvp === 'linear') {

@@ -11,6 +11,7 @@ import {
   promisesTraced,
   Traced,
   TracedResult,
+  type DerivativeRule,
   type KnownResult,
   type Primitive,
   type Trace,
@@ -69,6 +70,24 @@ export abstract class Recording implements Trace {
     values: readonly unknown[],
     result: unknown,
   ): readonly unknown[];
+
+  /**
+   * The rule of a call with what this trace knows of its arguments, in their order; undefined where the call depends on none of its values.
+   *
+   * @throws MercerError NOT_DIFFERENTIABLE
+   */
+  protected ruleFor<R>({
+    primitive: { name, derivative },
+    args,
+  }: RecordedCall):
+    { readonly rule: DerivativeRule; readonly records: readonly (R | undefined)[] } | undefined {
+    const records = flatArguments(args).map((one) =>
+      isTracedKnown(one) && one.trace === this ? (one.record as R | undefined) : undefined,
+    );
+    if (derivative === 'constant' || records.every((one) => one === undefined)) return undefined;
+    if (derivative === undefined) throw notDifferentiable(name);
+    return { rule: derivative, records };
+  }
 
   apply(primitive: Primitive, args: readonly unknown[]): unknown {
     this.#assertLive(primitive.name);

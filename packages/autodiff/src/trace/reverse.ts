@@ -2,9 +2,7 @@ import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   isKnownResult,
-  isTracedKnown,
   mapArguments,
-  notDifferentiable,
   type DerivativeRule,
   type ValueForm,
 } from '@mercer/tensor/operation';
@@ -51,21 +49,17 @@ export class Reverse extends Recording {
   }
 
   protected override recordsOf(
-    { primitive, args, primals }: RecordedCall,
+    call: RecordedCall,
     values: readonly unknown[],
     result: unknown,
   ): readonly unknown[] {
-    const { name, derivative } = primitive;
-    const sources = flatArguments(args).map((one) =>
-      isTracedKnown(one) && one.trace === this ? (one.record as Source | undefined) : undefined,
-    );
-    if (derivative === 'constant' || sources.every((one) => one === undefined)) return [];
-    if (derivative === undefined) throw notDifferentiable(name);
+    const found = this.ruleFor<Source>(call);
+    if (found === undefined) return [];
     const node: Node = {
-      name,
-      rule: derivative,
-      args: mapArguments(primals, (one) => this.keep(one)),
-      sources,
+      name: call.primitive.name,
+      rule: found.rule,
+      args: mapArguments(call.primals, (one) => this.keep(one)),
+      sources: found.records,
       result,
       outputs: values as readonly ValueForm[],
     };
