@@ -1,8 +1,18 @@
 import { describeValue } from '@mercer/options';
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
-import { differentiable, formatShape, pending, type KnownValue } from '@mercer/tensor/operation';
+import {
+  differentiable,
+  flatArguments,
+  flatLike,
+  formatShape,
+  nestedLike,
+  pending,
+  type KnownValue,
+  type Shares,
+} from '@mercer/tensor/operation';
 import type { TensorFunction } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
+import { isFloating, isPrimal } from './trace/recording.js';
 import { vjp } from './vjp.js';
 
 /**
@@ -34,8 +44,8 @@ export interface CustomCall<A extends readonly unknown[]> {
   readonly value: Tensor;
 }
 
-/** A cotangent for each argument; undefined where it is 0, and for what is no tensor. */
-export type Cotangents = readonly (Tensor | Pending<Tensor> | undefined)[];
+/** A cotangent for each argument, for lists and records of tensors like them; undefined where it is 0, and for what is no tensor. */
+export type Cotangents = readonly unknown[];
 
 /**
  * A function with a derivative rule of its own, for functions whose operations have none, or a better one. The rule gives the cotangents of the arguments from that of the value; it is
@@ -75,10 +85,14 @@ export function customVjp<A extends readonly unknown[]>(
       })();
       // who takes a share hears of it
       given.catch(() => undefined);
-      return args.map((one, at) => () => {
-        const share = given.then(async (all) => checkShape(await all[at], one, at));
+      const shares = flatArguments(args).map((one, at) => () => {
+        const share = given.then(async (all) => {
+          const own = flatLike(args, all)[at] as Tensor | Pending<Tensor> | undefined;
+          return checkShape(await own, one, at);
+        });
         return pending(share) as Pending<Tensor>;
       });
+      return nestedLike(args, shares) as Shares;
     },
   });
 }
@@ -122,7 +136,7 @@ function checkShape(share: Tensor | undefined, argument: unknown, at: number): T
  * console.log(gradient.shape); // [ 2 ]
  * ```
  *
- * @param f gives one tensor. Its first argument is differentiated
+ * @param f gives one tensor. It is differentiated by all its arguments, lists and records of tensors among them
  */
 export function checkpoint<A extends readonly unknown[]>(
   f: TensorFunction<A>,
@@ -130,18 +144,29 @@ export function checkpoint<A extends readonly unknown[]>(
   checkFunction('checkpoint', f);
   const call = (...args: A): Pending<Tensor> => pending((async () => f(...args))());
   return differentiable<typeof call, A>('checkpoint', call, {
-    vjp: (g, { args }) =>
-      args.map((_, at) => () => {
-        const gradient = async (): Promise<Tensor> => {
-          const ofOne = (...[x]: readonly unknown[]): ReturnType<typeof f> =>
-            f(...(args.with(at, x) as unknown as A));
-          const { value, pull, dispose } = await vjp(ofOne)(args[at]);
-          value.dispose();
-          const found = (await pull(await g)) as Tensor;
-          dispose();
-          return found;
-        };
-        return pending(gradient());
-      }),
+    vjp: (g, { args }) => {
+      const flat = flatArguments(args);
+      const places = flat.flatMap((one, at) => (isPrimal(one) && isFloating(one) ? [at] : []));
+      const again = (variables: readonly unknown[]): ReturnType<typeof f> => {
+        const whole = flat.map((one, at) => variables[places.indexOf(at)] ?? one);
+        return f(...(nestedLike(args, whole) as unknown as A));
+      };
+      const gradients = async (): Promise<readonly Tensor[]> => {
+        const call = await vjp(again)(places.map((at) => flat[at]));
+        try {
+          call.value.dispose();
+          return (await call.pull(await g)) as readonly Tensor[];
+        } finally {
+          call.dispose();
+        }
+      };
+      // once for all arguments
+      let found: Promise<readonly Tensor[]> | undefined;
+      const shares = flat.map((_, at) => () => {
+        found ??= gradients();
+        return pending(found.then((all) => all[places.indexOf(at)] as Tensor));
+      });
+      return nestedLike(args, shares) as Shares;
+    },
   });
 }

@@ -1,5 +1,6 @@
 import { device, isTensor, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { expectClose } from '../test/differences.mjs';
 import { AutodiffError, grad, valueAndGrad } from './index.js';
 
@@ -168,11 +169,6 @@ describe('kinks', () => {
 });
 
 describe('memory', () => {
-  const inUse = (): object => {
-    const { liveBytes, liveStorages, leaks } = device('cpu').memory();
-    return { liveBytes, liveStorages, leaks };
-  };
-
   it('stays as it was, also after errors', async () => {
     const f = async (v: Tensor): Promise<Tensor> => {
       const scaled = await v.mul(2);
@@ -192,11 +188,11 @@ describe('memory', () => {
       );
     };
     await run();
-    await device('cpu').synchronize();
-    const before = inUse();
-    for (let k = 0; k < 200; k++) await run();
-    await device('cpu').synchronize();
-    expect(inUse()).toEqual(before);
+    const kept = await memoryKept(device('cpu'), async () => {
+      for (let k = 0; k < 200; k++) await run();
+      await device('cpu').synchronize();
+    });
+    expect(kept).toEqual(NOTHING);
   });
 
   it('what f disposes is kept for its gradient', async () => {

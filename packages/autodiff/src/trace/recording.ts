@@ -76,6 +76,7 @@ export abstract class Recording implements Trace {
    *
    * @throws MercerError NOT_DIFFERENTIABLE
    */
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what those that extend it keep with each value
   protected ruleFor<R>({
     primitive: { name, derivative },
     args,

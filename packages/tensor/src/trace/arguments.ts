@@ -14,6 +14,10 @@ const isNested = (
   !types.isProxy(value) &&
   (Array.isArray(value) || isPlain(value));
 
+/** Records that are elements of a list are looked into; lists of lists are data of the host. */
+const isNestedElement = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isNested(value) && !Array.isArray(value);
+
 /** Whether something is true of one of the arguments, or of an element of one that is a list or a record. */
 export function someArgument(args: readonly unknown[], is: (value: unknown) => boolean): boolean {
   return args.some((one) => is(one) || (isNested(one) && someElement(one, is)));
@@ -22,13 +26,14 @@ export function someArgument(args: readonly unknown[], is: (value: unknown) => b
 /** False too where an element cannot be read: who reads it then says so. */
 function someElement(nested: object, is: (value: unknown) => boolean): boolean {
   try {
-    return Array.isArray(nested) ? nested.some(is) : someArgument(Object.values(nested), is);
+    if (!Array.isArray(nested)) return someArgument(Object.values(nested), is);
+    return nested.some((one) => is(one) || (isNestedElement(one) && someElement(one, is)));
   } catch {
     return false;
   }
 }
 
-/** The arguments with every element replaced, those of lists and records, and of records in records, in their place. */
+/** The arguments with every element replaced, those of lists and records, and of what is nested in records, in their place. */
 export function mapArguments(
   args: readonly unknown[],
   map: (value: unknown) => unknown,
@@ -40,7 +45,7 @@ export function mapArguments(
 function mapNested(value: unknown, map: (value: unknown) => unknown): unknown {
   if (!isNested(value)) return map(value);
   if (Array.isArray(value)) {
-    const mapped: readonly unknown[] = value.map(map);
+    const mapped = value.map((one) => (isNestedElement(one) ? mapNested(one, map) : map(one)));
     return mapped.every((one, at) => one === value[at]) ? value : mapped;
   }
   const entries = Object.entries(value);
@@ -51,21 +56,36 @@ function mapNested(value: unknown, map: (value: unknown) => unknown): unknown {
 
 /** The elements of arguments in the order in which {@link mapArguments} visits them. */
 export function flatArguments(args: readonly unknown[]): readonly unknown[] {
-  return args.flatMap((one): readonly unknown[] => {
-    if (!isNested(one)) return [one];
-    return Array.isArray(one) ? one : flatArguments(Object.values(one));
-  });
+  return args.flatMap(flat);
 }
 
-/** The elements of what a rule gave for arguments, in the order of {@link flatArguments}; undefined where it gave none. */
+function flat(value: unknown): readonly unknown[] {
+  if (!isNested(value)) return [value];
+  if (!Array.isArray(value)) return flatArguments(Object.values(value));
+  return value.flatMap((one) => (isNestedElement(one) ? flat(one) : [one]));
+}
+
+const refuses = (): never => {
+  throw new TypeError('a derivative rule gives a list or record for an argument that is one');
+};
+
+/**
+ * The elements of what a rule gave for arguments, in the order of {@link flatArguments}; undefined where it gave none. Where it gave one thing
+ * for a list or a record, what throws when it is asked for an element's share.
+ */
 export function flatLike(args: readonly unknown[], given: readonly unknown[]): readonly unknown[] {
-  return args.flatMap((one, at): readonly unknown[] => {
-    const of = given[at] as Record<string, unknown> | undefined;
-    if (!isNested(one)) return [of];
-    const names = Object.keys(one);
-    const all = names.map((name) => of?.[name]);
-    return Array.isArray(one) ? all : flatLike(Object.values(one), all);
-  });
+  return args.flatMap((one, at) => likeOne(one, given[at]));
+}
+
+function likeOne(value: unknown, given: unknown): readonly unknown[] {
+  if (!isNested(value)) return [given];
+  if (given !== undefined && !isNested(given)) return flat(value).map(() => refuses);
+  const names = Object.keys(value);
+  const all = names.map((name) => (given as Record<string, unknown> | undefined)?.[name]);
+  if (!Array.isArray(value)) return flatLike(Object.values(value), all);
+  return value.flatMap((one: unknown, at) =>
+    isNestedElement(one) ? likeOne(one, all[at]) : [all[at]],
+  );
 }
 
 /** Elements in the places that {@link flatLike} takes them from. */

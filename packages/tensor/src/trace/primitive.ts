@@ -18,7 +18,7 @@ export interface SharesByName {
 }
 
 /** Of each argument the share of its gradient: of lists and records of tensors a list or a record. */
-export type Shares = readonly (Share | readonly Share[] | SharesByName)[];
+export type Shares = readonly (Share | readonly (Share | SharesByName)[] | SharesByName)[];
 
 /** A call that a rule differentiates. */
 export interface AppliedCall<A extends readonly unknown[]> {
