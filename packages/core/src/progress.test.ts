@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
 import * as npy from './npy.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 type Options = mercer.SignalOption & mercer.ProgressOption;
 
@@ -12,7 +13,7 @@ const reason = new Error('given up');
 const place = { device: 'cpu' } as const;
 /** More than is read in one piece. */
 const long = new Float32Array(2 ** 19 + 1).fill(2);
-const liveBytes = (): number => mercer.device('cpu').memory().liveBytes;
+const undisposed = (): number => undisposedBytes(mercer.device('cpu'));
 let folder = '';
 
 beforeAll(async () => {
@@ -75,7 +76,7 @@ describe('progress', () => {
         throw reason;
       },
     };
-    const before = liveBytes();
+    const before = undisposed();
     const some = { data: long, shape: [long.length] };
     for (const call of [
       () => mercer.tensor(long, { ...place, ...failing }),
@@ -86,7 +87,7 @@ describe('progress', () => {
     ]) {
       await expect(call()).rejects.toBe(reason);
     }
-    expect(liveBytes()).toBe(before);
+    expect(undisposed()).toBe(before);
     expect(await readFile(join(folder, 'old.npy'), 'utf8')).toBe('old');
   });
 });

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
 import { expectCompilerStopped } from './stopped-compiler.test-support.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 type Options = { readonly signal: AbortSignal };
 type Prepare = (options: Options) => Promise<unknown>;
@@ -247,14 +248,14 @@ const BUILT_IN: readonly Row[] = [
   ],
 ];
 
-const liveBytes = (): number => a.device.memory().liveBytes;
+const undisposed = (): number => undisposedBytes(a.device);
 
 // First of all: no kernel is there yet.
 describe('a preparation that waits for the compiler', () => {
   it.each(COMPILED)(
     'of %s is given up at once, and the compiler is stopped',
     async (_, prepare) => {
-      await expectCompilerStopped((signal) => prepare({ signal }), liveBytes);
+      await expectCompilerStopped((signal) => prepare({ signal }), undisposed);
     },
   );
 });
@@ -263,7 +264,7 @@ describe('a preparation', () => {
   it.each([...COMPILED, ...BUILT_IN])(
     'of %s, aborted wherever it looks, leaves no memory behind',
     async (_, prepare) => {
-      expect(await abortedEverywhere((signal) => prepare({ signal }), liveBytes)).toBeGreaterThan(
+      expect(await abortedEverywhere((signal) => prepare({ signal }), undisposed)).toBeGreaterThan(
         0,
       );
     },

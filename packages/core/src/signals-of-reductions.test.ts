@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywhere.mjs';
 import * as mercer from './index.js';
 import { expectCompilerStopped } from './stopped-compiler.test-support.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 type Options = { readonly signal: AbortSignal; readonly stream?: mercer.Stream };
 type Call = (options: Options) => Promise<unknown>;
@@ -128,7 +129,7 @@ const HOST = [
 
 const ALL = [...AXES, ...CHAINS, ...SYMBOLIC];
 
-const liveBytes = (): number => x.device.memory().liveBytes;
+const undisposed = (): number => undisposedBytes(x.device);
 const enqueued = (stream: mercer.Stream): number =>
   (stream as never as { enqueued: number }).enqueued;
 
@@ -147,14 +148,14 @@ describe('a reduction that waits for the compiler', () => {
   it.each([...CHAINS, ...SYMBOLIC.filter(([name]) => !name.endsWith('of data'))])(
     'of %s is given up at once, and the compiler is stopped',
     async (_, call) => {
-      await expectCompilerStopped((signal) => call({ signal }), liveBytes);
+      await expectCompilerStopped((signal) => call({ signal }), undisposed);
     },
   );
 });
 
 describe('a reduction', () => {
   it.each(ALL)('of %s, aborted wherever it looks, leaves no memory behind', async (_, call) => {
-    expect(await abortedEverywhere((signal) => call({ signal }), liveBytes)).toBeGreaterThan(0);
+    expect(await abortedEverywhere((signal) => call({ signal }), undisposed)).toBeGreaterThan(0);
   });
 
   it.each(ALL)(
@@ -163,14 +164,14 @@ describe('a reduction', () => {
       using stream = x.device.createStream();
       const aborted = { signal: AbortSignal.abort(reason), stream };
       const others = enqueued(x.device.defaultStream);
-      const before = liveBytes();
+      const before = undisposed();
       expect(await errorOf(() => call(aborted))).toBe(reason);
       // Arguments that are checked at the call are refused there.
       const error = await errorOf(() => refused(aborted));
       if (error !== reason) expect(error).toBeInstanceOf(mercer.MercerError);
       expect(enqueued(stream)).toBe(0);
       expect(enqueued(x.device.defaultStream)).toBe(others);
-      expect(liveBytes()).toBeLessThanOrEqual(before);
+      expect(undisposed()).toBe(before);
       // They are bad indeed.
       const { signal } = new AbortController();
       expect(await errorOf(() => refused({ signal }))).toBeInstanceOf(mercer.MercerError);
@@ -184,7 +185,7 @@ describe('a reduction', () => {
     using out = mercer.empty([4, 1], place);
     while (stream.inFlight < 256) fill({ u: ones }, { out, stream });
     for (const [name, call] of ALL) {
-      const [before, at] = [liveBytes(), enqueued(stream)];
+      const [before, at] = [undisposed(), enqueued(stream)];
       const controller = new AbortController();
       const error = errorOf(() => call({ stream, signal: controller.signal }));
       await new Promise((resolve) => setImmediate(resolve));
@@ -192,7 +193,7 @@ describe('a reduction', () => {
       expect.soft(await error, name).toBe(reason);
       // A copy of data of the host needs no room of its own.
       if (!name.endsWith('of data')) expect.soft(enqueued(stream), name).toBe(at);
-      expect.soft(liveBytes(), name).toBeLessThanOrEqual(before);
+      expect.soft(undisposed(), name).toBe(before);
     }
     expect(stream.inFlight).toBeGreaterThan(200);
     expect(work.disposed).toBe(false);

@@ -18,7 +18,7 @@ const isRunning = ({ pid, exitCode, signalCode }: ChildProcess): boolean =>
  */
 export async function expectCompilerStopped(
   call: (signal: AbortSignal) => Promise<unknown>,
-  liveBytes: () => number,
+  undisposed: () => number,
 ): Promise<void> {
   const children: ChildProcess[] = [];
   const note = (message: unknown): void => {
@@ -26,7 +26,7 @@ export async function expectCompilerStopped(
   };
   const compilers = (): readonly ChildProcess[] => children.filter(compiles);
   const running = (): readonly ChildProcess[] => compilers().filter(isRunning);
-  const before = liveBytes();
+  const before = undisposed();
   const reason = new Error('given up');
   const controller = new AbortController();
   subscribe(CHANNEL, note);
@@ -49,5 +49,5 @@ export async function expectCompilerStopped(
   } finally {
     unsubscribe(CHANNEL, note);
   }
-  expect(liveBytes()).toBe(before);
+  expect(undisposed()).toBe(before);
 }

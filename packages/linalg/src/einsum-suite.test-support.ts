@@ -1,6 +1,7 @@
 import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { einsum, type LinalgDType } from './index.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 /** A number generator of its own for each test. */
 function randomFrom(seed: number): () => number {
@@ -305,10 +306,10 @@ export function describeEinsum(device: () => Device): void {
         ],
         where,
       );
-      const before = device().memory().liveStorages;
+      const before = undisposedBytes(device());
       const copy = await einsum('ij->ij', [a]);
       const product = await einsum('ij,kj,kl->il', [a, a.view(), a.transpose()]);
-      expect(device().memory().liveStorages).toBe(before + 2);
+      expect(undisposedBytes(device())).toBe(before + copy.bytes + product.bytes);
       await a.fill(0);
       expect(await copy.toNested()).toEqual([
         [1, 2],
@@ -316,7 +317,7 @@ export function describeEinsum(device: () => Device): void {
       ]);
       copy.dispose();
       product.dispose();
-      expect(device().memory().liveStorages).toBe(before);
+      expect(undisposedBytes(device())).toBe(before);
     });
   });
 }

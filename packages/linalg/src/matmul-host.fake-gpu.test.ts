@@ -1,6 +1,6 @@
 import { device, empty, tensor, type Device, type Progress } from '@mercer/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
+import { memoryKept, NOTHING, undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 import {
   callsOf,
   fake,
@@ -60,10 +60,10 @@ describe.skipIf(!hasNvrtc)('a product of host memory (skipped only without NVRTC
         await toTensor(rounded(randomMatrix(90, 70, 2), 'float32'), 'float32'),
       ];
       const options = { device: gpu, maxBytes: 6000, precision } as const;
-      const live = (): number => gpu.memory().liveBytes + cpu().memory().liveBytes;
+      const undisposed = (): number => undisposedBytes(gpu, cpu());
       const looks = await abortedEverywhere(
         (signal) => matmul(left, right, { ...options, signal }),
-        live,
+        undisposed,
       );
       expect(looks).toBeGreaterThan(10);
       const steps: Progress[] = [];

@@ -1,4 +1,4 @@
-import { device, empty, full, memory, zeros, type Tensor } from '@mercer/tensor';
+import { device, empty, full, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
@@ -16,6 +16,7 @@ import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { solveTriangular } from './solve-triangular.js';
 import { svd } from './svd.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 type Matrix = Tensor<'float32'>;
 
@@ -25,8 +26,7 @@ beforeAll(async () => {
   await useFakeDriver({ DEVICES: 1 });
 });
 
-const live = (of: 'cpu' | 'cuda:0'): number | undefined =>
-  memory().devices.find((one) => one.device === of)?.liveStorages;
+const live = (of: 'cpu' | 'cuda:0'): number => undisposedBytes(device(of));
 
 describe('memory', () => {
   it('of a call is its results; failed calls leave nothing behind', async () => {

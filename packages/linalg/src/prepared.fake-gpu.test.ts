@@ -1,5 +1,5 @@
 import { CudaStream } from '@mercer/cuda-runtime';
-import { device, empty, memory, type Device, type Tensor } from '@mercer/tensor';
+import { device, empty, type Device, type DeviceId, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
@@ -19,6 +19,7 @@ import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { solveTriangular } from './solve-triangular.js';
 import { svd } from './svd.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 type Operands = readonly [a: Tensor<'float32'>, b: Tensor<'float32'>, x: Tensor<'float32'>];
 
@@ -182,8 +183,7 @@ function operandsOn(gpu: Device, n: number, count: number): Operands {
   ];
 }
 
-const live = (id: string): number =>
-  memory().devices.find((one) => one.device === id)?.liveBytes ?? NaN;
+const live = (id: DeviceId): number => undisposedBytes(device(id));
 
 function release(results: object): void {
   const list = 'dispose' in results ? [results] : Object.values(results);

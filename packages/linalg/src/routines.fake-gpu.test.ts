@@ -1,5 +1,5 @@
 import { CudaGraphExec, CusolverError } from '@mercer/cuda-runtime';
-import { device, empty, memory, type Device, type Progress, type Tensor } from '@mercer/tensor';
+import { device, empty, type Device, type Progress, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
@@ -25,6 +25,7 @@ import { solveLU } from './solve-lu.js';
 import { spin } from './spin.test-support.js';
 import { svd } from './svd.js';
 import { solveTriangular } from './solve-triangular.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 const hasNvrtc = nvrtcFound();
 
@@ -71,8 +72,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['kron', (a, b, o) => kron(a, b, o)],
 ];
 
-const live = (): number =>
-  memory().devices.find(({ device: id }) => id === 'cuda:0')?.liveBytes ?? NaN;
+const live = (): number => undisposedBytes(device('cuda:0'));
 
 function release(results: unknown): void {
   const list = typeof results === 'object' && results !== null ? Object.values(results) : [];

@@ -2,10 +2,10 @@ import { device, tensor, type Tensor } from '@mercer/tensor';
 import { expect, it } from 'vitest';
 import { normalValues } from './cdist-reference.test-support.js';
 import { cdistBackward, kernels, runKernelBackward } from './index.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
-// A file of its own: storages that other tests forgot would be returned while these count.
 const cpu = device('cpu');
-const live = (): number => cpu.memory().liveStorages;
+const live = (): number => undisposedBytes(cpu);
 
 const make = (shape: number[], seed: number): Promise<Tensor<'float32' | 'float64'>> => {
   const size = shape.reduce((product, extent) => product * extent, 1);
@@ -15,7 +15,7 @@ const make = (shape: number[], seed: number): Promise<Tensor<'float32' | 'float6
 async function expectKept(run: () => Promise<Readonly<Record<string, Tensor>>>): Promise<void> {
   const before = live();
   const gradients = Object.values(await run());
-  expect(live() - before).toBe(gradients.length);
+  expect(live() - before).toBe(gradients.reduce((total, { bytes }) => total + bytes, 0));
   for (const gradient of gradients) gradient.dispose();
   expect(live()).toBe(before);
 }

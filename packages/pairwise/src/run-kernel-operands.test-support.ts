@@ -5,6 +5,7 @@ import { cdist, kernelDescriptor, kernels, runKernel, type PairwiseDType } from 
 import { expectCode, matrix, upload, uploadBatch } from './matrices.test-support.js';
 import { expectKernel } from './run-kernel-checks.test-support.js';
 import { together } from './together.test-support.js';
+import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 /** Shapes, strides, special values, memory, and what a call waits for. */
 export function describeKernelOperands(device: () => Device): void {
@@ -232,13 +233,10 @@ export function describeKernelOperands(device: () => Device): void {
       column.dispose();
     };
     await call();
-    const before = device().memory();
+    const before = undisposedBytes(device());
     for (let i = 0; i < 5; i++) await call();
     await device().synchronize();
-    const { liveBytes, liveStorages } = device().memory();
-    // Less where a collection found tensors that earlier tests left.
-    expect(liveBytes).toBeLessThanOrEqual(before.liveBytes);
-    expect(liveStorages).toBeLessThanOrEqual(before.liveStorages);
+    expect(undisposedBytes(device())).toBe(before);
   });
 
   it('writes nothing when memory runs out halfway', async () => {
@@ -247,7 +245,7 @@ export function describeKernelOperands(device: () => Device): void {
     const options = { bandwidth: 1, scale: 2 } as const;
     (await runKernel(kernels.gaussian, x, options)).dispose();
     await device().synchronize();
-    const before = device().memory().liveBytes;
+    const before = undisposedBytes(device());
     const limit = device().memoryLimitBytes;
     // Less than what the two tensors have: whatever a sweep finds, nothing more fits.
     device().memoryLimitBytes = out.bytes;
@@ -258,8 +256,7 @@ export function describeKernelOperands(device: () => Device): void {
     } finally {
       device().memoryLimitBytes = limit;
     }
-    // Less where the sweep found tensors that earlier tests left.
-    expect(device().memory().liveBytes).toBeLessThanOrEqual(before);
+    expect(undisposedBytes(device())).toBe(before);
     expect((await out.toTypedArray()).every((value) => value === 0)).toBe(true);
     await runKernel(kernels.gaussian, x, { ...options, out });
     expect((await out.toTypedArray()).every((value) => value === 1)).toBe(true);

@@ -19,6 +19,7 @@ describe('the backstop', () => {
     const before = {
       live: cpu.memory().liveStorages,
       leaks: memory().leaks,
+      leakedBytes: memory().leakedBytes,
       tensors: memory().tensors,
     };
     for (let i = 0; i < 200; i++) {
@@ -29,6 +30,7 @@ describe('the backstop', () => {
     // The last ones may still be in a register of this frame.
     expect(freed).toBeGreaterThan(990);
     expect(memory().leaks - before.leaks).toBe(freed);
+    expect(memory().leakedBytes - before.leakedBytes).toBe(400 * freed);
     expect(kept.some((t) => t.disposed)).toBe(false);
     expect(cpu.memory().liveStorages - before.live).toBe(1200 - freed);
     for (const t of kept) t.dispose();
@@ -41,6 +43,17 @@ describe('the backstop', () => {
     for (let i = 0; i < 100; i++) empty([10], where).dispose();
     sweep();
     expect(memory().leaks).toBe(leaks);
+  });
+
+  it('counts bytes where the last that reached them was forgotten', () => {
+    sweep();
+    const { leaks, leakedBytes } = memory();
+    const base = empty([100], where);
+    (() => base.slice([10, 20]))();
+    sweep();
+    expect(memory()).toMatchObject({ leaks: leaks + 1, leakedBytes });
+    base.dispose();
+    expect(memory()).toMatchObject({ leaks: leaks + 1, leakedBytes });
   });
 
   it('keeps a storage that only a view reaches', () => {

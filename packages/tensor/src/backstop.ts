@@ -34,8 +34,9 @@ const registry = new FinalizationRegistry<Lifetime>((lifetime) => {
 });
 
 function reclaim(lifetime: Lifetime): void {
-  const { device } = lifetime.storage;
-  if (lifetime.release()) device.noteLeak();
+  const { storage } = lifetime;
+  if (!lifetime.release()) return;
+  storage.device.noteLeak(storage.disposed ? storage.bytes : 0);
 }
 
 /** Below this many tensors a collection is not worth its time. */

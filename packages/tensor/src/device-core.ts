@@ -66,6 +66,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   #liveBytes = 0;
   #peakBytes = 0;
   #leaks = 0;
+  #leakedBytes = 0;
   #sweepAtBytes = DEFAULT_SWEEP_BYTES;
   #streamCount = 0;
 
@@ -165,6 +166,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
       liveStorages: this.#live.size,
       peakBytes: this.#peakBytes,
       leaks: this.#leaks,
+      leakedBytes: this.#leakedBytes,
       ...this.memoryInfo(),
     };
   }
@@ -197,8 +199,9 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   }
 
   /** The backstop freed a tensor that nobody disposed. */
-  noteLeak(): void {
+  noteLeak(bytes: number): void {
     this.#leaks++;
+    this.#leakedBytes += bytes;
   }
 
   async load(kernel: EmittedKernel, options?: LoadOptions): Promise<LoadedKernel> {

@@ -27,6 +27,8 @@ export interface DeviceMemory {
   readonly peakBytes: number;
   /** Tensors that were collected without having been disposed, and freed by the backstop. */
   readonly leaks: number;
+  /** Bytes of the storages that were freed so: `liveBytes + leakedBytes` is what was never disposed, whenever garbage is collected. */
+  readonly leakedBytes: number;
   /** Free and total memory of the device itself, all programs together. */
   readonly freeBytes: number;
   readonly totalBytes: number;

@@ -8,6 +8,7 @@ import { MercerError } from './mercer-error.js';
 import { sumTo } from './sum-to.js';
 import { codeOf } from './testing/device-suite.test-support.js';
 import { incrementKernel } from './testing/increment-kernel.test-support.js';
+import { undisposedBytes } from '../test/memory-kept.mjs';
 
 const hasNvrtc = nvrtcFound();
 
@@ -93,9 +94,9 @@ describe.skipIf(!hasNvrtc)('GPUs behind the fake driver (skipped only without NV
     const gpu = device('cuda:2');
     // Sums over two runs of axes: the result is small, and what lies between is as large as x.
     const x = await zeros([12, 2 ** 18, 2], { device: gpu, dtype: 'float64' });
-    const before = gpu.memory().liveBytes;
+    const before = undisposedBytes(gpu);
     await expect(sumTo(x, [2 ** 18, 1])).rejects.toMatchObject({ code: 'OUT_OF_MEMORY' });
-    expect(gpu.memory().liveBytes).toBe(before);
+    expect(undisposedBytes(gpu)).toBe(before);
     x.dispose();
   });
 

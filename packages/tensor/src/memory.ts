@@ -10,6 +10,8 @@ export interface MemoryReport {
   readonly tensors: number;
   /** Tensors that were collected without having been disposed, and freed by the backstop. */
   readonly leaks: number;
+  /** Bytes of the storages that were freed so: `liveBytes + leakedBytes` is what was never disposed, whenever garbage is collected. */
+  readonly leakedBytes: number;
   readonly devices: readonly DeviceMemory[];
 }
 
@@ -35,6 +37,7 @@ export function memory(): MemoryReport {
     liveBytes: sum((device) => device.liveBytes),
     tensors: watchedCount(),
     leaks: sum((device) => device.leaks),
+    leakedBytes: sum((device) => device.leakedBytes),
     devices,
   };
 }

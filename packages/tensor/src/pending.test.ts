@@ -6,7 +6,7 @@ import {
   full,
   isPending,
   map,
-  memory,
+  device,
   oneHot,
   pad,
   scatterAdd,
@@ -21,6 +21,7 @@ import {
 } from './index.js';
 import { attachMethods } from './operation/index.js';
 import { neg, variable } from '@mercer/formula';
+import { undisposedBytes } from '../test/memory-kept.mjs';
 
 const where = { device: 'cpu' } as const;
 const make = (): PendingTensor<'float64'> =>
@@ -174,7 +175,7 @@ describe('a result before it is awaited', () => {
 });
 
 describe('memory of a result that is not awaited', () => {
-  const live = (): number => memory().liveBytes;
+  const live = (): number => undisposedBytes(device('cpu'));
 
   it('is returned by dispose, also before it is there', async () => {
     const before = live();

@@ -14,6 +14,7 @@ import { scatterAdd } from './scatter-add.js';
 import { sumTo } from './sum-to.js';
 import type { Tensor } from './tensor.js';
 import { abortedEverywhere } from '../test/aborted-everywhere.mjs';
+import { undisposedBytes } from '../test/memory-kept.mjs';
 
 const hasNvrtc = nvrtcFound();
 
@@ -88,16 +89,16 @@ const CALLS: Readonly<Record<string, Call>> = {
   logSumExp: (o) => there.logSumExp(1, o),
 };
 
-const liveBytes = (): number => gpu.memory().liveBytes + device('cpu').memory().liveBytes;
+const undisposed = (): number => undisposedBytes(gpu, device('cpu'));
 
 describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only without NVRTC)', () => {
   it.each(Object.entries(CALLS))('%s heeds a signal and leaves nothing', async (_, call) => {
     await expect(call({ signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
-    expect(await abortedEverywhere((signal) => call({ signal }), liveBytes)).toBeGreaterThan(0);
+    expect(await abortedEverywhere((signal) => call({ signal }), undisposed)).toBeGreaterThan(0);
   });
 
   it('a long way to the GPU is left between pieces, which are told', async () => {
-    const before = liveBytes();
+    const before = undisposed();
     const steps: Progress[] = [];
     const controller = new AbortController();
     const { bytes } = long;
@@ -109,7 +110,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
     await expect(away).rejects.toBe(reason);
     expect(steps).toEqual([{ done: 2 ** 27, total: bytes }]);
     await gpu.synchronize();
-    expect(liveBytes()).toBe(before);
+    expect(undisposed()).toBe(before);
     steps.length = 0;
     using whole = await long.to(gpu, { onProgress: (step) => steps.push(step) });
     expect(steps.map(({ done }) => done)).toEqual([2 ** 27, bytes]);

@@ -6,7 +6,7 @@
  */
 export function abortedEverywhere(
   call: (signal: AbortSignal) => Promise<unknown>,
-  liveBytes: () => number,
+  undisposed: () => number,
 ): Promise<number>;
 
 /** Disposes every tensor and prepared call in a result. */

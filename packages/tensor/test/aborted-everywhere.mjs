@@ -25,9 +25,9 @@ export function disposeAll(value) {
 /** Up to here every look is tried, then fewer and fewer of them. */
 const EVERY_LOOK = 40;
 
-export async function abortedEverywhere(call, liveBytes) {
+export async function abortedEverywhere(call, undisposed) {
   disposeAll(await call(new AbortController().signal));
-  const before = liveBytes();
+  const before = undisposed();
   for (let at = 1, last = 0; ; last = at, at += Math.ceil(Math.max(1, (at - EVERY_LOOK) / 2))) {
     const reason = new Error(`given up at look ${at}`);
     const { signal, looks } = abortingAt(at, reason);
@@ -40,7 +40,7 @@ export async function abortedEverywhere(call, liveBytes) {
     if (result !== reason) {
       throw new Error(`look ${at} gave ${result} and not the reason`, { cause: result });
     }
-    // There may be fewer: the backstop frees what an earlier test forgot.
-    if (liveBytes() > before) throw new Error(`look ${at} left ${liveBytes() - before} bytes`);
+    const left = undisposed() - before;
+    if (left !== 0) throw new Error(`look ${at} left ${left} bytes`);
   }
 }

@@ -1,9 +1,10 @@
 interface Counted {
   synchronize(): Promise<unknown>;
-  memory(): { readonly liveStorages: number; readonly leaks: number };
+  memory(): { readonly liveBytes: number; readonly leakedBytes: number };
 }
 interface Kept {
   readonly forgotten: number;
 }
 export const NOTHING: Kept;
+export function undisposedBytes(...devices: readonly Pick<Counted, 'memory'>[]): number;
 export function memoryKept(device: Counted, work: () => unknown): Promise<Kept>;

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import {
   full,
   map,
-  memory,
   startProfile,
   tensor,
   type DType,
   type Pending,
   type Tensor,
 } from '../index.js';
+import { undisposedBytes } from '../../test/memory-kept.mjs';
 
 const where = { device: 'cpu' } as const;
 
@@ -173,10 +173,10 @@ describe('copyFrom of a chain', () => {
     const x = await full([1000], 1, where);
     const y = await full([1000], 2, where);
     await x.copyFrom(x.mul(0.5).add(y));
-    const before = memory().liveBytes;
+    const before = undisposedBytes(x.device);
     const count = await launches(() => x.copyFrom(x.mul(0.5).add(y)));
     expect(count).toBe(1);
-    expect(memory().liveBytes).toBe(before);
+    expect(undisposedBytes(x.device)).toBe(before);
     expect(await x.slice(7).item()).toBe(3.25);
   });
 

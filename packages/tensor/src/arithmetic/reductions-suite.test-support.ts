@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { full, memory, tensor, zeros, type Device, type DType, type Tensor } from '../index.js';
+import { full, tensor, zeros, type Device, type DType, type Tensor } from '../index.js';
+import { undisposedBytes } from '../../test/memory-kept.mjs';
 
 type Values = readonly number[];
 
@@ -406,9 +407,8 @@ export function reductionsSuite(where: () => Device): void {
       }
     };
     await run();
-    const before = memory().liveBytes;
+    const before = undisposedBytes(x.device);
     for (let round = 0; round < 30; round++) await run();
-    // less where garbage of other tests was collected meanwhile
-    expect(memory().liveBytes - before).toBeLessThanOrEqual(0);
+    expect(undisposedBytes(x.device)).toBe(before);
   });
 }
