@@ -1,6 +1,6 @@
 import { atan2, concat, pad, stack, tile, where, type Tensor } from '@mercer/tensor';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { drawn, expectClose } from '../test/differences.mjs';
 import { grad, jvp, vjp } from './index.js';
 
@@ -539,10 +539,6 @@ async function check({ leaves: given, steps }: Program): Promise<void> {
 }
 
 describe('random programs', () => {
-  // each has kernels of its own: to compile them would take most of the time
-  beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
-  afterAll(() => vi.unstubAllEnvs());
-
   it('have the values and derivatives of dual numbers in plain loops', async () => {
     await fc.assert(fc.asyncProperty(program, check), { seed: 40, numRuns: 200 });
   }, 60_000);

@@ -9,13 +9,17 @@ import {
   type KernelDescriptor,
 } from '@mercer/pairwise';
 import { exp, mul, neg, variable } from '@mercer/formula';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   centralDifferences,
   drawn,
   expectClose,
   type Scalar,
 } from '../../autodiff/test/differences.mjs';
+
+// Rules run on many small kernels: compiling them would take most of the time, and they have tests of their own.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
+afterAll(() => vi.unstubAllEnvs());
 
 const weighed = async (result: Tensor): Promise<Tensor> =>
   result

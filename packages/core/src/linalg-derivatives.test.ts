@@ -16,13 +16,17 @@ import {
   svd,
 } from '@mercer/linalg';
 import { eye, type Tensor } from '@mercer/tensor';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   centralDifferences,
   drawn,
   expectClose,
   type Scalar,
 } from '../../autodiff/test/differences.mjs';
+
+// Rules run on many small kernels: compiling them would take most of the time, and they have tests of their own.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
+afterAll(() => vi.unstubAllEnvs());
 
 type Call = (...given: readonly unknown[]) => Promise<Tensor>;
 
