@@ -16,10 +16,10 @@ export interface GradOptions<N extends ArgNums = ArgNums> {
 
 const GRAD_OPTIONS: OptionNames<GradOptions> = { argnums: true, allowUnused: true };
 
-/** The gradients of a call: like the argument, or a list of them where argnums is one. */
+/** The gradients of a call: like the argument, or a list of them where argnums is one. Arguments with a default were given. */
 export type GradientsOf<A extends readonly unknown[], N extends ArgNums> = N extends number
-  ? A[N]
-  : { -readonly [K in keyof N]: N[K] extends number ? A[N[K]] : never };
+  ? Exclude<A[N], undefined>
+  : { -readonly [K in keyof N]: N[K] extends number ? Exclude<A[N[K]], undefined> : never };
 
 /** The value of a function with its gradients. */
 export interface ValueAndGrad<G> {

@@ -1,4 +1,4 @@
-import { eye, stack, zeros, type Tensor } from '@mercer/tensor';
+import { eye, stack, zeros, type DType, type Tensor } from '@mercer/tensor';
 import type { TensorFunction } from './differentiated-call.js';
 import { checkFunction, grad } from './grad.js';
 import { pushed } from './jvp.js';
@@ -33,10 +33,10 @@ export function hvp<X>(f: TensorFunction<readonly [X]>): (x: X, direction: X) =>
 }
 
 /** A function of one tensor that gives one. */
-export type TensorToTensor = TensorFunction<readonly [x: Tensor]>;
+export type TensorToTensor<D extends DType = DType> = TensorFunction<readonly [x: Tensor<D>]>;
 
 /**
- * All derivatives of a function of one tensor: of shape `(...value, ...argument)`. By rows, backwards, where the value has fewer elements than the argument, else by
+ * All derivatives of a function of one tensor: of shape `(...value, ...argument)` and of the argument's dtype. By rows, backwards, where the value has fewer elements than the argument, else by
  * columns, forwards; one pass each.
  *
  * ```ts
@@ -50,14 +50,21 @@ export type TensorToTensor = TensorFunction<readonly [x: Tensor]>;
  *
  * @throws as {@link vjp} and {@link jvp}
  */
-export function jacobian(f: TensorToTensor): (x: Tensor) => Promise<Tensor> {
+export function jacobian<D extends DType>(
+  f: TensorToTensor<D>,
+): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('jacobian', f);
   return async (x) => {
     const { value, pull, dispose } = await vjp(f)(x);
     try {
-      if (value.size >= x.size) return await columns('jacobian', f, x, value.shape);
+      if (value.size >= x.size) {
+        const all = await columns('jacobian', f, x, value.shape);
+        if (all.dtype === x.dtype) return all as Tensor<D>;
+        using other = all;
+        return await other.cast(x.dtype);
+      }
       const rows = await along(value, pull);
-      return await joined(rows, 0, [...value.shape, ...x.shape], x);
+      return (await joined(rows, 0, [...value.shape, ...x.shape], x)) as Tensor<D>;
     } finally {
       dispose();
       value.dispose();
@@ -79,22 +86,24 @@ export function jacobian(f: TensorToTensor): (x: Tensor) => Promise<Tensor> {
  *
  * @throws as {@link grad} and {@link jvp}
  */
-export function hessian(f: TensorToTensor): (x: Tensor) => Promise<Tensor> {
+export function hessian<D extends DType>(
+  f: TensorToTensor<D>,
+): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('hessian', f);
-  const gradient = grad(f, { allowUnused: true });
-  return async (x) => columns('hessian', gradient, x, x.shape);
+  const gradient = grad<readonly [Tensor<D>]>(f, { allowUnused: true });
+  return async (x) => (await columns('hessian', gradient, x, x.shape)) as Tensor<D>;
 }
 
-async function columns(
+async function columns<D extends DType>(
   what: string,
-  f: TensorToTensor,
-  x: Tensor,
+  f: TensorToTensor<D>,
+  x: Tensor<D>,
   shape: readonly number[],
 ): Promise<Tensor> {
   const all = await along(x, async (direction) => {
     const { value, tangent } = await pushed(
       what,
-      f as (x: Tensor) => Promise<Tensor>,
+      f as (x: Tensor<D>) => Promise<Tensor>,
       [x],
       [direction],
     );
@@ -105,9 +114,9 @@ async function columns(
 }
 
 /** What a function gives for each element's direction. */
-async function along(
-  { size, shape, dtype, device }: Tensor,
-  take: (direction: Tensor) => Promise<Tensor>,
+async function along<D extends DType>(
+  { size, shape, dtype, device }: Tensor<D>,
+  take: (direction: Tensor<D>) => Promise<Tensor>,
 ): Promise<readonly Tensor[]> {
   using directions = await eye(size, { dtype, device });
   const all: Tensor[] = [];

