@@ -146,14 +146,18 @@ bool mapReduceArguments(const View& view, Arguments& to) {
   for (int32_t i = 0; i < set.own + set.other + set.parameters; ++i) needs(set.components()[2 * i], set.components()[2 * i + 1]);
   for (int32_t n = 0; n < set.gathers; ++n)
     for (int32_t c = 0; c < set.gather(n)[1]; ++c) needs(set.gather(n)[0], set.gather(n)[2 + c]);
-  const int64_t rows = kept > reduced ? kept : reduced;
-  std::vector<int64_t> strides, tables;
+  for (int32_t n = 0; n < set.pairs(); ++n) needs(set.pair(n)[0], set.pair(n)[1]);
+  const int64_t longer = kept > reduced ? kept : reduced, rowsJ = set.axis == 1 ? reduced : kept;
+  std::vector<int64_t> strides, tables, columns;
   for (int32_t q = 0; q < set.inputs; ++q) {
     const int64_t dim = dims[static_cast<size_t>(q)];
-    if (dim > kMost / rows || to.total > 8 * kMost) return false;
+    const bool ofPairs = set.tablePlace(q) == kOfPairs;
+    const int64_t rows = ofPairs ? kept * reduced : longer;
+    if (dim > kMost / longer || rows > kMost / dim || to.total > 8 * kMost) return false;
     to.pointer(to.numbers(batch * rows * dim, kBytes[set.storage(q)]));
-    strides.push_back(dim), strides.push_back(rows * dim);
+    strides.push_back(ofPairs ? rowsJ * dim : dim), strides.push_back(rows * dim);
     if (set.tablePlace(q) >= 0) tables.push_back(rows);
+    if (ofPairs) columns.push_back(dim);
   }
   if (set.selects()) {
     // room for some of what a row may find
@@ -187,6 +191,7 @@ bool mapReduceArguments(const View& view, Arguments& to) {
   if (set.ranges == 1) to.words.push_back(1);
   to.words.insert(to.words.end(), strides.begin(), strides.end());
   to.words.insert(to.words.end(), tables.begin(), tables.end());
+  to.words.insert(to.words.end(), columns.begin(), columns.end());
   return true;
 }
 
