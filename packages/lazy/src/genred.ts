@@ -30,7 +30,8 @@ import type {
 } from './reduction-types.js';
 import { promised } from './result-of-kind.js';
 import type { LazyDType } from './lazy-dtype.js';
-import { isTensor, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { isTensorLike } from './traced-inputs.js';
 
 /** Options of `genred`. */
 export interface GenredOptions<N extends ReductionName = ReductionName> {
@@ -170,16 +171,14 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
 ): Genred<A, K> {
   const count = reduction.argumentCount;
   const call = (...all: readonly unknown[]): PendingResult<ResultOf<K>> =>
-    promised(reduction.reduction.kind, async () => {
+    promised(reduction.reduction.kind, () => {
       const last = all.at(-1);
       const few = all.length <= count && isCallOptions(last);
       const args = (few ? all.slice(0, -1) : all.slice(0, count)) as LazyData[];
       const [options, ...more] = all.slice(count);
       if (more.length > 0 || isData(options)) throw tooMany(reduction.task.what, all.length, count);
-      return (await reduction.call(
-        args,
-        options as CallReduceOptions<K, LazyDType, 'int32'>,
-      )) as ResultOf<K>;
+      const given = options as CallReduceOptions<K, LazyDType, 'int32'>;
+      return reduction.call(args, given) as Promise<ResultOf<K>>;
     });
   const prepare = async <I extends IndexDType = 'int32'>(
     ...all: readonly (Tensor | PrepareOptions<I>)[]
@@ -195,7 +194,7 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
 /** Whether an argument is an object of options, so that one argument is missing in front of it. */
 function isCallOptions(value: unknown): boolean {
   try {
-    if (typeof value !== 'object' || value === null || isTensor(value)) return false;
+    if (typeof value !== 'object' || value === null || isTensorLike(value)) return false;
     const names = Object.keys(value);
     return names.length > 0 && names.every((name) => Object.hasOwn(CALL_OPTIONS, name));
   } catch {
@@ -206,7 +205,7 @@ function isCallOptions(value: unknown): boolean {
 /** Whether a value behind the arguments is one more of them rather than options. */
 function isData(value: unknown): boolean {
   try {
-    return isTensor(value) || ArrayBuffer.isView(value) || Array.isArray(value);
+    return isTensorLike(value) || ArrayBuffer.isView(value) || Array.isArray(value);
   } catch {
     return false; // a revoked Proxy, which the reader of options refuses
   }

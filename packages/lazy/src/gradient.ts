@@ -1,18 +1,19 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Pending, Tensor } from '@mercer/tensor';
-import { LOAD_OPTIONS, pendingOf } from '@mercer/tensor/operation';
+import { LOAD_OPTIONS, pendingOf, promisesTraced } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
 import { checkGradientOuts, delivered } from './gradient-outs.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
-import type { LazyReduction } from './lazy-reduction.js';
+import { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import { runDerivatives } from './run-derivatives.js';
 import type { SavedOptions } from './saved-results.js';
 import { tablesApart } from './tables-apart.js';
+import { holdTraced } from './traced-inputs.js';
 import { checkBound } from './transforms.js';
 
 /** Options of `gradient`. */
@@ -65,7 +66,7 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
   cotangent: LazyData,
   given?: GradientOptions<NoInfer<D>>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async (): Promise<Tensor<D>> => {
+  const gradients = pendingOf(async (): Promise<Tensor<D>> => {
     const what = 'gradient';
     const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
     checkReduction(what, of);
@@ -89,4 +90,6 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
       for (const one of made) one.dispose();
     }
   });
+  const isTracedCall = of instanceof LazyReduction && holdTraced(of.inputs, [cotangent]);
+  return isTracedCall ? promisesTraced(gradients) : gradients;
 }

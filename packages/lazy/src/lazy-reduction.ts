@@ -21,6 +21,7 @@ import { asResult, promised } from './result-of-kind.js';
 import { NO_RESULTS, type Results } from './results.js';
 import { inputNames } from './symbolic.js';
 import type { JointTask, Task } from './task.js';
+import { mapped } from './traced-inputs.js';
 
 const HANDLE = localHandle(
   'a reduction',
@@ -172,8 +173,7 @@ export function resultOf<K extends ReductionKind, D extends LazyDType, I extends
   args: readonly LazyData[],
   options: CallReduceOptions<K, D, I> | undefined,
 ): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> {
-  const found = computed(task, args, options);
-  return found instanceof Promise ? found.then(onlyResult<K, D, I>) : onlyResult<K, D, I>(found);
+  return mapped(computed(task, args, options), onlyResult<K, D, I>);
 }
 
 const onlyResult = <K extends ReductionKind, D extends LazyDType, I extends IndexDType>([

@@ -1,6 +1,6 @@
 import { ops, reduction, type DefinedOperation, type ReductionKind } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import { isTensor, type Pending, type Tensor } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
 import { pendingCall } from '@mercer/tensor/operation';
 import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { checkRowNumbers } from './check-row-numbers.js';
@@ -51,6 +51,7 @@ import type {
 import { computed } from './reductions.js';
 import { rowRange, type RowSelection } from './row-range.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
+import { isTensorLike, mapped } from './traced-inputs.js';
 import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
 
 const RULES: Rules<LazyOperations & LazyReductions> = { ...OPERATIONS, ...REDUCTIONS };
@@ -161,7 +162,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
     });
   }
 
-  async #timesVector(v: Input, options?: ReduceOptions<Tensor<D>>): Promise<Tensor<D>> {
+  #timesVector(v: Input, options?: ReduceOptions<Tensor<D>>): Tensor<D> | Promise<Tensor<D>> {
     const column: Input = {
       ...v,
       category: 'j',
@@ -170,14 +171,22 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
       extent: { rows: v.dim, columns: undefined, batchShape: [] },
     };
     const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
-    if (out !== undefined) {
-      using front = out.broadcastTo([1, ...out.shape]);
-      using view = front.permute([...out.shape.map((_, axis) => axis + 1), 0]);
-      await this.#timesRows(column, { ...rest, out: view });
-      return out;
-    }
-    using result = await this.#timesRows(column, rest);
-    return result.slice(...result.shape.map((_, axis) => (axis === result.rank - 1 ? 0 : null)));
+    if (out !== undefined) return this.#intoVector(column, out, rest);
+    return mapped(this.#timesRows(column, rest), (made) => {
+      using result = made;
+      return result.slice(...result.shape.map((_, axis) => (axis === result.rank - 1 ? 0 : null)));
+    });
+  }
+
+  async #intoVector(
+    v: Input,
+    out: Tensor<D>,
+    options: ReduceOptions<Tensor<D>>,
+  ): Promise<Tensor<D>> {
+    using front = out.broadcastTo([1, ...out.shape]);
+    using view = front.permute([...out.shape.map((_, axis) => axis + 1), 0]);
+    await this.#timesRows(v, { ...options, out: view });
+    return out;
   }
 
   #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Tensor<D> | Promise<Tensor<D>> {
@@ -192,18 +201,14 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * @throws LazyError where an input is a placeholder, or no input tells the number of rows
    */
   toDense(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingCall(async (): Promise<Tensor<D>> => {
+    return pendingCall((): Tensor<D> | Promise<Tensor<D>> => {
       checkBound('toDense', this.inputs);
       const given = readOptions('toDense', options, DENSE_OPTIONS);
       checkRowNumbers('toDense', [this.formula], this);
       const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
       const sums = [reduction('Sum', formula, { axis: 0 })] as const;
-      const [found] = await computed(
-        { what: 'toDense', reductions: sums, inputs, names: undefined },
-        [],
-        given,
-      );
-      return found?.value as Tensor<D>;
+      const task = { what: 'toDense', reductions: sums, inputs, names: undefined };
+      return mapped(computed(task, [], given), ([found]) => found?.value as Tensor<D>);
     });
   }
 
@@ -303,7 +308,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * @throws LazyError where M and N differ, and as `toDense`
    */
   diag(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingCall(async (): Promise<Tensor<D>> => {
+    return pendingCall((): Promise<Tensor<D>> => {
       checkBound('diag', this.inputs);
       const given = readOptions('diag', options, DENSE_OPTIONS);
       const { rowsI = 1, rowsJ = 1 } = this;
@@ -329,7 +334,7 @@ function checkMatrix(place: string, of: unknown): asserts of is LazyTensor {
 
 /** Whether data has one axis. */
 function isVector(v: LazyData): boolean {
-  if (isTensor(v)) return v.rank === 1;
+  if (isTensorLike(v)) return v.rank === 1;
   if (ArrayBuffer.isView(v)) return true;
   return Array.isArray(v) && v.length > 0 && typeof v[0] === 'number';
 }

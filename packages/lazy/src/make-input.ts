@@ -6,6 +6,7 @@ import { hostShape } from './host-shape.js';
 import { extentOf, type Input, type Source } from './input.js';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
+import { isTensorLike } from './traced-inputs.js';
 import { shapeAfter, type ViewStep } from './view-step.js';
 
 /** What an input can be made from. */
@@ -160,7 +161,7 @@ const named = (name: string | undefined): string => (name === undefined ? 'the d
 function readData(what: string, value: LazyData, name: string | undefined): Data {
   checkName(what, name);
   const label = `${what}: ${named(name).trim()}`;
-  if (isTensor(value)) {
+  if (isTensorLike(value)) {
     value.assertAlive();
     const { shape, device } = value;
     return {

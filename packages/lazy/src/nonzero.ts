@@ -3,6 +3,7 @@ import type { OptionNames } from '@mercer/options';
 import { tensor, type Tensor } from '@mercer/tensor';
 import {
   CallSteps,
+  differentiable,
   launchSteps,
   LOAD_OPTIONS,
   pairArguments,
@@ -27,6 +28,7 @@ import { checkRows } from './results.js';
 import { loadSelection, type LoadedSelection } from './selection.js';
 import type { Merged } from './symbolic.js';
 import { usedBy } from './task.js';
+import { tensorsApart } from './traced-inputs.js';
 import { checkBound } from './transforms.js';
 
 /** Options of `nonzero`. */
@@ -60,8 +62,22 @@ export interface SelectedPairs<D extends LazyDType = LazyDType> {
 
 const WHAT = 'nonzero';
 
-/** The pairs at which the first formula is not 0, with the values of the second if there is one. */
+/** The pairs at which the first formula is not 0, with the values of the second if there is one. Which these are is constant, and values have no derivative. */
 export async function nonzeroPairs(
+  { formulas, inputs }: Merged,
+  axis: 0 | 1,
+  options: Omit<NonzeroOptions, 'values'>,
+): Promise<SelectedPairs> {
+  const { tensors, bind } = tensorsApart(inputs);
+  const call = differentiable<(given: readonly Tensor[]) => Promise<SelectedPairs>, never>(
+    WHAT,
+    (given) => foundPairs({ formulas, inputs: bind(given) }, axis, options),
+    formulas.length === 1 ? 'constant' : undefined,
+  );
+  return call(tensors);
+}
+
+async function foundPairs(
   { formulas, inputs }: Merged,
   axis: 0 | 1,
   options: Omit<NonzeroOptions, 'values'>,

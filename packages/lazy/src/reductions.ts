@@ -40,6 +40,8 @@ import {
   type Results,
 } from './results.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
+import { holdTraced, mapped } from './traced-inputs.js';
+import { tracedReductions } from './traced-reductions.js';
 
 type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
 
@@ -175,11 +177,15 @@ export function computed(
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
 ): readonly Results[] | Promise<readonly Results[]> {
-  const { reductions } = task;
-  const found = operation.start([task, args], options);
-  return found instanceof Promise
-    ? found.then((tensors) => asResults(reductions, tensors))
-    : asResults(reductions, found);
+  const { reductions, what } = task;
+  const found = holdTraced(task.inputs, args)
+    ? tracedReductions(
+        { ...task, inputs: bindArguments(what, task.inputs, args) },
+        options,
+        (bound) => operation.start([bound, []], options),
+      )
+    : operation.start([task, args], options);
+  return mapped(found, (tensors) => asResults(reductions, tensors));
 }
 
 /** A task whose kernels are loaded. */
@@ -200,6 +206,9 @@ export async function prepared(
   args: readonly Tensor[],
   options: PrepareOptions | undefined,
 ): Promise<PreparedTask> {
+  for (const one of task.inputs) {
+    if (one.source.kind === 'tensor') assertTensor(one.source.tensor, `${task.what}.prepare`);
+  }
   const call = await operation.prepare([task, args], options);
   const { plans, dispose } = call;
   return {

@@ -6,7 +6,7 @@ import {
   type SavedResults,
   type VectorExpr,
 } from '@mercer/formula';
-import { isTensor, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
 import { own } from '@mercer/options';
 import { computed } from './reductions.js';
 import { NO_RESULTS, type Results } from './results.js';
@@ -15,6 +15,7 @@ import { commonExtent } from './extent.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { jointly, type Task } from './task.js';
+import { isTensorLike } from './traced-inputs.js';
 
 /** Results of the forward pass that a caller has kept, so that they are not computed again. */
 export interface SavedForward {
@@ -54,7 +55,7 @@ export async function savedNodes(
     return results;
   };
   const keep = (x: Tensor | undefined): VectorExpr => {
-    if (!isTensor(x)) throw new Error('a reduction gives what its kind says');
+    if (!isTensorLike(x)) throw new Error('a reduction gives what its kind says');
     return node.rows(x);
   };
   const { rowsI = 1, rowsJ = 1, dtype = 'float32' } = commonExtent(what, task.inputs);

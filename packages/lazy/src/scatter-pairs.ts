@@ -1,6 +1,6 @@
 import { reduction as describe } from '@mercer/formula';
 import { zeros, type Tensor } from '@mercer/tensor';
-import { addInPlace } from './add-tensors.js';
+import { addTensors } from './add-tensors.js';
 import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
@@ -33,18 +33,20 @@ export async function scatterPairs(
   // Rows of i are the last batch axis of the pairs.
   const wide = [...shape.slice(0, -2), 1, ...shape.slice(-2)];
   const { stream, device, signal } = options;
-  using total = await zeros(wide, { dtype, stream, device, signal });
+  let total: Tensor = await zeros(wide, { dtype, stream, device, signal });
   for (let start = 0; start < rowsI; start += count) {
     const block = { start, step: 1, count: Math.min(count, rowsI - start) };
     const [rows, index] = await pairsOf(what, share, inputs, block, options);
     try {
       using part = await scatterRows(rows, index, wide, options);
-      await addInPlace(total, part, options);
+      using before = total;
+      total = await addTensors(before, part, options);
     } finally {
       for (const one of [rows, index]) one.dispose();
     }
   }
-  return total.reshape(shape);
+  using sum = total;
+  return sum.reshape(shape);
 }
 
 /** The rows of the pairs of some rows of i, and their index: (..batch, rows of i, rows of j, dim). */

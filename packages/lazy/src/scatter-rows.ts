@@ -9,6 +9,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { map, scatterAdd, type Tensor } from '@mercer/tensor';
+import { differentiable } from '@mercer/tensor/operation';
 import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -63,7 +64,9 @@ export async function scatterRows(
 }
 
 /** Row numbers as whole numbers, counted through the batch entries of the table; -1 where there is no such row. */
-async function flatNumbers(
+const flatNumbers = differentiable('row numbers', flatNumbersOf, 'constant');
+
+async function flatNumbersOf(
   index: Tensor,
   own: readonly number[],
   count: number,

@@ -9,6 +9,7 @@ import {
   pending,
   promisesTraced,
   whenKnown,
+  zerosLike,
   type DerivativeRule,
   type KnownValue,
   type Share,
@@ -65,10 +66,19 @@ export class Forward extends Recording {
     const call = {
       args: mapArguments(kept, wrapped),
       result: isKnownResult(result) ? wrapped(result) : mapArguments([result], wrapped)[0],
+      wanted: nestedLike(
+        args,
+        flat.map((tangent) => tangent !== undefined),
+      ),
     } as never;
     if (derivative.jvp !== undefined) return recordsLike(values, derivative.jvp(tangents, call));
     const all = transposed(this.what, derivative, call, tangents);
-    return values.map((_, at) => promisesTraced(pending(all.then((found) => found[at]))));
+    return values.map((one, at) => {
+      if (!isFloating(one as KnownValue)) return undefined;
+      // a result that depends on none of what has a tangent, beside others that do
+      const none = (): Value => zerosLike(this.tangents.wrap(one) as KnownValue);
+      return promisesTraced(pending(all.then((found) => found[at] ?? none())));
+    });
   }
 }
 

@@ -5,6 +5,7 @@ import {
   isKnownResult,
   isTracedKnown,
   mapArguments,
+  nestedLike,
   whenKnown,
   type KnownValue,
   type Share,
@@ -95,6 +96,10 @@ async function pullThrough(
   const call = {
     args: mapArguments(args, wrapped),
     result: (isKnownResult(result) ? wrapped(result) : mapArguments([result], wrapped)[0]) as never,
+    wanted: nestedLike(
+      args,
+      sources.map((source) => source !== undefined),
+    ),
   };
   const shares = flatLike(args, rule.vjp(cotangent as Value, call as never)) as readonly Share[];
   for (const [place, source] of sources.entries()) {

@@ -26,6 +26,8 @@ export interface AppliedCall<A extends readonly unknown[]> {
   readonly args: A;
   /** What the call gave. */
   readonly result: KnownValue;
+  /** Like the arguments: whether the share of each is asked for, so that a rule can compute those together. */
+  readonly wanted: readonly unknown[];
 }
 
 /** What a value is, where it is known without its elements. */
