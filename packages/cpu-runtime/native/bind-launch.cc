@@ -56,6 +56,10 @@ void keepAll(napi_env env, napi_value list, Launch& launch) {
 }
 
 void submit(napi_env env, const std::shared_ptr<Stream>& stream, std::unique_ptr<Launch> launch) {
+  if (stream->capture) {
+    stream->capture->launches.push_back(std::move(launch));
+    return;
+  }
   Op op{Op::Kind::kLaunch, std::move(launch), nullptr, nullptr};
   try {
     Pool::get().enqueue(stream, std::move(op));
@@ -177,11 +181,64 @@ napi_value copy(napi_env env, napi_callback_info info) {
   return undefinedValue(env);
 }
 
+napi_value beginCapture(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  const auto& stream = handleOf<Stream>(env, arguments.at[0]);
+  if (stream->capture)
+    throw RuntimeError("CAPTURING", "beginning a capture failed: the stream captures already. End that capture first.");
+  stream->capture = std::make_shared<Graph>(EnvState::of(env).shared_from_this());
+  return undefinedValue(env);
+}
+
+napi_value endCapture(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  const auto& stream = handleOf<Stream>(env, arguments.at[0]);
+  if (!stream->capture)
+    throw RuntimeError("INVALID_ARGUMENT", "ending a capture failed: the stream captures nothing. Begin a capture first.");
+  return makeHandle<Graph>(env, std::exchange(stream->capture, nullptr));
+}
+
+napi_value capturing(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  napi_value yes;
+  napi_get_boolean(env, handleOf<Stream>(env, arguments.at[0])->capture != nullptr, &yes);
+  return yes;
+}
+
+napi_value graphNodeCount(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  napi_value count;
+  napi_create_double(env, static_cast<double>(handleOf<Graph>(env, arguments.at[0])->launches.size()), &count);
+  return count;
+}
+
+napi_value launchGraph(napi_env env, napi_callback_info info) {
+  const Arguments<2> arguments(env, info);
+  const auto& stream = handleOf<Stream>(env, arguments.at[0]);
+  const auto& graph = handleOf<Graph>(env, arguments.at[1]);
+  assertNoCapture(*stream, "launching a graph");
+  EnvState::of(env).dropReferences();
+  Pool::get().enqueue(stream, graph);
+  return undefinedValue(env);
+}
+
+napi_value disposeGraph(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  slotOf<Graph>(env, arguments.at[0]).value.reset();
+  return undefinedValue(env);
+}
+
 }  // namespace
 
 void bindLaunch(napi_env env, napi_value exports) {
   define<launch>(env, exports, "launch");
   define<copy>(env, exports, "copy");
+  define<beginCapture>(env, exports, "beginCapture");
+  define<endCapture>(env, exports, "endCapture");
+  define<capturing>(env, exports, "capturing");
+  define<graphNodeCount>(env, exports, "graphNodeCount");
+  define<launchGraph>(env, exports, "launchGraph");
+  define<disposeGraph>(env, exports, "disposeGraph");
 }
 
 }  // namespace mercer::cpu

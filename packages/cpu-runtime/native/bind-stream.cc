@@ -43,6 +43,7 @@ napi_value queryStream(napi_env env, napi_callback_info info) {
 napi_value whenDone(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   const auto& stream = handleOf<Stream>(env, arguments.at[0]);
+  assertNoCapture(*stream, "waiting for a stream");
   EnvState& state = EnvState::of(env);
   state.dropReferences();
   napi_deferred deferred;
@@ -56,6 +57,7 @@ napi_value whenDone(napi_env env, napi_callback_info info) {
 napi_value recordEvent(napi_env env, napi_callback_info info) {
   const Arguments<1> arguments(env, info);
   const auto& stream = handleOf<Stream>(env, arguments.at[0]);
+  assertNoCapture(*stream, "recording an event");
   auto event = std::make_shared<Event>();
   napi_value handle = makeHandle<Event>(env, event);
   Pool::get().enqueue(stream, Op{Op::Kind::kRecord, nullptr, std::move(event), nullptr});
@@ -65,6 +67,7 @@ napi_value recordEvent(napi_env env, napi_callback_info info) {
 napi_value waitEvent(napi_env env, napi_callback_info info) {
   const Arguments<2> arguments(env, info);
   const auto& stream = handleOf<Stream>(env, arguments.at[0]);
+  assertNoCapture(*stream, "waiting for an event");
   const auto& event = handleOf<Event>(env, arguments.at[1]);
   Pool::get().enqueue(stream, Op{Op::Kind::kWait, nullptr, event, nullptr});
   return undefinedValue(env);

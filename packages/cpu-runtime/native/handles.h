@@ -53,6 +53,18 @@ struct HandleType<HostMemory> {
   static constexpr const char* name = "buffer";
   static constexpr napi_type_tag tag = {0x6d65726365720005ull, 0x3e7b5d9a2c8f1640ull};
 };
+template <>
+struct HandleType<Graph> {
+  static constexpr const char* name = "graph";
+  static constexpr napi_type_tag tag = {0x6d65726365720006ull, 0x2d9f4b7c1e6a8350ull};
+};
+
+// What is captured does not run: there is nothing that an event or a promise could stand behind.
+inline void assertNoCapture(const Stream& stream, const char* what) {
+  if (stream.capture)
+    throw RuntimeError("CAPTURING", std::string(what) + " failed: the stream captures work, and runs none. End the capture "
+                                                        "first, or use another stream.");
+}
 
 // What an ArrayBuffer over native memory owns. Node runs the finaliser of such a buffer some turns of the loop after it
 // was detached; emptying the cell gives the memory back at once.

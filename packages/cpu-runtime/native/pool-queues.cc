@@ -49,6 +49,40 @@ void Pool::enqueue(const std::shared_ptr<Stream>& stream, Op&& op) {
   apply(effects);
 }
 
+Graph::~Graph() {
+  std::vector<napi_ref> references;
+  for (const auto& launch : launches)
+    references.insert(references.end(), launch->references.begin(), launch->references.end());
+  if (references.empty()) return;
+  env->release(references);
+  env->wake();
+}
+
+void Pool::enqueue(const std::shared_ptr<Stream>& stream, const std::shared_ptr<const Graph>& graph) {
+  std::vector<Op> ops;
+  ops.reserve(graph->launches.size());
+  for (const auto& captured : graph->launches) {
+    auto launch = std::make_unique<Launch>();
+    launch->kernel = captured->kernel;
+    launch->tasks = captured->tasks;
+    launch->chunk = captured->chunk;
+    launch->scratchBytes = captured->scratchBytes;
+    launch->params = captured->params;
+    launch->graph = graph;
+    ops.push_back(Op{Op::Kind::kLaunch, std::move(launch), nullptr, nullptr});
+  }
+  Effects effects;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ensureThreads();
+    stream->inFlight.fetch_add(static_cast<int64_t>(ops.size()), std::memory_order_relaxed);
+    for (Op& op : ops) stream->ops.push_back(std::move(op));
+    if (!stream->blocked) advance(stream, effects);
+    advanceAll(effects);
+  }
+  apply(effects);
+}
+
 bool Pool::idle(Stream& stream) {
   std::lock_guard<std::mutex> lock(mutex_);
   return stream.ops.empty();

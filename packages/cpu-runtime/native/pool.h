@@ -31,6 +31,7 @@ class Pool {
 
   // JS threads.
   void enqueue(const std::shared_ptr<Stream>& stream, Op&& op);
+  void enqueue(const std::shared_ptr<Stream>& stream, const std::shared_ptr<const Graph>& graph);
   void registerStream(const std::shared_ptr<Stream>& stream);
   bool idle(Stream& stream);
   // False, and nothing done, when the event fired already.

@@ -18,6 +18,7 @@
 namespace mercer::cpu {
 
 class Stream;
+struct Graph;
 
 // A launch's own copy of its parameters, 64-byte aligned, mostly without an allocation.
 class Params {
@@ -45,12 +46,24 @@ struct Launch {
   std::shared_ptr<const void> program;
   std::vector<std::shared_ptr<HostMemory>> memory;
   std::vector<napi_ref> references;
+  std::shared_ptr<const Graph> graph;
   std::shared_ptr<Stream> stream;  // set while running
   bool inner = false;  // shared by a kernel that runs: lies on its thread's stack, and is no op of the stream
 
   std::atomic<int64_t> next{0};    // first task that nobody claimed
   std::atomic<uint32_t> users{0};  // pool threads inside; changed under the lock
   bool exhausted() const { return next.load(std::memory_order_relaxed) >= tasks; }
+};
+
+// Work captured from a stream. Launches of it keep it, and with it the references.
+struct Graph {
+  explicit Graph(std::shared_ptr<EnvState> env) : env(std::move(env)) {}
+  ~Graph();
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+
+  std::shared_ptr<EnvState> env;
+  std::vector<std::unique_ptr<Launch>> launches;
 };
 
 struct Event {
@@ -72,6 +85,7 @@ class Stream {
  public:
   explicit Stream(std::shared_ptr<EnvState> env) : env(std::move(env)) {}
   std::shared_ptr<EnvState> env;
+  std::shared_ptr<Graph> capture;  // JS thread: launches go here instead
   std::deque<Op> ops;
   bool blocked = false;  // the head runs, or waits for an event
   bool outOfMemory = false;

@@ -1,6 +1,7 @@
 import { rawBinding } from './addon.js';
 import { assertOwn, Branded } from './brand.js';
 import { CpuEvent } from './cpu-event.js';
+import { CpuGraph } from './cpu-graph.js';
 import { CpuRuntimeError } from './errors.js';
 import { assertStable, HostBuffer, keepAliveOf, type HostBytes } from './host-buffer.js';
 import type { RawBuffer, RawStream } from './raw-binding.js';
@@ -128,6 +129,12 @@ export class CpuStream extends Branded {
   /** @internal Fills `target`, which nobody else can reach before the copy is done. */
   enqueueRead(target: ArrayBufferView, source: HostBuffer, sourceOffset: number): void {
     assertByteCount(sourceOffset, 'sourceOffset');
+    if (this.capturing) {
+      throw new CpuRuntimeError(
+        'CAPTURING',
+        'reading back failed: the stream captures work, and runs none. End the capture first, or use another stream.',
+      );
+    }
     const from = sideOf(source, 'source');
     this.#copy(target, 0, from, sourceOffset, target.byteLength, [target]);
   }
@@ -142,6 +149,54 @@ export class CpuStream extends Branded {
   ): void {
     const raw = this.#raw;
     rawBinding().copy(raw, target, targetOffset, source, sourceOffset, bytes, owners);
+  }
+
+  /** True between beginCapture and endCapture. */
+  get capturing(): boolean {
+    return rawBinding().capturing(this.#raw);
+  }
+
+  /**
+   * From here on launches and copies go to a graph and do not run. Waiting, events and reading back are errors meanwhile.
+   *
+   * @throws CpuRuntimeError `CAPTURING` where a capture has begun
+   *
+   * @example
+   * ```ts
+   * import { cpu } from '@mercer/cpu-runtime';
+   *
+   * const stream = cpu.createStream();
+   * const [from, to] = [cpu.allocate(8), cpu.allocate(8)];
+   * stream.beginCapture();
+   * stream.enqueueCopy(to, 0, from, 0, 8);
+   * using graph = stream.endCapture();
+   *
+   * new Float64Array(from.arrayBuffer, from.byteOffset, 1)[0] = 5;
+   * stream.enqueueGraph(graph);
+   * console.log(new Float64Array((await stream.read(to, 0, 8)).buffer)); // Float64Array(1) [ 5 ]
+   * ```
+   */
+  beginCapture(): void {
+    rawBinding().beginCapture(this.#raw);
+  }
+
+  /**
+   * Ends the capture and returns what was captured.
+   *
+   * @throws CpuRuntimeError `INVALID_ARGUMENT` where none has begun
+   */
+  endCapture(): CpuGraph {
+    return new CpuGraph(rawBinding().endCapture(this.#raw));
+  }
+
+  /**
+   * Enqueues all work of a graph, whatever stream it was captured from.
+   *
+   * @throws CpuRuntimeError `CAPTURING` where the stream captures itself, `DISPOSED`, `INVALID_ARGUMENT`
+   */
+  enqueueGraph(graph: CpuGraph): void {
+    assertOwn(graph, CpuGraph, 'enqueueing a graph');
+    rawBinding().launchGraph(this.#raw, graph.raw);
   }
 
   /** Lets the handle go; work that is enqueued still runs. Using the stream afterwards throws `DISPOSED`. */

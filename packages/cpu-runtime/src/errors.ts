@@ -11,6 +11,7 @@ export type CpuErrorCode =
   | 'INVALID_ARGUMENT'
   | 'OUT_OF_RANGE'
   | 'DISPOSED'
+  | 'CAPTURING'
   | 'OUT_OF_MEMORY'
   | 'LOAD_FAILED'
   | 'SYMBOL_NOT_FOUND'

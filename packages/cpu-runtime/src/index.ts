@@ -1,6 +1,7 @@
 export { lapack, type Lapack, type LapackReport } from './lapack/lapack.js';
 export { cpu, type Cpu, type CpuMemory } from './cpu.js';
 export { CpuEvent } from './cpu-event.js';
+export { CpuGraph } from './cpu-graph.js';
 export { CpuFunction, CpuModule, type LaunchGeometry } from './cpu-module.js';
 export { CpuStream } from './cpu-stream.js';
 export type { BuiltinOptions } from './builtin.js';

@@ -8,6 +8,7 @@ export type RawEvent = Handle<'event'>;
 export type RawModule = Handle<'module'>;
 export type RawFunction = Handle<'function'>;
 export type RawBuffer = Handle<'buffer'>;
+export type RawGraph = Handle<'graph'>;
 
 /** Facts that need no compiler. */
 export interface RawInfo {
@@ -97,4 +98,11 @@ export interface RawBinding {
     bytes: number,
     keepAlive: readonly object[] | undefined,
   ): void;
+
+  beginCapture(stream: RawStream): void;
+  endCapture(stream: RawStream): RawGraph;
+  capturing(stream: RawStream): boolean;
+  graphNodeCount(graph: RawGraph): number;
+  launchGraph(stream: RawStream, graph: RawGraph): void;
+  disposeGraph(graph: RawGraph): void;
 }
