@@ -54,6 +54,7 @@ it('exports what users use, and nothing else', () => {
       "cublasLt",
       "cuda",
       "cusolver",
+      "customJvp",
       "customKernel",
       "customVjp",
       "defaultDevice",

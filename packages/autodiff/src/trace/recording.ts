@@ -18,6 +18,7 @@ import {
   type Value,
 } from '@mercer/tensor/operation';
 import { AutodiffError } from '../autodiff-error.js';
+import { assertFinite } from './finite.js';
 
 /** A tensor, a traced value of a lower level, or a result of either that is not launched yet. */
 export type Primal = Tensor | KnownResult;
@@ -31,7 +32,7 @@ export interface RecordedCall {
   readonly primals: readonly unknown[];
 }
 
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value;
 
 /** Whether a value of a result may have a derivative. */
@@ -60,8 +61,23 @@ export abstract class Recording implements Trace {
   readonly #handles = new Map<Tensor, Tensor>();
   readonly #writes = new Map<Tensor, number>();
 
-  constructor(what: string) {
+  readonly detectsNaN: boolean;
+  /** What calls gave, in order, where results that are not finite are refused. */
+  readonly #results: { readonly said: string; readonly value: unknown }[] = [];
+
+  constructor(what: string, detectsNaN = false) {
     this.what = what;
+    this.detectsNaN = detectsNaN;
+  }
+
+  /** A value that must be finite where NaN is looked for. */
+  protected noteResult(said: string, value: unknown): void {
+    if (this.detectsNaN && value !== undefined) this.#results.push({ said, value });
+  }
+
+  /** @throws AutodiffError NOT_FINITE for the first value that is not, where NaN is looked for */
+  async assertFinite(): Promise<void> {
+    for (const { said, value } of this.#results) await assertFinite(value, said);
   }
 
   /** What the trace knows of each value of a result, in their order. @param result a tensor, or a list or record of them */
@@ -209,6 +225,7 @@ export abstract class Recording implements Trace {
         throw closedOver(call.primitive.name);
       if (isPrimal(one)) this.own(one);
     }
+    for (const one of values) this.noteResult(`${this.what}: ${call.primitive.name} gave`, one);
     const records = this.recordsOf(call, values, result);
     if (isKnownResult(result)) return this.wrap(result, records[0]);
     let at = 0;
