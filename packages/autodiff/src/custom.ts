@@ -15,7 +15,7 @@ import {
 } from '@mercer/tensor/operation';
 import { pulled, taped, type Differentiable, type TensorFunction } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
-import { isFloating, isPrimal } from './trace/recording.js';
+import { isFloating, isPrimal } from './trace/values.js';
 import { seedsOf } from './vjp.js';
 
 /**

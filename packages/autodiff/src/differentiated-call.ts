@@ -3,7 +3,7 @@ import { describeValue } from '@mercer/options';
 import { formatShape, Traced } from '@mercer/tensor/operation';
 import { handleOf, untraced } from './trace/handed.js';
 import { pullBack, type Seed } from './trace/pull-back.js';
-import { isFloating } from './trace/recording.js';
+import { isFloating } from './trace/values.js';
 import { Reverse, type Source } from './trace/reverse.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
 

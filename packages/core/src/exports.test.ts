@@ -117,6 +117,7 @@ it('exports what users use, and nothing else', () => {
       "lazyPair",
       "le",
       "lgamma",
+      "linearize",
       "linspace",
       "localWindow",
       "log",

@@ -1,7 +1,7 @@
 import { isTensor } from '@mercer/tensor';
 import { formatShape, isKnownResult, isTracedKnown, whenKnown } from '@mercer/tensor/operation';
 import { AutodiffError } from '../autodiff-error.js';
-import { isFloating } from './recording.js';
+import { isFloating } from './values.js';
 
 /** @param said what the value is, as `grad: exp gave` @throws AutodiffError NOT_FINITE */
 export async function assertFinite(value: unknown, said: string): Promise<void> {

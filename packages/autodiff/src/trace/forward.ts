@@ -17,7 +17,8 @@ import {
 } from '@mercer/tensor/operation';
 import { Owning } from './owning.js';
 import { pullBack, type Seed } from './pull-back.js';
-import { isFloating, Recording, type RecordedCall } from './recording.js';
+import { Recording, type RecordedCall } from './recording.js';
+import { isFloating } from './values.js';
 import { Reverse, type Source } from './reverse.js';
 
 /** A trace that computes with each value its tangent, in the shape of the value. What rules make belongs to `tangents`. */
@@ -57,7 +58,8 @@ export class Forward extends Recording {
       result,
     };
     const tangents = tangentsOf(call, found.records, this.tangents);
-    for (const one of tangents) this.noteResult(`${this.what}: the tangent of ${primitive.name} has`, one);
+    for (const one of tangents)
+      this.noteResult(`${this.what}: the tangent of ${primitive.name} has`, one);
     return values.map((_, at) => tangents[at]);
   }
 }

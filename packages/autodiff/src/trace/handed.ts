@@ -10,7 +10,7 @@ import {
 } from '@mercer/tensor/operation';
 import { isRecord } from '../tree.js';
 import type { Owning } from './owning.js';
-import { isThenable } from './recording.js';
+import { isThenable } from './values.js';
 
 /** In full where it is constant along axes. */
 export function spread(value: KnownValue, shape: readonly number[]): KnownValue {

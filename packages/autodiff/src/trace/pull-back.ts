@@ -16,7 +16,7 @@ import {
 import { assertFinite } from './finite.js';
 import { alone, released, spread } from './handed.js';
 import { Owning } from './owning.js';
-import { isFloating, type Primal } from './recording.js';
+import { isFloating, type Primal } from './values.js';
 import type { Node, Reverse, Source } from './reverse.js';
 
 /** A value on the tape with its cotangent, whose shape broadcasts to the value's. */

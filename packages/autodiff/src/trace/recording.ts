@@ -12,16 +12,13 @@ import {
   Traced,
   TracedResult,
   type DerivativeRule,
-  type KnownResult,
   type Primitive,
   type Trace,
   type Value,
 } from '@mercer/tensor/operation';
 import { AutodiffError } from '../autodiff-error.js';
 import { assertFinite } from './finite.js';
-
-/** A tensor, a traced value of a lower level, or a result of either that is not launched yet. */
-export type Primal = Tensor | KnownResult;
+import { isPrimal, isThenable } from './values.js';
 
 /** A call that a trace records. */
 export interface RecordedCall {
@@ -31,17 +28,6 @@ export interface RecordedCall {
   /** The same with what they stand for. */
   readonly primals: readonly unknown[];
 }
-
-export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && 'then' in value;
-
-/** Whether a value of a result may have a derivative. */
-export const isFloating = ({ dtype }: { readonly dtype: string }): boolean =>
-  dtype.startsWith('float') || dtype === 'bfloat16';
-
-/** Whether a value is a tensor, or stands for one. */
-export const isPrimal = (value: unknown): value is Primal =>
-  typeof value === 'object' && value !== null && 'dtype' in value && 'shape' in value;
 
 /**
  * A trace that computes what operations give, and owns it: what it made is disposed when it ends. What it knows of a result is left to those that

@@ -6,7 +6,8 @@ import {
   type DerivativeRule,
   type ValueForm,
 } from '@mercer/tensor/operation';
-import { isFloating, isPrimal, Recording, type Primal, type RecordedCall } from './recording.js';
+import { Recording, type RecordedCall } from './recording.js';
+import { isFloating, isPrimal, type Primal } from './values.js';
 
 /** A value on the tape: an output of a node. */
 export interface Source {
