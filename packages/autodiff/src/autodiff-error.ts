@@ -9,7 +9,11 @@ export type AutodiffErrorCode =
   /** A traced value was used after the function that is differentiated had ended. */
   | 'ESCAPED'
   /** What a derivative needs was disposed. */
-  | 'FREED';
+  | 'FREED'
+  /** A value or a derivative is NaN or infinite, and `detectNaN` looks for that. */
+  | 'NOT_FINITE'
+  /** A derivative differs from what differences of values give. */
+  | 'GRADIENT_MISMATCH';
 
 /**
  * The `MercerError` of derivatives. `message` says what failed, why, and how to fix it.

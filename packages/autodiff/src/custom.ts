@@ -1,5 +1,5 @@
 import { describeValue } from '@mercer/options';
-import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
+import { MercerError, zeros, type Pending, type Tensor } from '@mercer/tensor';
 import {
   differentiable,
   flatArguments,
@@ -7,13 +7,16 @@ import {
   formatShape,
   nestedLike,
   pending,
+  promisesTraced,
+  zerosLike,
   type KnownValue,
   type Shares,
+  type Value,
 } from '@mercer/tensor/operation';
-import type { TensorFunction } from './differentiated-call.js';
+import { pulled, taped, type Differentiable, type TensorFunction } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
-import { isFloating, isPrimal } from './trace/recording.js';
-import { vjp } from './vjp.js';
+import { isFloating, isPrimal } from './trace/values.js';
+import { seedsOf } from './vjp.js';
 
 /**
  * A tensor as a constant: no derivative of any order goes through it.
@@ -43,6 +46,9 @@ export interface CustomCall<A extends readonly unknown[]> {
   readonly args: A;
   readonly value: Tensor;
 }
+
+/** A tangent for each argument, for trees of tensors like them. */
+export type TangentsOf<A extends readonly unknown[]> = A;
 
 /** A cotangent for each argument, for lists and records of tensors like them; undefined where it is 0, and for what is no tensor. */
 export type Cotangents = readonly unknown[];
@@ -107,20 +113,143 @@ function checkCount(all: unknown, count: number): void {
 
 function checkShape(share: Tensor | undefined, argument: unknown, at: number): Tensor | undefined {
   if (share === undefined) return undefined;
-  const { shape } = argument as KnownValue;
-  const given: unknown = share;
-  if (typeof given !== 'object' || given === null || !('shape' in given)) {
+  checkLike(`customVjp: the rule gave`, share, `cotangent ${at}`, argument, 'the argument');
+  return share;
+}
+
+/** @throws MercerError INVALID_ARGUMENT for what is no tensor, SHAPE_MISMATCH for one of another shape */
+function checkLike(
+  said: string,
+  given: unknown,
+  name: string,
+  like: unknown,
+  owner: string,
+): asserts given is Tensor {
+  if (!isPrimal(given)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `customVjp: the rule gave ${describeValue(given)} as cotangent ${at}. Give a tensor of the argument's shape, or undefined.`,
+      `${said} ${describeValue(given)} as ${name}. Give a tensor of ${owner}'s shape, or undefined.`,
     );
   }
-  if (share.shape.length === shape.length && share.shape.every((n, k) => n === shape[k]))
-    return share;
+  const { shape } = like as KnownValue;
+  if (given.shape.length === shape.length && given.shape.every((n, k) => n === shape[k])) return;
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `customVjp: the rule gave cotangent ${at} with shape ${formatShape(share.shape)}, and the argument has ${formatShape(shape)}. Give one of the argument's shape.`,
+    `${said} ${name} with shape ${formatShape(given.shape)}, and ${owner} has ${formatShape(shape)}. Give one of ${owner}'s shape.`,
   );
+}
+
+/**
+ * A function with a rule of its own for tangents. The rule gives the tangent of the value from those of the arguments and is linear in them; gradients follow by turning it round.
+ * It is written with operations on tensors, so that it is differentiated too.
+ *
+ * ```ts
+ * import { customJvp, grad } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const log1pExp = customJvp(
+ *   (x: Tensor) => x.exp().log1p(),
+ *   ([tangent], { args: [x] }) => x.sigmoid().mul(tangent), // no overflow
+ * );
+ * const x = await tensor(100, { device: 'cpu' });
+ * console.log(await (await grad(log1pExp)(x)).item()); // 1
+ * ```
+ *
+ * @param f gives one tensor, and is called with tensors or with traced values of an outer derivative
+ * @param rule called with a tangent for each argument, for lists and records of tensors like them: zeros where it has none, undefined for what is no floating-point tensor
+ * @returns the function
+ * @throws MercerError of what it returns: INVALID_ARGUMENT where the rule gives no tensor, SHAPE_MISMATCH where it has not the value's shape, DTYPE_MISMATCH for whole numbers
+ */
+export function customJvp<A extends readonly unknown[]>(
+  f: TensorFunction<A>,
+  rule: (tangents: TangentsOf<A>, call: CustomCall<A>) => Differentiable,
+): (...args: A) => Pending<Tensor> {
+  checkFunction('customJvp', f);
+  checkFunction('customJvp: the rule', rule);
+  const call = (...args: A): Pending<Tensor> => pending((async () => f(...args))());
+  const tangentOf = async (
+    tangents: readonly unknown[],
+    args: A,
+    value: Tensor,
+  ): Promise<Tensor> => {
+    const given = await rule(tangents as never, { args, value });
+    checkLike('customJvp: the rule gave', given, 'tangent', value, 'the value');
+    if (isFloating(given)) return given;
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `customJvp: the rule gave a tangent of ${given.dtype}. Give a floating-point one.`,
+    );
+  };
+  return differentiable<typeof call, A>('customJvp', call, {
+    jvp: (tangents, { args, result }) => {
+      const flat = flatArguments(args);
+      const whole = flatArguments(tangents).map((one, at) => one ?? zeroTangent(flat[at]));
+      return promisesTraced(
+        pending(tangentOf(nestedLike(args, whole), args, result as unknown as Tensor)),
+      );
+    },
+    // the rule is linear in the tangents: what takes cotangents of it to those of tangents does so anywhere
+    vjp: (g, { args, result }) =>
+      sharedGradients(args, g, async (wide) => {
+        const flat = flatArguments(args);
+        const places = flat.flatMap((one, at) => (isVariable(one) ? [at] : []));
+        const zeroOf = (at: number): Promise<Tensor> => {
+          const { shape, device, dtype } = flat[at] as KnownValue;
+          return zeros(shape, { device, dtype: dtype === 'float64' ? dtype : 'float32' });
+        };
+        const start = await Promise.all(places.map(zeroOf));
+        const along = (...given: readonly unknown[]): Promise<Tensor> => {
+          const tangents = flat.map((_, at) => given[places.indexOf(at)]);
+          return tangentOf(nestedLike(args, tangents), args, result as unknown as Tensor);
+        };
+        try {
+          return { places, found: await gradientsAlong('customJvp', along, start, wide) };
+        } finally {
+          for (const one of start) one.dispose();
+        }
+      }),
+  });
+}
+
+/** Zeros like a variable; undefined for what has no tangent. */
+const zeroTangent = (one: unknown): unknown =>
+  isVariable(one) ? zerosLike(one as KnownValue) : undefined;
+
+/** Whether an argument may have a derivative. */
+const isVariable = (one: unknown): boolean => isPrimal(one) && isFloating(one);
+
+/** The gradients of a function by all its arguments; undefined where one has no influence. */
+async function gradientsAlong(
+  what: string,
+  f: (...args: readonly unknown[]) => unknown,
+  args: readonly unknown[],
+  cotangent: unknown,
+): Promise<readonly (Tensor | undefined)[]> {
+  const argnums = args.map((_, at) => at);
+  const call = await taped(what, f, args, { argnums });
+  try {
+    for (const one of call.handles) one.dispose();
+    return await pulled(call, await seedsOf(what, call, cotangent), false);
+  } finally {
+    call.tape.dispose();
+  }
+}
+
+/** Shares that are computed together, once: gradients of the flat arguments at some places. */
+function sharedGradients(
+  args: readonly unknown[],
+  cotangent: unknown,
+  compute: (cotangent: unknown) => Promise<{
+    readonly places: readonly number[];
+    readonly found: readonly (Tensor | undefined)[];
+  }>,
+): Shares {
+  let all: ReturnType<typeof compute> | undefined;
+  const shares = flatArguments(args).map((_, at) => () => {
+    all ??= (async () => compute(await cotangent))();
+    return pending(all.then(({ places, found }) => found[places.indexOf(at)])) as Value;
+  });
+  return nestedLike(args, shares) as Shares;
 }
 
 /**
@@ -144,29 +273,16 @@ export function checkpoint<A extends readonly unknown[]>(
   checkFunction('checkpoint', f);
   const call = (...args: A): Pending<Tensor> => pending((async () => f(...args))());
   return differentiable<typeof call, A>('checkpoint', call, {
-    vjp: (g, { args }) => {
-      const flat = flatArguments(args);
-      const places = flat.flatMap((one, at) => (isPrimal(one) && isFloating(one) ? [at] : []));
-      const again = (variables: readonly unknown[]): ReturnType<typeof f> => {
-        const whole = flat.map((one, at) => variables[places.indexOf(at)] ?? one);
-        return f(...(nestedLike(args, whole) as unknown as A));
-      };
-      const gradients = async (): Promise<readonly Tensor[]> => {
-        const call = await vjp(again)(places.map((at) => flat[at]));
-        try {
-          call.value.dispose();
-          return (await call.pull(await g)) as readonly Tensor[];
-        } finally {
-          call.dispose();
-        }
-      };
-      // once for all arguments
-      let found: Promise<readonly Tensor[]> | undefined;
-      const shares = flat.map((_, at) => () => {
-        found ??= gradients();
-        return pending(found.then((all) => all[places.indexOf(at)] as Tensor));
-      });
-      return nestedLike(args, shares) as Shares;
-    },
+    vjp: (g, { args }) =>
+      sharedGradients(args, g, async (cotangent) => {
+        const flat = flatArguments(args);
+        const places = flat.flatMap((one, at) => (isVariable(one) ? [at] : []));
+        const again = (...variables: readonly unknown[]): unknown => {
+          const whole = flat.map((one, at) => variables[places.indexOf(at)] ?? one);
+          return f(...(nestedLike(args, whole) as unknown as A));
+        };
+        const variables = places.map((at) => flat[at]);
+        return { places, found: await gradientsAlong('checkpoint', again, variables, cotangent) };
+      }),
   });
 }

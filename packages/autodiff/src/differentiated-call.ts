@@ -1,7 +1,9 @@
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { describeValue } from '@mercer/options';
 import { formatShape, Traced } from '@mercer/tensor/operation';
-import { isFloating } from './trace/recording.js';
+import { handleOf, untraced } from './trace/handed.js';
+import { pullBack, type Seed } from './trace/pull-back.js';
+import { isFloating } from './trace/values.js';
 import { Reverse, type Source } from './trace/reverse.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
 
@@ -14,17 +16,51 @@ export type TensorFunction<A extends readonly unknown[]> = (...args: A) => Diffe
 /** Which arguments are differentiated: one, or several. */
 export type ArgNums = number | readonly number[];
 
+/** How a function is put on a tape. */
+export interface TapeOptions {
+  /** Default: the first. */
+  readonly argnums?: ArgNums | undefined;
+  /** Variables of whole numbers are taken, as constants. */
+  readonly allowUnused?: boolean | undefined;
+  /** The function gives an array of its value and of what is no part of it. */
+  readonly hasAux?: boolean | undefined;
+  /** Results that are not finite are refused. */
+  readonly detectNaN?: boolean | undefined;
+  /** The value is a tree, and gradients are taken more than once. */
+  readonly keeps?: boolean | undefined;
+}
+
+/** A variable: a tensor by which a call is differentiated. */
+export type Variable = Leaf & {
+  /** The number of the argument that it belongs to. */
+  readonly argument: number;
+  /** Where it is on the tape; undefined for whole numbers. */
+  readonly source: Source | undefined;
+};
+
+/** A tensor of what a call gave. */
+export interface Output {
+  readonly value: Tensor;
+  readonly path: string;
+  /** Where it is on the tape; undefined where it depends on no variable. */
+  readonly source: Source | undefined;
+}
+
 /** A call of a function on a tape. */
 export interface TapedCall {
   readonly tape: Reverse;
-  /** The tensors by which it is differentiated, of all arguments in order. */
-  readonly leaves: readonly (Leaf & { readonly source: Source })[];
+  /** Of all arguments in order. */
+  readonly leaves: readonly Variable[];
   /** The leaves as they stand in the arguments: one tree, or one for each of several arguments. */
   rebuilt(gradients: readonly unknown[]): unknown;
-  /** What the function gave, for the caller to dispose. */
-  readonly value: Tensor;
-  /** Where it is on the tape; undefined where it depends on no argument. */
-  readonly source: Source | undefined;
+  /** The tensors of the value, for the caller to dispose. */
+  readonly outputs: readonly Output[];
+  /** The value: a tensor, or a tree of them. */
+  readonly value: unknown;
+  /** What the function gave beside it. */
+  readonly aux: unknown;
+  /** The tensors of the value and those of `aux` that were traced: the caller disposes them, or gives them on. */
+  readonly handles: readonly Tensor[];
 }
 
 /** The argument numbers of a call. @throws MercerError INVALID_ARGUMENT */
@@ -49,33 +85,51 @@ export function checkArgnums(what: string, argnums: unknown, count: number): rea
 /** Runs a function on a tape. Who calls disposes the tape. */
 export async function taped(
   what: string,
-  f: TensorFunction<never>,
+  f: (...args: never[]) => unknown,
   args: readonly unknown[],
-  argnums: ArgNums,
-  allowUnused: boolean,
+  options: TapeOptions,
 ): Promise<TapedCall> {
+  const { argnums = 0, allowUnused = false, keeps = false } = options;
   const numbers = checkArgnums(what, argnums, args.length);
   const trees = await Promise.all(
     numbers.map((at) => leavesOf(args[at], `${what}: argument ${at}`)),
   );
-  const tape = new Reverse(what);
+  const tape = new Reverse(what, options.detectNaN);
+  const handles: Tensor[] = [];
   try {
     const given = [...args];
     const leaves = trees.flatMap((tree, k) => {
-      const made = tree.map((leaf) => {
-        if (!isFloating(leaf.value) && !allowUnused) throw notFloating(leaf);
-        return { ...leaf, ...tape.input(leaf.value, leaf.path) };
-      });
       const at = numbers[k] ?? 0;
+      const made = tree.map((leaf) => {
+        if (!isFloating(leaf.value)) {
+          if (!allowUnused) throw notFloating(leaf);
+          return { ...leaf, argument: at, source: undefined };
+        }
+        return { ...leaf, argument: at, ...tape.input(leaf.value, leaf.path) };
+      });
       given[at] = replaced(
         args[at],
         made.map(({ value }) => value),
       );
       return made;
     });
-    const value = await resultOf(what, f, given);
+    const all: unknown = await (f as (...given: readonly unknown[]) => unknown)(...given);
+    const [result, beside] = options.hasAux === true ? pairOf(what, all) : [all, undefined];
+    const found = keeps
+      ? await leavesOf(result, `${what}: the value`, RETURN_TENSORS)
+      : [await resultOf(what, result)];
+    for (const { value } of found) value.assertAlive();
+    const aux = await untraced(beside, tape, handles);
     await tape.close();
-    const traced = value instanceof Traced && value.trace === tape ? value : undefined;
+    await tape.assertFinite();
+    const outputs = found.map(({ value, path }): Output => {
+      const given: unknown = value;
+      if (!(given instanceof Traced && given.trace === tape))
+        return { value: handleOf(value), path, source: undefined };
+      // what rules read stays the tape's
+      const own = keeps ? handleOf(given.primal) : tape.taken(given.primal);
+      return { value: own, path, source: given.record as Source | undefined };
+    });
     const rebuilt = (gradients: readonly unknown[]): unknown => {
       let start = 0;
       const built = trees.map((tree, k) => {
@@ -84,18 +138,36 @@ export async function taped(
       });
       return Array.isArray(argnums) ? built : built[0];
     };
-    return {
-      tape,
-      leaves,
-      rebuilt,
-      value: tape.taken(traced === undefined ? value : traced.primal),
-      source: traced?.record as Source | undefined,
-    };
+    const own = outputs.map(({ value }) => value);
+    handles.push(...own);
+    const value = keeps ? replaced(result, own) : own[0];
+    return { tape, leaves, rebuilt, outputs, value, aux, handles };
   } catch (error) {
+    for (const one of handles) one.dispose();
     await tape.close();
     tape.dispose();
     throw error;
   }
+}
+
+/** The gradient of each variable; undefined where no cotangent depends on it. */
+export async function pulled(
+  { tape, leaves }: TapedCall,
+  seeds: readonly Seed[],
+  keeps: boolean,
+): Promise<readonly (Tensor | undefined)[]> {
+  const wanted = leaves.flatMap(({ source }) => source ?? []);
+  const found = await pullBack(tape, seeds, wanted, keeps);
+  return leaves.map(({ source }) => (source === undefined ? undefined : found.shift()));
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function pairOf(what: string, given: unknown): readonly [unknown, unknown] {
+  if (Array.isArray(given) && given.length === 2) return given as [unknown, unknown];
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: with hasAux the function gave ${describeValue(given)}. Return [value, aux].`,
+  );
 }
 
 const notFloating = ({ value, path }: Leaf): MercerError =>
@@ -104,16 +176,12 @@ const notFloating = ({ value, path }: Leaf): MercerError =>
     `${path} is ${value.dtype} ${formatShape(value.shape)}, by which nothing is differentiated. Name floating-point arguments with argnums, or cast it; allowUnused gives zeros.`,
   );
 
-async function resultOf(
-  what: string,
-  f: TensorFunction<never>,
-  args: readonly unknown[],
-): Promise<Tensor> {
-  const value: unknown = await (f as (...given: readonly unknown[]) => unknown)(...args);
-  if (isTensor(value) || value instanceof Traced) {
-    value.assertAlive();
-    return value as Tensor;
-  }
+const RETURN_TENSORS = 'Return tensors, or arrays and objects of tensors';
+
+async function resultOf(what: string, given: unknown): Promise<Leaf> {
+  const value: unknown = await given;
+  if (isTensor(value) || value instanceof Traced)
+    return { value: value as Tensor, path: `${what}: the value` };
   throw new MercerError(
     'INVALID_ARGUMENT',
     `${what}: the function gave ${describeValue(value)}. Return a tensor, a result that is not awaited yet, or a promise of one.`,

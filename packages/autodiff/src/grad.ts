@@ -2,19 +2,35 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions } from '@mercer/tensor/operation';
 import { AutodiffError } from './autodiff-error.js';
-import { taped, type ArgNums, type TapedCall, type TensorFunction } from './differentiated-call.js';
+import {
+  pulled,
+  taped,
+  type ArgNums,
+  type Differentiable,
+  type TapedCall,
+  type TensorFunction,
+} from './differentiated-call.js';
 import { orZeros } from './trace/handed.js';
-import { pullBack } from './trace/pull-back.js';
+import type { Settled } from './tree.js';
 
 /** Options of {@link grad} and {@link valueAndGrad}. */
-export interface GradOptions<N extends ArgNums = ArgNums> {
+export interface GradOptions<N extends ArgNums = ArgNums, X extends boolean = boolean> {
   /** The argument by which the function is differentiated, or several. Default: 0. */
   readonly argnums?: N | undefined;
   /** Gives zeros for arguments on which the value does not depend, and for whole numbers. Default: false, which is an error. */
   readonly allowUnused?: boolean | undefined;
+  /** The function gives `[value, aux]`: what is wanted beside the value, of which no derivative is taken. Default: false. */
+  readonly hasAux?: X | undefined;
+  /** Names the operation whose result or gradient is the first to have NaN or infinity. It reads every result, so it is slow. Default: false. */
+  readonly detectNaN?: boolean | undefined;
 }
 
-const GRAD_OPTIONS: OptionNames<GradOptions> = { argnums: true, allowUnused: true };
+const GRAD_OPTIONS: OptionNames<GradOptions> = {
+  argnums: true,
+  allowUnused: true,
+  hasAux: true,
+  detectNaN: true,
+};
 
 /** The gradients of a call: like the argument, or a list of them where argnums is one. Arguments with a default were given. */
 export type GradientsOf<A extends readonly unknown[], N extends ArgNums> = N extends number
@@ -26,6 +42,17 @@ export interface ValueAndGrad<G> {
   readonly value: Tensor;
   readonly grad: G;
 }
+
+/** What a function gives beside its value, with what its traced values stand for. */
+export interface WithAux<X> {
+  readonly aux: X;
+}
+
+/** A function that gives its value and something beside it. */
+export type AuxFunction<A extends readonly unknown[], X> = (
+  ...args: A
+) =>
+  readonly [value: Differentiable, aux: X] | PromiseLike<readonly [value: Differentiable, aux: X]>;
 
 /**
  * The gradient of a function whose value has one element: a function of the same arguments that resolves to what is like the argument, with
@@ -51,13 +78,21 @@ export interface ValueAndGrad<G> {
  */
 export function grad<A extends readonly unknown[], const N extends ArgNums = 0>(
   f: TensorFunction<A>,
-  options?: GradOptions<N>,
-): (...args: A) => Promise<GradientsOf<A, N>> {
-  const run = gradients<A, N>('grad', f, options);
+  options?: GradOptions<N, false>,
+): (...args: A) => Promise<GradientsOf<A, N>>;
+export function grad<A extends readonly unknown[], X, const N extends ArgNums = 0>(
+  f: AuxFunction<A, X>,
+  options: GradOptions<N> & { readonly hasAux: true },
+): (...args: A) => Promise<{ readonly grad: GradientsOf<A, N> } & WithAux<Settled<X>>>;
+export function grad(
+  f: (...args: never[]) => unknown,
+  given?: GradOptions,
+): (...args: readonly unknown[]) => Promise<unknown> {
+  const options = gradOptions('grad', f, given);
   return async (...args) => {
-    const { value, grad } = await run(args);
+    const { value, ...rest } = await gradients('grad', f, args, options);
     value.dispose();
-    return grad;
+    return options.hasAux === true ? rest : rest.grad;
   };
 }
 
@@ -78,54 +113,62 @@ export function grad<A extends readonly unknown[], const N extends ArgNums = 0>(
  */
 export function valueAndGrad<A extends readonly unknown[], const N extends ArgNums = 0>(
   f: TensorFunction<A>,
-  options?: GradOptions<N>,
-): (...args: A) => Promise<ValueAndGrad<GradientsOf<A, N>>> {
-  const run = gradients<A, N>('valueAndGrad', f, options);
-  return async (...args) => run(args);
+  options?: GradOptions<N, false>,
+): (...args: A) => Promise<ValueAndGrad<GradientsOf<A, N>>>;
+export function valueAndGrad<A extends readonly unknown[], X, const N extends ArgNums = 0>(
+  f: AuxFunction<A, X>,
+  options: GradOptions<N> & { readonly hasAux: true },
+): (...args: A) => Promise<ValueAndGrad<GradientsOf<A, N>> & WithAux<Settled<X>>>;
+export function valueAndGrad(
+  f: (...args: never[]) => unknown,
+  given?: GradOptions,
+): (...args: readonly unknown[]) => Promise<unknown> {
+  const options = gradOptions('valueAndGrad', f, given);
+  return async (...args) => gradients('valueAndGrad', f, args, options);
 }
 
-function gradients<A extends readonly unknown[], N extends ArgNums>(
-  what: string,
-  f: TensorFunction<A>,
-  given: GradOptions<N> | undefined,
-): (args: A) => Promise<ValueAndGrad<GradientsOf<A, N>>> {
+function gradOptions(what: string, f: unknown, given: GradOptions | undefined): GradOptions {
   checkFunction(what, f);
-  const { argnums = 0, allowUnused = false } = readOptions(
-    what,
-    given as GradOptions | undefined,
-    GRAD_OPTIONS,
-  );
-  if (typeof (allowUnused as unknown) !== 'boolean') {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: allowUnused is ${describeValue(allowUnused)}. Pass true or false.`,
-    );
-  }
-  return async (args) => {
-    const call = await taped(what, f, args, argnums, allowUnused);
-    try {
-      const grad = await gradientsOf(what, call, allowUnused);
-      return { value: call.value, grad: grad as GradientsOf<A, N> };
-    } catch (error) {
-      call.value.dispose();
-      throw error;
-    } finally {
-      call.tape.dispose();
-    }
-  };
+  const options = readOptions(what, given, GRAD_OPTIONS);
+  checkBooleans(what, options, ['allowUnused', 'hasAux', 'detectNaN']);
+  return options;
 }
 
-async function gradientsOf(what: string, call: TapedCall, allowUnused: boolean): Promise<unknown> {
-  const { tape, leaves, value, source } = call;
+async function gradients(
+  what: string,
+  f: (...args: never[]) => unknown,
+  args: readonly unknown[],
+  options: GradOptions,
+): Promise<ValueAndGrad<unknown> & Partial<WithAux<unknown>>> {
+  const call = await taped(what, f, args, options);
+  const value = call.value as Tensor;
+  try {
+    const grad = await gradientsOf(what, call, value, options.allowUnused ?? false);
+    return { value, grad, ...(options.hasAux === true && { aux: call.aux }) };
+  } catch (error) {
+    for (const one of call.handles) one.dispose();
+    throw error;
+  } finally {
+    call.tape.dispose();
+  }
+}
+
+async function gradientsOf(
+  what: string,
+  call: TapedCall,
+  value: Tensor,
+  allowUnused: boolean,
+): Promise<unknown> {
+  const { tape, leaves } = call;
+  const source = call.outputs[0]?.source;
   if (value.size !== 1) {
     throw new AutodiffError(
       'NOT_SCALAR',
       `${what}: the function gave ${value.dtype} ${formatShape(value.shape)}, and a gradient is of a value with one element. Reduce it, as with sum(), or use vjp() and choose the cotangent.`,
     );
   }
-  const wanted = leaves.map((leaf) => leaf.source);
   const seeds = source === undefined ? [] : [{ source, cotangent: await seedOf(value) }];
-  const found = await pullBack(tape, seeds, wanted, false);
+  const found = await pulled(call, seeds, false);
   const unused = leaves.find((_, at) => found[at] === undefined);
   if (unused !== undefined && !allowUnused) {
     for (const one of found) one?.dispose();
@@ -135,7 +178,7 @@ async function gradientsOf(what: string, call: TapedCall, allowUnused: boolean):
   return call.rebuilt(all);
 }
 
-function independent(path: string, wasRead: boolean): AutodiffError {
+export function independent(path: string, wasRead: boolean): AutodiffError {
   const why = wasRead
     ? 'Elements were read inside the function, and what is computed of numbers has no gradient: compute with tensors'
     : 'Use the variable';
@@ -153,6 +196,22 @@ async function seedOf({ device, dtype }: Tensor): Promise<Tensor> {
   let known = ones.get(device);
   if (known === undefined) ones.set(device, (known = {}));
   return (known[wide] ??= full([], 1, { dtype: wide, device }));
+}
+
+/** @throws MercerError INVALID_ARGUMENT for an option that is neither true nor false */
+export function checkBooleans<O extends object>(
+  what: string,
+  options: O,
+  names: readonly (keyof O & string)[],
+): void {
+  for (const name of names) {
+    const value: unknown = options[name];
+    if (value === undefined || typeof value === 'boolean') continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeValue(value)}. Pass true or false.`,
+    );
+  }
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

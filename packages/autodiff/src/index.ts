@@ -8,19 +8,30 @@ export type { ArgNums, Differentiable, TensorFunction } from './differentiated-c
 export {
   grad,
   valueAndGrad,
+  type AuxFunction,
   type GradientsOf,
   type GradOptions,
   type ValueAndGrad,
+  type WithAux,
 } from './grad.js';
 export {
   checkpoint,
+  customJvp,
   customVjp,
   stopGradient,
   type Cotangents,
   type CustomCall,
+  type TangentsOf,
   type StopGradient,
 } from './custom.js';
 export { hessian, hvp, jacobian, type TensorToTensor } from './higher-order.js';
-export { jvp, type ChangesOf, type TreeFunction, type ValueAndTangent } from './jvp.js';
-export type { Tree } from './tree.js';
-export { vjp, type Pulled } from './vjp.js';
+export {
+  jvp,
+  type ChangesOf,
+  type JvpOptions,
+  type TreeFunction,
+  type ValueAndTangent,
+} from './jvp.js';
+export { linearize, type Linearized } from './linearize.js';
+export type { Settled, Tree } from './tree.js';
+export { vjp, type CotangentOf, type Pulled, type VjpOptions } from './vjp.js';

@@ -1,7 +1,13 @@
-import { describeValue } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { formatShape, Traced, whenKnown, type KnownValue } from '@mercer/tensor/operation';
-import { checkFunction } from './grad.js';
+import {
+  formatShape,
+  readOptions,
+  Traced,
+  whenKnown,
+  type KnownValue,
+} from '@mercer/tensor/operation';
+import { checkBooleans, checkFunction } from './grad.js';
 import { Forward } from './trace/forward.js';
 import { alone, orZeros, released } from './trace/handed.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
@@ -14,6 +20,14 @@ export interface ValueAndTangent<R> {
   readonly value: R;
   readonly tangent: R;
 }
+
+/** Options of {@link jvp}. */
+export interface JvpOptions {
+  /** Names the operation whose result or tangent is the first to have NaN or infinity. It reads every result, so it is slow. Default: false. */
+  readonly detectNaN?: boolean | undefined;
+}
+
+const JVP_OPTIONS: OptionNames<JvpOptions> = { detectNaN: true };
 
 /** For each argument a change of it, or undefined for one that does not change. */
 export type ChangesOf<A extends readonly unknown[]> = { readonly [K in keyof A]: A[K] | undefined };
@@ -34,13 +48,16 @@ export type ChangesOf<A extends readonly unknown[]> = { readonly [K in keyof A]:
  *
  * @param f gives a tensor, or objects and arrays of tensors
  * @returns the value and its tangent, like what `f` gives, which the caller disposes; a tangent is 0 where nothing has influence
- * @throws MercerError SHAPE_MISMATCH where a tangent is not like its argument; NOT_DIFFERENTIABLE, ESCAPED, INVALID_ARGUMENT, DISPOSED; what `f` throws
+ * @throws MercerError SHAPE_MISMATCH where a tangent is not like its argument; NOT_DIFFERENTIABLE, ESCAPED, INVALID_ARGUMENT, DISPOSED; NOT_FINITE with `detectNaN`; what `f` throws
  */
 export function jvp<A extends readonly unknown[], R>(
   f: TreeFunction<A, R>,
+  options?: JvpOptions,
 ): (primals: A, tangents: ChangesOf<A>) => Promise<ValueAndTangent<R>> {
   checkFunction('jvp', f);
-  return async (primals, tangents) => pushed('jvp', f, primals, tangents);
+  const given = readOptions('jvp', options, JVP_OPTIONS);
+  checkBooleans('jvp', given, ['detectNaN']);
+  return async (primals, tangents) => pushed('jvp', f, primals, tangents, given.detectNaN);
 }
 
 /** The same for a function that calls itself something else. */
@@ -49,9 +66,10 @@ export async function pushed<A extends readonly unknown[], R>(
   f: TreeFunction<A, R>,
   primals: A,
   tangents: ChangesOf<A>,
+  detectsNaN = false,
 ): Promise<ValueAndTangent<R>> {
   checkLists(what, primals, tangents);
-  const trace = new Forward(what);
+  const trace = new Forward(what, detectsNaN);
   let values: readonly Tensor[] = [];
   try {
     const given = await Promise.all(
@@ -69,6 +87,7 @@ export async function pushed<A extends readonly unknown[], R>(
     const result = await f(...(given as readonly unknown[] as A));
     const leaves = await leavesOf(result, `${what}: the value`);
     await trace.close();
+    await trace.assertFinite();
     const own = leaves.map(({ value }) => ofTrace(value, trace));
     values = own.map(({ primal }) => trace.taken(primal));
     const changes = await Promise.all(own.map(async ({ change }) => whenKnown(change)));
@@ -100,7 +119,7 @@ function ofTrace(
   return { primal: given.primal, change: given.record };
 }
 
-function checkLists(what: string, primals: unknown, tangents: unknown): void {
+export function checkLists(what: string, primals: unknown, tangents: unknown): void {
   if (Array.isArray(primals) && Array.isArray(tangents) && primals.length === tangents.length)
     return;
   throw new MercerError(
@@ -109,8 +128,8 @@ function checkLists(what: string, primals: unknown, tangents: unknown): void {
   );
 }
 
-/** @throws MercerError SHAPE_MISMATCH */
-function checkAlike(leaves: readonly Leaf[], changes: readonly Leaf[], path: string): void {
+/** @throws MercerError SHAPE_MISMATCH where changes are not like the tensors that change */
+export function checkAlike(leaves: readonly Leaf[], changes: readonly Leaf[], path: string): void {
   if (leaves.length !== changes.length) {
     throw new MercerError(
       'SHAPE_MISMATCH',

@@ -12,7 +12,11 @@ export interface Leaf {
 }
 
 /** The tensors of a tree, those that are pending waited for. @throws MercerError INVALID_ARGUMENT for what is no tensor */
-export async function leavesOf(tree: unknown, path: string): Promise<readonly Leaf[]> {
+export async function leavesOf(
+  tree: unknown,
+  path: string,
+  remedy = 'Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums',
+): Promise<readonly Leaf[]> {
   const leaves: Leaf[] = [];
   const visit = async (one: unknown, at: string): Promise<void> => {
     const value = isPending(one) ? await one : one;
@@ -23,14 +27,22 @@ export async function leavesOf(tree: unknown, path: string): Promise<readonly Le
     } else if (isRecord(value)) {
       for (const [name, member] of Object.entries(value)) await visit(member, `${at}.${name}`);
     } else {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `${at} is ${describeValue(value)}. Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums.`,
-      );
+      throw new MercerError('INVALID_ARGUMENT', `${at} is ${describeValue(value)}. ${remedy}.`);
     }
   };
   await visit(tree, path);
   return leaves;
+}
+
+/** Whether a value has a tensor, and nothing that a tree has not. */
+export function isTree(value: unknown): boolean {
+  if (isPending(value) || isTensor(value) || isTraced(value)) return true;
+  const members: readonly unknown[] | undefined = Array.isArray(value)
+    ? value
+    : isRecord(value)
+      ? Object.values(value)
+      : undefined;
+  return members !== undefined && members.length > 0 && members.every(isTree);
 }
 
 /** The tree with its tensors replaced, in the order of {@link leavesOf}. */
@@ -46,7 +58,20 @@ export function replaced(tree: unknown, leaves: readonly unknown[]): unknown {
   return visit(tree);
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+/** A tree with its promises awaited. */
+export type Settled<T> = T extends Tensor
+  ? T
+  : T extends PromiseLike<infer V>
+    ? Settled<V>
+    : T extends object
+      ? { [K in keyof T]: Settled<T[K]> }
+      : T;
+
+/** The same shape of tree with something else in the place of each tensor. */
+export type Like<T, L> = T extends Tensor ? L : { readonly [K in keyof T]: Like<T[K], L> };
+
+/** Whether something is a plain object, whose members a tree has. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;

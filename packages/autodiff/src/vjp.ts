@@ -1,21 +1,48 @@
+import type { OptionNames } from '@mercer/options';
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
-import { formatShape } from '@mercer/tensor/operation';
+import { formatShape, readOptions } from '@mercer/tensor/operation';
 import { AutodiffError } from './autodiff-error.js';
-import { taped, type TensorFunction } from './differentiated-call.js';
-import { checkFunction } from './grad.js';
+import { pulled, taped, type ArgNums, type TapedCall } from './differentiated-call.js';
+import {
+  checkBooleans,
+  checkFunction,
+  independent,
+  type GradientsOf,
+  type GradOptions,
+  type WithAux,
+} from './grad.js';
 import { orZeros } from './trace/handed.js';
-import { pullBack } from './trace/pull-back.js';
+import type { Seed } from './trace/pull-back.js';
+import { leavesOf, type Settled } from './tree.js';
+
+/** Options of {@link vjp}: those of `grad`, but that variables without influence have zeros unless `allowUnused` is false. */
+export type VjpOptions<N extends ArgNums = ArgNums, X extends boolean = boolean> = GradOptions<
+  N,
+  X
+>;
+
+const VJP_OPTIONS: OptionNames<VjpOptions> = {
+  argnums: true,
+  allowUnused: true,
+  hasAux: true,
+  detectNaN: true,
+};
+
+/** A cotangent of a value: for a tree of tensors a tree like it. */
+export type CotangentOf<V> = V extends Tensor
+  ? Tensor | Pending<Tensor>
+  : { readonly [K in keyof V]: CotangentOf<V[K]> };
 
 /** A call whose gradients are taken later, for any cotangents. */
-export interface Pulled<G> {
-  readonly value: Tensor;
+export interface Pulled<G, V = Tensor> {
+  readonly value: V;
   /**
-   * The sum of the value's elements, weighed by a cotangent of its shape, differentiated by the first argument: like the argument, zeros where it has no
+   * The sum of the value's elements, weighed by a cotangent like the value, differentiated by the variables: like the argument, zeros where it has no
    * influence. It may be called again until `dispose()`.
    *
-   * @throws MercerError SHAPE_MISMATCH, FREED after `dispose()`, MODIFIED
+   * @throws MercerError SHAPE_MISMATCH, FREED after `dispose()`, MODIFIED; INDEPENDENT with `allowUnused: false`
    */
-  readonly pull: (cotangent: Tensor | Pending<Tensor>) => Promise<G>;
+  readonly pull: (cotangent: CotangentOf<V>) => Promise<G>;
   /** Returns what the gradients need. The value stays the caller's. */
   readonly dispose: () => void;
 }
@@ -35,60 +62,77 @@ export interface Pulled<G> {
  * dispose();
  * ```
  *
+ * @param f gives a tensor, or objects and arrays of tensors
  * @throws as {@link grad}, but that the value may have any shape
  */
-export function vjp<A extends readonly unknown[]>(
-  f: TensorFunction<A>,
-): (...args: A) => Promise<Pulled<A[0]>> {
+export function vjp<A extends readonly unknown[], R, const N extends ArgNums = 0>(
+  f: (...args: A) => R,
+  options?: VjpOptions<N, false>,
+): (...args: A) => Promise<Pulled<GradientsOf<A, N>, Settled<R>>>;
+export function vjp<A extends readonly unknown[], R, X, const N extends ArgNums = 0>(
+  f: (...args: A) => readonly [value: R, aux: X] | PromiseLike<readonly [value: R, aux: X]>,
+  options: VjpOptions<N> & { readonly hasAux: true },
+): (...args: A) => Promise<Pulled<GradientsOf<A, N>, Settled<R>> & WithAux<Settled<X>>>;
+export function vjp(
+  f: (...args: never[]) => unknown,
+  given?: VjpOptions,
+): (...args: readonly unknown[]) => Promise<unknown> {
   const what = 'vjp';
   checkFunction(what, f);
+  const options = readOptions(what, given, VJP_OPTIONS);
+  checkBooleans(what, options, ['allowUnused', 'hasAux', 'detectNaN']);
   return async (...args) => {
-    const call = await taped(what, f, args, 0, false);
-    const { tape, source, value, leaves } = call;
-    const { shape, label } = value;
+    const call = await taped(what, f, args, { ...options, keeps: true });
     let isFreed = false;
     return {
-      value,
-      pull: async (cotangent) => {
-        if (isFreed) {
-          throw new AutodiffError(
-            'FREED',
-            `${what}: pull was called after dispose(). Call it before, or make another with vjp().`,
-          );
+      value: call.value,
+      pull: async (cotangent: unknown) => {
+        if (isFreed) throw freed(what, 'pull');
+        const found = await pulled(call, await seedsOf(what, call, cotangent), true);
+        const unused = found.indexOf(undefined);
+        if (options.allowUnused === false && unused >= 0) {
+          for (const one of found) one?.dispose();
+          throw independent(call.leaves[unused]?.path ?? what, call.tape.wasRead);
         }
-        const given = await cotangent;
-        checkCotangent(what, given, shape, label);
-        const seeds = source === undefined ? [] : [{ source, cotangent: given }];
-        const found = await pullBack(
-          tape,
-          seeds,
-          leaves.map((leaf) => leaf.source),
-          true,
-        );
-        const all = await Promise.all(
-          leaves.map(async ({ value: x }, at) => orZeros(found[at], x)),
-        );
-        return call.rebuilt(all);
+        const all = call.leaves.map(async ({ value: x }, at) => orZeros(found[at], x));
+        return call.rebuilt(await Promise.all(all));
       },
       dispose: () => {
         isFreed = true;
-        tape.dispose();
+        call.tape.dispose();
       },
+      ...(options.hasAux === true && { aux: call.aux }),
     };
   };
 }
 
-/** @throws MercerError SHAPE_MISMATCH where a cotangent is not of a value's shape */
-function checkCotangent(
-  what: string,
-  given: Tensor,
-  shape: readonly number[],
-  label: string,
-): void {
-  const isSame = given.shape.length === shape.length && given.shape.every((n, k) => n === shape[k]);
-  if (isSame) return;
-  throw new MercerError(
-    'SHAPE_MISMATCH',
-    `${what}: the cotangent has shape ${formatShape(given.shape)}, and the value is ${label}. Pass a cotangent of the value's shape.`,
+/** That a call was made too late. */
+export const freed = (what: string, name: string): AutodiffError =>
+  new AutodiffError(
+    'FREED',
+    `${what}: ${name} was called after dispose(). Call it before, or make another with ${what}().`,
   );
+
+/** @throws MercerError SHAPE_MISMATCH where a cotangent is not like the value */
+export async function seedsOf(
+  what: string,
+  { outputs }: TapedCall,
+  cotangent: unknown,
+): Promise<readonly Seed[]> {
+  const given = await leavesOf(cotangent, `${what}: the cotangent`, 'Pass one like the value');
+  if (given.length !== outputs.length) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: the cotangent has ${given.length} tensors, and the value ${outputs.length}. Pass one for each.`,
+    );
+  }
+  return outputs.flatMap(({ value: { shape }, source }, at): readonly Seed[] => {
+    const { value: one, path } = given[at] as { value: Tensor; path: string };
+    const isSame = one.shape.length === shape.length && one.shape.every((n, k) => n === shape[k]);
+    if (isSame) return source === undefined ? [] : [{ source, cotangent: one }];
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${path} has shape ${formatShape(one.shape)}, and the value ${formatShape(shape)}. Pass a cotangent of the value's shape.`,
+    );
+  });
 }

@@ -134,6 +134,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['random.choice', (o) => mercer.random.choice(2, [1], o), 'replaces', 'replace'],
     ['grad', (o) => mercer.grad(sumOf, o)(a), 'argnum', 'argnums'],
     ['valueAndGrad', (o) => mercer.valueAndGrad(sumOf, o)(a), 'argnum', 'argnums'],
+    ['vjp', (o) => mercer.vjp(sumOf, o)(a), 'hasaux', 'hasAux'],
+    ['jvp', (o) => mercer.jvp(async (v: typeof a) => v, o)([a], [a]), 'detectNan', 'detectNaN'],
     ['concat', (o) => mercer.concat([a, a], 0, o), 'output', 'out'],
     ['stack', (o) => mercer.stack([a, a], 0, o)],
     ['tile', (o) => mercer.tile(a, 2, o)],

@@ -17,21 +17,23 @@ import {
 } from '@mercer/tensor/operation';
 import { Owning } from './owning.js';
 import { pullBack, type Seed } from './pull-back.js';
-import { isFloating, Recording, type RecordedCall } from './recording.js';
+import { Recording, type RecordedCall } from './recording.js';
+import { isFloating } from './values.js';
 import { Reverse, type Source } from './reverse.js';
 
 /** A trace that computes with each value its tangent, in the shape of the value. What rules make belongs to `tangents`. */
 export class Forward extends Recording {
   readonly tangents: Owning;
 
-  constructor(what: string) {
-    super(what);
+  constructor(what: string, detectsNaN = false) {
+    super(what, detectsNaN);
     this.tangents = new Owning(what);
   }
 
   /** A value whose change is given; the trace has handles of its own. */
   input(value: Tensor, tangent: Tensor | undefined): Tensor {
     const primal = this.own(value.view());
+    this.noteResult(`${this.what}: an argument has`, primal);
     const change = tangent === undefined ? undefined : this.tangents.own(tangent.view());
     return this.wrap(primal, change && this.tangents.wrap(change)) as Tensor;
   }
@@ -48,43 +50,68 @@ export class Forward extends Recording {
   ): readonly unknown[] {
     const found = this.ruleFor<Value>(recorded);
     if (found === undefined) return [];
-    const { rule: derivative, records: flat } = found;
-    const { primitive, args, primals } = recorded;
-    const tangents = nestedLike(args, flat);
-    const kept = mapArguments(primals, (one) => this.keep(one));
-    if (derivative.jvp === 'linear') {
-      const given = nestedLike(
-        args,
-        flatArguments(kept).map((one, at) => flat[at] ?? one),
-      );
-      return recordsLike(values, primitive.call(...(given as never[])));
-    }
-    const wrapped = (value: unknown): unknown =>
-      isTensor(value) || isKnownResult(value) || isTracedKnown(value)
-        ? this.tangents.wrap(value)
-        : value;
+    const { primitive, primals } = recorded;
     const call = {
-      args: mapArguments(kept, wrapped),
-      result: isKnownResult(result) ? wrapped(result) : mapArguments([result], wrapped)[0],
-      wanted: nestedLike(
-        args,
-        flat.map((tangent) => tangent !== undefined),
-      ),
-    } as never;
-    if (derivative.jvp !== undefined) return recordsLike(values, derivative.jvp(tangents, call));
-    const all = transposed(this.what, derivative, call, tangents);
-    return values.map((one, at) => {
-      if (!isFloating(one as KnownValue)) return undefined;
-      // a result that depends on none of what has a tangent, beside others that do
-      const none = (): Value => zerosLike(this.tangents.wrap(one) as KnownValue);
-      return promisesTraced(pending(all.then((found) => found[at] ?? none())));
-    });
+      rule: found.rule,
+      call: primitive.call,
+      args: mapArguments(primals, (one) => this.keep(one)),
+      result,
+    };
+    const tangents = tangentsOf(call, found.records, this.tangents);
+    for (const one of tangents)
+      this.noteResult(`${this.what}: the tangent of ${primitive.name} has`, one);
+    return values.map((_, at) => tangents[at]);
   }
 }
 
+/** A call whose tangents are wanted. */
+interface Pushed {
+  readonly rule: DerivativeRule;
+  readonly call: (...args: never[]) => unknown;
+  readonly args: readonly unknown[];
+  readonly result: unknown;
+}
+
+/** The tangents of the values of a result from those of the flat arguments. What the rule makes belongs to `owner`. */
+export function tangentsOf(
+  { rule, call, args, result }: Pushed,
+  flat: readonly (Value | undefined)[],
+  owner: Owning,
+): readonly unknown[] {
+  const isOne = isKnownResult(result);
+  if (rule.jvp === 'linear') {
+    const given = flatArguments(args).map((one, at) => flat[at] ?? one);
+    return recordsLike(isOne, result, call(...(nestedLike(args, given) as never[])));
+  }
+  const wrapped = (value: unknown): unknown =>
+    isTensor(value) || isKnownResult(value) || isTracedKnown(value) ? owner.wrap(value) : value;
+  const applied = {
+    args: mapArguments(args, wrapped),
+    result: isOne ? wrapped(result) : mapArguments([result], wrapped)[0],
+    wanted: nestedLike(
+      args,
+      flat.map((tangent) => tangent !== undefined),
+    ),
+  } as never;
+  const tangents = nestedLike(args, flat);
+  if (rule.jvp !== undefined) return recordsLike(isOne, result, rule.jvp(tangents, applied));
+  const all = transposed(owner.what, rule, applied, tangents);
+  // who takes a tangent hears of it
+  all.catch(() => undefined);
+  const values = isOne ? [result] : flatArguments([result]);
+  return values.map((one, at) => {
+    if (!isFloating(one as KnownValue)) return undefined;
+    // a result that depends on none of what has a tangent, beside others that do
+    const none = (): Value => zerosLike(owner.wrap(one) as KnownValue);
+    return promisesTraced(pending(all.then((found) => found[at] ?? none())));
+  });
+}
+
 /** The tangents of values from what an operation gave for them. */
-const recordsLike = (values: readonly unknown[], given: unknown): readonly unknown[] =>
-  values.length === 1 && !Array.isArray(given) ? [given] : flatArguments([given]);
+function recordsLike(isOne: boolean, result: unknown, given: unknown): readonly unknown[] {
+  const isSingle = isOne || flatArguments([result]).length === 1;
+  return isSingle && !Array.isArray(given) ? [given] : flatArguments([given]);
+}
 
 /**
  * The tangents of a result from a rule for cotangents: the rule is linear in the cotangent, and its own derivative by it takes tangents the other

@@ -2,12 +2,15 @@ import { isTensor, zeros, type Tensor } from '@mercer/tensor';
 import {
   isKnownResult,
   whenKnown,
+  Traced,
   type KnownValue,
-  type Traced,
+  type Trace,
   type TracedResult,
   type ValueForm,
 } from '@mercer/tensor/operation';
+import { isRecord } from '../tree.js';
 import type { Owning } from './owning.js';
+import { isThenable } from './values.js';
 
 /** In full where it is constant along axes. */
 export function spread(value: KnownValue, shape: readonly number[]): KnownValue {
@@ -54,6 +57,32 @@ export async function alone(
       return copy;
     }),
   );
+}
+
+/** Another handle for what a value stands for. */
+export const handleOf = (one: Tensor | Traced): Tensor =>
+  one instanceof Traced ? (one.twin() as unknown as Tensor) : one.view();
+
+/**
+ * Anything, with what the values of a trace in it stand for, awaited. Other objects than arrays and plain ones stay as they are.
+ *
+ * @param made gets the handles that the caller owns
+ */
+export async function untraced(value: unknown, trace: Trace, made: Tensor[]): Promise<unknown> {
+  const one = isThenable(value) ? await value : value;
+  if (one instanceof Traced) {
+    if (one.trace !== trace) return one;
+    one.assertAlive();
+    const handle = handleOf(one.primal);
+    made.push(handle);
+    return handle;
+  }
+  if (Array.isArray(one)) return Promise.all(one.map(async (each) => untraced(each, trace, made)));
+  if (!isRecord(one)) return one;
+  const entries = Object.entries(one).map(
+    async ([name, each]) => [name, await untraced(each, trace, made)] as const,
+  );
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 /** A derivative, or zeros like the variable where there is none. */

@@ -13,9 +13,10 @@ import {
   type ValueForm,
   TracedResult,
 } from '@mercer/tensor/operation';
+import { assertFinite } from './finite.js';
 import { alone, released, spread } from './handed.js';
 import { Owning } from './owning.js';
-import { isFloating, type Primal } from './recording.js';
+import { isFloating, type Primal } from './values.js';
 import type { Node, Reverse, Source } from './reverse.js';
 
 /** A value on the tape with its cotangent, whose shape broadcasts to the value's. */
@@ -48,7 +49,7 @@ export async function pullBack(
       const own = cotangents.get(node);
       if (own !== undefined && node.rule !== undefined) {
         tape.assertUnchanged(node);
-        await pullThrough(node, own, cotangents, owner);
+        await pullThrough(node, own, cotangents, owner, tape.detectsNaN);
         cotangents.delete(node);
       }
       if (keeps) continue;
@@ -83,6 +84,7 @@ async function pullThrough(
   own: readonly (KnownValue | undefined)[],
   cotangents: Cotangents,
   owner: Owning,
+  detectsNaN: boolean,
 ): Promise<void> {
   if (rule === undefined) return;
   const spreads = own.map((one, at) =>
@@ -108,6 +110,8 @@ async function pullThrough(
     const { made } = await whenKnown(share);
     if (made === undefined) continue;
     const conformed = await whenKnown(inDType(made as KnownValue, formOf(source), name));
+    if (detectsNaN)
+      await assertFinite(conformed.made, `${owner.what}: the gradient of ${name} has`);
     add(cotangents, source, conformed.made as Value);
   }
 }

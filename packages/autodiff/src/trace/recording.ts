@@ -12,15 +12,13 @@ import {
   Traced,
   TracedResult,
   type DerivativeRule,
-  type KnownResult,
   type Primitive,
   type Trace,
   type Value,
 } from '@mercer/tensor/operation';
 import { AutodiffError } from '../autodiff-error.js';
-
-/** A tensor, a traced value of a lower level, or a result of either that is not launched yet. */
-export type Primal = Tensor | KnownResult;
+import { assertFinite } from './finite.js';
+import { isPrimal, isThenable } from './values.js';
 
 /** A call that a trace records. */
 export interface RecordedCall {
@@ -30,17 +28,6 @@ export interface RecordedCall {
   /** The same with what they stand for. */
   readonly primals: readonly unknown[];
 }
-
-const isThenable = (value: unknown): value is PromiseLike<unknown> =>
-  typeof value === 'object' && value !== null && 'then' in value;
-
-/** Whether a value of a result may have a derivative. */
-export const isFloating = ({ dtype }: { readonly dtype: string }): boolean =>
-  dtype.startsWith('float') || dtype === 'bfloat16';
-
-/** Whether a value is a tensor, or stands for one. */
-export const isPrimal = (value: unknown): value is Primal =>
-  typeof value === 'object' && value !== null && 'dtype' in value && 'shape' in value;
 
 /**
  * A trace that computes what operations give, and owns it: what it made is disposed when it ends. What it knows of a result is left to those that
@@ -60,8 +47,23 @@ export abstract class Recording implements Trace {
   readonly #handles = new Map<Tensor, Tensor>();
   readonly #writes = new Map<Tensor, number>();
 
-  constructor(what: string) {
+  readonly detectsNaN: boolean;
+  /** What calls gave, in order, where results that are not finite are refused. */
+  readonly #results: { readonly said: string; readonly value: unknown }[] = [];
+
+  constructor(what: string, detectsNaN = false) {
     this.what = what;
+    this.detectsNaN = detectsNaN;
+  }
+
+  /** A value that must be finite where NaN is looked for. */
+  protected noteResult(said: string, value: unknown): void {
+    if (this.detectsNaN && value !== undefined) this.#results.push({ said, value });
+  }
+
+  /** @throws AutodiffError NOT_FINITE for the first value that is not, where NaN is looked for */
+  async assertFinite(): Promise<void> {
+    for (const { said, value } of this.#results) await assertFinite(value, said);
   }
 
   /** What the trace knows of each value of a result, in their order. @param result a tensor, or a list or record of them */
@@ -209,6 +211,7 @@ export abstract class Recording implements Trace {
         throw closedOver(call.primitive.name);
       if (isPrimal(one)) this.own(one);
     }
+    for (const one of values) this.noteResult(`${this.what}: ${call.primitive.name} gave`, one);
     const records = this.recordsOf(call, values, result);
     if (isKnownResult(result)) return this.wrap(result, records[0]);
     let at = 0;

@@ -6,7 +6,8 @@ import {
   type DerivativeRule,
   type ValueForm,
 } from '@mercer/tensor/operation';
-import { isFloating, isPrimal, Recording, type Primal, type RecordedCall } from './recording.js';
+import { Recording, type RecordedCall } from './recording.js';
+import { isFloating, isPrimal, type Primal } from './values.js';
 
 /** A value on the tape: an output of a node. */
 export interface Source {
@@ -19,6 +20,8 @@ export interface Node {
   readonly name: string;
   /** Undefined for an input. */
   readonly rule: DerivativeRule | undefined;
+  /** The operation on any arguments. */
+  readonly call: (...args: never[]) => unknown;
   /** The arguments, as the rule takes them. */
   readonly args: readonly unknown[];
   /** Where each of the flat arguments comes from; undefined for what has no gradient. */
@@ -34,10 +37,12 @@ export class Reverse extends Recording {
   /** A value whose gradient may be asked for. The trace has a handle of its own. */
   input(value: Tensor, name: string): { readonly value: Tensor; readonly source: Source } {
     const primal = this.keep(value) as Tensor;
+    this.noteResult(`${name} has`, primal);
     const { shape, dtype, device } = primal;
     const node: Node = {
       name,
       rule: undefined,
+      call: () => primal,
       args: [],
       sources: [],
       result: primal,
@@ -58,6 +63,7 @@ export class Reverse extends Recording {
     const node: Node = {
       name: call.primitive.name,
       rule: found.rule,
+      call: call.primitive.call,
       args: mapArguments(call.primals, (one) => this.keep(one)),
       sources: found.records,
       result,
