@@ -1,4 +1,4 @@
-import { isExpr, type BoolExpr, type Expr } from '@mercer/formula';
+import { isExpr, type BoolExpr, type Expr, type RealExpr } from '@mercer/formula';
 import type { DType, MapProblem } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
@@ -7,6 +7,7 @@ import { rowMajorStrides } from './layout.js';
 import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
 import { addMap } from './map-kernel.js';
+import { slopeOf } from './map-slope.js';
 import {
   MAP_OPTIONS,
   type MapFormulas,
@@ -20,6 +21,9 @@ import { coreOf } from './operations.js';
 import type { Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+import { differentiable } from './trace/differentiable.js';
+import type { DerivativeRule, KnownValue, Share, Value } from './trace/primitive.js';
+import { summedTo } from './trace/summed-to.js';
 import { broadcastLayout } from './views.js';
 
 /** The dtype of a map's result where nothing else is said. */
@@ -245,6 +249,39 @@ async function prepareMap(
   };
 }
 
+type Known = Readonly<Record<string, KnownValue>>;
+
+/** Of each input the sum over the results of the cotangent times the derivative of the formula, which is a map of the same inputs. */
+const derivative: DerivativeRule<
+  readonly [formulas: Expr | MapFormulas, inputs: Known, options?: Options]
+> = {
+  vjp: (g, { args: [given, inputs, { parameters, indices } = {}], result }) => {
+    const several = areSeveral(given);
+    const formulas = several ? given : { only: given };
+    const cotangents = (several ? g : { only: g }) as Readonly<Record<string, KnownValue>>;
+    const shapes = (several ? result : { only: result }) as Known;
+    const share = (name: string, { shape }: KnownValue): Value | undefined => {
+      let sum: Value | undefined;
+      for (const [key, formula] of Object.entries(formulas)) {
+        const cotangent = cotangents[key];
+        if (cotangent === undefined || formula.type !== 'real') continue;
+        const slope = slopeOf(formula as RealExpr, name);
+        if (slope.value === 0) continue;
+        const options = { dtype: cotangent.dtype, parameters, indices };
+        const factor = slope.value ?? map(slope, inputs as unknown as MapInputs, options);
+        const part = cotangent.mul(factor);
+        sum = sum?.add(part) ?? part;
+      }
+      return sum && summedTo(sum, Object.values(shapes)[0]?.shape ?? shape, shape);
+    };
+    const shares = Object.entries(inputs).map(([name, x]): [string, Share] => [
+      name,
+      () => share(name, x),
+    ]);
+    return [undefined, Object.fromEntries(shares)];
+  },
+};
+
 /**
  * A formula of scalars applied to every element of tensors that broadcast together, in one kernel. The variables of the
  * formula are inputs, parameters and indices. It computes in float64 where an input or the result is float64 (or an
@@ -280,10 +317,12 @@ async function prepareMap(
  *
  * @param formulas an expression of `@mercer/formula`, or up to 16 by name; a comparison gives 1 or 0
  * @param inputs tensors of any dtypes and strides on one device, of which the formulas read at most 16; those that they do not read
- *   still give the results their shape; none at all need `out`
+ *   still give the results their shape; none at all need `out`. `grad` differentiates by each, to any order
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
  *   DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED where more than eight dimensions cannot be merged
  */
-export const map: MapCall = Object.assign(callMap as MapCall, {
-  prepare: prepareMap as MapPrepare,
-});
+export const map: MapCall = differentiable(
+  'map',
+  Object.assign(callMap as MapCall, { prepare: prepareMap as MapPrepare }),
+  derivative,
+);
