@@ -17,16 +17,21 @@ import {
   sub,
   tanh,
   variable,
+  variables,
   type Expr,
 } from '@mercer/formula';
 import { lgamma, map, maximum, minimum, tensor, type Tensor } from '@mercer/tensor';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   centralDifferences,
   drawn,
   expectClose,
   type Scalar,
 } from '../../autodiff/test/differences.mjs';
+
+// Rules run on many small kernels: compiling them would take most of the time, and they have tests of their own.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
+afterAll(() => vi.unstubAllEnvs());
 
 const [x, y, scale] = [variable('x'), variable('y'), variable('scale')];
 const [row, column] = [variable('row'), variable('column')];
@@ -75,10 +80,9 @@ describe('map', () => {
   ])('of %s', async (_, formula, shapes) => {
     // prettier-ignore
     const inputs = await Promise.all(shapes.map((shape, k) => drawn(shape, [0.4, 1.6], 1 + k)));
-    const used = formula === exp(x) ? inputs.slice(0, 1) : inputs;
     const f: Scalar = async (a, b = inputs[1] as Tensor) =>
       weighed(await map(formula, { x: a, y: b }));
-    await expectRules(f, used);
+    await expectRules(f, variables(formula).includes('y') ? inputs : inputs.slice(0, 1));
   });
 
   it('with parameters and indices', async () => {
@@ -98,11 +102,13 @@ describe('map', () => {
     await expectRules(f, [await drawn([2, 3], [0.5, 1], 2), await drawn([3], [0.5, 1], 3)]);
   });
 
-  it('of results that are not there yet, in another dtype, and of as many inputs as there may be', async () => {
+  it('in another dtype, and of as many inputs as there may be', async () => {
     const names = Array.from({ length: 16 }, (_, k) => `v${k}`);
     const product = names.map(variable).reduce((a, b) => mul(a, b));
     const f: Scalar = async (a) => {
-      const inputs = names.map((name, k) => [name, a.mul(1 + k / 16)]);
+      const inputs = await Promise.all(
+        names.map(async (name, k) => [name, await a.mul(1 + k / 16)]),
+      );
       return weighed(await map(product, Object.fromEntries(inputs) as never));
     };
     await expectRules(f, [await drawn([3], [0.8, 1.2], 2)]);
@@ -143,7 +149,7 @@ describe('map', () => {
     for (const one of [f, second]) {
       const found = await grad(one)(await wide.cast('float32'));
       expect(found.dtype).toBe('float32');
-      const exact = await (await grad(one)(wide)).toTypedArray();
+      const exact = Float64Array.from(await (await grad(one)(wide)).toTypedArray(), Number);
       expectClose(await found.toTypedArray(), exact, 1e-3);
     }
   });

@@ -250,37 +250,65 @@ async function prepareMap(
 }
 
 type Known = Readonly<Record<string, KnownValue>>;
+type Traced = readonly [formulas: Expr | MapFormulas, inputs: Known, options?: Options];
 
-/** Of each input the sum over the results of the cotangent times the derivative of the formula, which is a map of the same inputs. */
-const derivative: DerivativeRule<
-  readonly [formulas: Expr | MapFormulas, inputs: Known, options?: Options]
-> = {
-  vjp: (g, { args: [given, inputs, { parameters, indices } = {}], result }) => {
-    const several = areSeveral(given);
-    const formulas = several ? given : { only: given };
-    const cotangents = (several ? g : { only: g }) as Readonly<Record<string, KnownValue>>;
-    const shapes = (several ? result : { only: result }) as Known;
-    const share = (name: string, { shape }: KnownValue): Value | undefined => {
-      let sum: Value | undefined;
-      for (const [key, formula] of Object.entries(formulas)) {
-        const cotangent = cotangents[key];
-        if (cotangent === undefined || formula.type !== 'real') continue;
-        const slope = slopeOf(formula as RealExpr, name);
-        if (slope.value === 0) continue;
-        const options = { dtype: cotangent.dtype, parameters, indices };
-        const factor = slope.value ?? map(slope, inputs as unknown as MapInputs, options);
-        const part = cotangent.mul(factor);
-        sum = sum?.add(part) ?? part;
-      }
-      return sum && summedTo(sum, Object.values(shapes)[0]?.shape ?? shape, shape);
+/** What goes through the derivative of the formula of one result by one input, if that is not 0: a map of the same inputs. */
+type Slopes = (t: Value, key: string, by: string) => Value | undefined;
+
+const slopesOf =
+  (formulas: MapFormulas, results: Known, [, inputs, options = {}]: Traced): Slopes =>
+  (t, key, by) => {
+    const formula = formulas[key];
+    if (formula?.type !== 'real') return undefined;
+    const slope = slopeOf(formula as RealExpr, by);
+    if (slope.value !== undefined) return slope.value === 0 ? undefined : t.mul(slope.value);
+    const dtype = results[key]?.dtype === 'float64' ? 'float64' : 'float32';
+    const how = { dtype, parameters: options.parameters, indices: options.indices } as const;
+    return t.mul(map(slope, inputs as unknown as MapInputs, how));
+  };
+
+const sumOf = (all: readonly (Value | undefined)[]): Value | undefined =>
+  all.reduce((sum, one) => (one && sum?.add(one)) ?? one ?? sum, undefined);
+
+const derivative: DerivativeRule<Traced> = {
+  vjp: (g, { args, result }) => {
+    const [given, inputs] = args;
+    const { formulas, results, values } = byKey(given, result, g);
+    const slopes = slopesOf(formulas, results, args);
+    const keys = Object.keys(formulas);
+    const shape = results[keys[0] as string]?.shape ?? [];
+    const share = (by: string, x: KnownValue) => () => {
+      const sum = sumOf(keys.map((key) => values[key] && slopes(values[key], key, by)));
+      return sum && summedTo(sum, shape, x.shape);
     };
-    const shares = Object.entries(inputs).map(([name, x]): [string, Share] => [
-      name,
-      () => share(name, x),
-    ]);
+    const shares = Object.entries(inputs).map(([by, x]): [string, Share] => [by, share(by, x)]);
     return [undefined, Object.fromEntries(shares)];
   },
+  jvp: ([, given], { args, result }) => {
+    const tangents = given as Readonly<Record<string, Value | undefined>>;
+    const { formulas, results } = byKey(args[0], result, undefined);
+    const slopes = slopesOf(formulas, results, args);
+    const changes = Object.entries(results).map(([key, { shape }]) => {
+      const parts = Object.entries(tangents).map(([by, t]) => t && slopes(t, key, by));
+      return [key, sumOf(parts)?.broadcastTo(shape)] as const;
+    });
+    const all = Object.fromEntries(changes);
+    return areSeveral(args[0]) ? all : all[ONLY];
+  },
 };
+
+/** The key of a result without a name. */
+const ONLY = '';
+
+/** Formulas, results and cotangents by name. */
+const byKey = (given: Expr | MapFormulas, result: unknown, g: unknown) =>
+  areSeveral(given)
+    ? { formulas: given, results: result as Known, values: (g ?? {}) as Partial<Known> }
+    : {
+        formulas: { [ONLY]: given },
+        results: { [ONLY]: result } as Known,
+        values: { [ONLY]: g } as Partial<Known>,
+      };
 
 /**
  * A formula of scalars applied to every element of tensors that broadcast together, in one kernel. The variables of the
