@@ -37,6 +37,12 @@ const codeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
   );
 const dot = async (a: Tensor, b: Tensor): Promise<number> => Number(await a.mul(b).sum().item());
 
+/** What has no derivative rule: elements of a traced value in another tensor. */
+const copied = async (from: Tensor): Promise<Tensor> => {
+  using to = await zeros(from.shape, cpu);
+  return await to.copyFrom(from);
+};
+
 type Unary = (x: Tensor) => PromiseLike<Tensor> | Tensor;
 
 let x: Tensor<'float64'>;
@@ -333,7 +339,7 @@ describe('memory', () => {
       const { value: v, tangent } = await jvp(async (w: Tensor) => f(w))([x], [x]);
       dispose();
       for (const made of [...all, v, tangent]) made.dispose();
-      await codeOf(() => jvp(async (w: Tensor) => w.lgamma())([x], [x]));
+      await codeOf(() => jvp(copied)([x], [x]));
     };
     await run();
     const kept = await memoryKept(device('cpu'), async () => {
@@ -360,11 +366,7 @@ describe('bad input', () => {
     ['fewer tangents', 'SHAPE_MISMATCH', () => jvp(async (v: Tensor[]) => v)([[x, x]], [[x]])],
     ['no function', 'INVALID_ARGUMENT', async () => jvp(1 as never)],
     ['no function for a rule', 'INVALID_ARGUMENT', async () => customVjp(() => x, 1 as never)],
-    [
-      'an operation without a rule',
-      'NOT_DIFFERENTIABLE',
-      () => jvp(async (v: Tensor) => v.lgamma())([x], [x]),
-    ],
+    ['an operation without a rule', 'NOT_DIFFERENTIABLE', () => jvp(copied)([x], [x])],
   ])('%s: %s', async (_, code, work) => {
     expect(await codeOf(work)).toBe(code);
   });

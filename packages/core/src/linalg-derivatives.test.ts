@@ -1,7 +1,9 @@
-import { grad, jvp } from '@mercer/autodiff';
+import { grad, hessian, hvp, jvp } from '@mercer/autodiff';
 import {
   cholesky,
   eigh,
+  eighBackward,
+  einsum,
   inv,
   kron,
   kronMatvec,
@@ -14,8 +16,9 @@ import {
   solveLU,
   solveTriangular,
   svd,
+  svdBackward,
 } from '@mercer/linalg';
-import { eye, type Tensor } from '@mercer/tensor';
+import { eye, tensor, type Tensor } from '@mercer/tensor';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   centralDifferences,
@@ -36,8 +39,11 @@ const weighed = async (result: Tensor, seed = 7): Promise<Tensor> =>
     .square()
     .sum();
 
-/** First derivatives backwards, by each of the inputs. */
-async function expectBackward(f: Scalar, inputs: readonly Tensor[]): Promise<readonly Tensor[]> {
+const numbersOf = async (x: Tensor): Promise<Float64Array> =>
+  Float64Array.from(await x.toTypedArray(), Number);
+
+/** First derivatives, backwards by each of the inputs and forwards. */
+async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
   const argnums = inputs.map((_, k) => k);
   const found = await grad(f, { argnums })(...inputs);
   for (const by of argnums) {
@@ -45,12 +51,6 @@ async function expectBackward(f: Scalar, inputs: readonly Tensor[]): Promise<rea
     const numbers = await found[by]?.toTypedArray();
     expectClose(numbers ?? [], await centralDifferences(f, inputs, by), 1e-6);
   }
-  return found;
-}
-
-/** The same, and forwards. */
-async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
-  const found = await expectBackward(f, inputs);
   const changes = await Promise.all(inputs.map(({ shape }, k) => drawn(shape, [-1, 1], 10 + k)));
   const { tangent } = await jvp(f)([...inputs], changes);
   let along = 0;
@@ -80,7 +80,7 @@ async function expectSecond(f: Scalar, inputs: readonly Tensor[]): Promise<void>
   const found = await grad(slopes, { argnums })(...inputs);
   for (const by of argnums) {
     const numbers = await found[by]?.toTypedArray();
-    expectClose(numbers ?? [], await centralDifferences(slopes, inputs, by), 1e-5);
+    expectClose(numbers ?? [], await centralDifferences(slopes, inputs, by), 1e-6);
   }
 }
 
@@ -140,12 +140,12 @@ const product = matmul as unknown as Call;
 /** `x x^T + 3 I`. */
 const definite = async (x: Tensor): Promise<Tensor> => {
   const whole = await product(x, x, { transposeB: true });
-  return whole.add(await eye(x.shape.at(-2) ?? 0, { dtype: 'float64', device: 'cpu' }).mul(3));
+  return whole.add(await eye(x.shape.at(-2) ?? 0, { dtype: x.dtype, device: 'cpu' }).mul(3));
 };
 
 /** `x + 3 I`. */
 const regular = async (x: Tensor): Promise<Tensor> =>
-  x.add(await eye(x.shape.at(-2) ?? 0, { dtype: 'float64', device: 'cpu' }).mul(3));
+  x.add(await eye(x.shape.at(-2) ?? 0, { dtype: x.dtype, device: 'cpu' }).mul(3));
 
 async function expectBoth(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
   await expectGradients(f, inputs);
@@ -250,7 +250,7 @@ describe('factors, inverses and determinants', () => {
   });
 });
 
-describe('decompositions, by their backward rules', () => {
+describe('decompositions', () => {
   /** A sum of all results that does not depend on the signs of vectors. */
   const squaresOf =
     (call: unknown, names: readonly string[], matrix: (x: Tensor) => Promise<Tensor>): Scalar =>
@@ -265,59 +265,238 @@ describe('decompositions, by their backward rules', () => {
       return sum;
     };
   const plain = async (x: Tensor): Promise<Tensor> => x;
+  const SQUARE = [3, 3];
+  const TALL = [2, 3, 2];
+  const WIDE = [2, 2, 3];
 
-  it.each<readonly [string, readonly string[], unknown, typeof regular]>([
-    ['eigh', ['values'], eigh, definite],
-    ['eigh', ['values', 'vectors'], eigh, definite],
-    ['svd', ['s'], svd, plain],
-    ['svd', ['u', 's', 'vh'], svd, plain],
-    ['qr', ['q', 'r'], qr, plain],
-  ])('%s, of %j', async (_, names, call, matrix) => {
-    const f = squaresOf(call, names, matrix);
-    await expectBackward(f, [await drawn([3, 3], [-1, 1], 1)]);
-    await expectBackward(f, [await drawn([2, 3, 2], [-1, 1], 2)]);
+  it.each<readonly [string, readonly string[], readonly number[], unknown, typeof regular]>([
+    ['eigh', ['values'], SQUARE, eigh, definite],
+    ['eigh', ['vectors'], SQUARE, eigh, definite],
+    ['eigh', ['values', 'vectors'], TALL, eigh, definite],
+    ['svd', ['s'], SQUARE, svd, plain],
+    ['svd', ['u'], TALL, svd, plain],
+    ['svd', ['vh'], WIDE, svd, plain],
+    ['svd', ['u', 's', 'vh'], TALL, svd, plain],
+    ['svd', ['u', 's', 'vh'], WIDE, svd, plain],
+    ['qr', ['q', 'r'], SQUARE, qr, plain],
+    ['qr', ['q'], TALL, qr, plain],
+    ['qr', ['r'], TALL, qr, plain],
+    ['qr', ['q'], WIDE, qr, plain],
+    ['qr', ['r'], WIDE, qr, plain],
+    ['qr', ['q', 'r'], WIDE, qr, plain],
+  ])('%s, of %j, shape %j', async (_, names, shape, call, matrix) => {
+    await expectBoth(squaresOf(call, names, matrix), [await drawn(shape, [-1, 1], 2)]);
   });
 
-  it('lstsq, with right-hand sides in columns and in rows', async () => {
+  it.each<readonly [readonly number[], readonly number[], Options]>([
+    [[2, 4, 2], [4, 2], {}],
+    [[2, 4], [2, 2, 1], {}],
+    [[4, 2], [2, 3, 4], { rightHandSides: 'rows' }],
+  ])('lstsq, of %j and %j with %j', async (left, right, options) => {
     const solve = resultOf(lstsq, 'x');
-    for (const [rightHandSides, sides] of [
-      ['columns', [4, 2]],
-      ['rows', [2, 4]],
-    ] as const) {
-      const f: Scalar = async (a, b) => weighed(await solve(a, b, { rightHandSides }));
-      const a = await drawn([2, 4, 2], [-1, 1], 1);
-      await expectBackward(f, [a, await drawn(sides, [-1, 1], 2)]);
+    const f: Scalar = async (a, b) => weighed(await solve(a, b, options));
+    const inputs = [await drawn(left, [-1, 1], 1), await drawn(right, [-1, 1], 2)];
+    await expectBoth(f, inputs);
+    const values = resultOf(lstsq, 'singularValues');
+    const all: Scalar = async (a, b) =>
+      (await f(a, b)).add(await weighed(await values(a, b, options)));
+    await expectBoth(all, inputs);
+  });
+
+  it('lstsq of equal singular values, of the second order', async () => {
+    const solve = resultOf(lstsq, 'x');
+    const f: Scalar = async (b) =>
+      weighed(await solve(await eye(3, { dtype: 'float64', device: 'cpu' }).add(b), b));
+    await expectSecond(f, [await drawn([3, 3], [0, 0], 2)]);
+  });
+
+  it.each([-0.5, 0.5, 3])('matrixPower of %d', async (power) => {
+    const result = resultOf(matrixPower, 'result');
+    const f: Scalar = async (x) => weighed(await result(await definite(x), power, { eps: 0.1 }));
+    await expectBoth(f, [await drawn([2, 3, 3], [-1, 1], 1)]);
+  });
+
+  it('hvp and hessian of a singular value', async () => {
+    const f: Scalar = async (x) => (await svd(x as Tensor<'float64'>)).s.square().slice(0);
+    const x = await drawn([3, 2], [-1, 1], 4);
+    const direction = await drawn([3, 2], [-1, 1], 5);
+    const whole = (await hessian(f)(x)).reshape([6, 6]);
+    const along = await product(whole, direction.reshape([6, 1]));
+    const found = await hvp(f)(x, direction);
+    expectClose(await numbersOf(found), await numbersOf(along), 1e-10);
+    const slopes: Scalar = async (one) => (await grad(f)(one)).mul(direction).sum();
+    expectClose(await numbersOf(found), await centralDifferences(slopes, [x], 0), 1e-6);
+  });
+
+  it('matrixPower refuses a derivative of its errors', async () => {
+    const x = await eye(2, { dtype: 'float64', device: 'cpu' });
+    const f: Scalar = async (one) => (await resultOf(matrixPower, 'errors')(one, 2)).sum();
+    const refusal = expect.objectContaining({
+      code: 'NOT_DIFFERENTIABLE',
+      message: expect.stringContaining('matrixPower') as string,
+    }) as Error;
+    await expect(grad(f)(x)).rejects.toThrow(refusal);
+    await expect(jvp(f)([x], [x])).rejects.toThrow(refusal);
+  });
+
+  it.each([
+    ['eigh', resultOf(eigh, 'vectors'), [2, 0, 0]],
+    ['svd', resultOf(svd, 'u'), [0, 3, 2]],
+    ['svd', resultOf(svd, 's'), [3, 0]],
+    ['qr', resultOf(qr, 'r'), [2, 0, 3]],
+    ['lstsq', async (x: Tensor) => resultOf(lstsq, 'x')(x, x), [0, 2]],
+    ['matrixPower', async (x: Tensor) => resultOf(matrixPower, 'result')(x, 0.5), [0, 0]],
+  ] as readonly (readonly [string, Call, readonly number[]])[])(
+    '%s of an empty matrix',
+    async (_, call, shape) => {
+      const x = await drawn(shape, [0, 1], 1);
+      const f: Scalar = async (one) => (await call(one)).sum();
+      expect((await grad(f)(x)).shape).toEqual(shape);
+    },
+  );
+
+  it('differ from the backward functions by rounding alone, at equal values too', async () => {
+    const x = await tensor([[2, 0, 0], [0, 2, 0], [0, 0, 5]], { dtype: 'float64', device: 'cpu' }); // prettier-ignore
+    const weights = await drawn([3, 3], [-1, 1], 3);
+    const saved = await eigh(x);
+    const { a: backward } = await eighBackward({ vectors: weights }, saved);
+    const found = await grad(async (a: Tensor) =>
+      (await resultOf(eigh, 'vectors')(a)).mul(weights).sum(),
+    )(x);
+    expectClose(await numbersOf(found), await numbersOf(backward), 1e-14);
+    const singular = await svd(x);
+    const { a: other } = await svdBackward({ u: weights }, singular);
+    const ofSvd = await grad(async (a: Tensor) => (await resultOf(svd, 'u')(a)).mul(weights).sum())(
+      x,
+    );
+    expectClose(await numbersOf(ofSvd), await numbersOf(other), 1e-14);
+  });
+
+  it('of a matrix without a result are NaN', async () => {
+    const x = await tensor([[NaN, 0], [0, 1]], { dtype: 'float64', device: 'cpu' }); // prettier-ignore
+    for (const call of [resultOf(eigh, 'vectors'), resultOf(svd, 'u'), resultOf(qr, 'q')]) {
+      const found = await grad(async (a: Tensor) => (await call(a)).sum())(x);
+      expect([...(await found.toTypedArray())]).toEqual([NaN, NaN, NaN, NaN]);
     }
   });
 
-  it('matrixPower', async () => {
-    const power = resultOf(matrixPower, 'result');
-    const f: Scalar = async (x) => weighed(await power(await definite(x), -0.5, { eps: 0.1 }));
-    await expectBackward(f, [await drawn([2, 3, 3], [-1, 1], 1)]);
+  it.each([
+    ['eigh', resultOf(eigh, 'vectors')],
+    ['svd', resultOf(svd, 'u')],
+    ['qr', resultOf(qr, 'q')],
+    ['lstsq', async (x: Tensor) => resultOf(lstsq, 'x')(x, x.square())],
+    ['matrixPower', async (x: Tensor) => resultOf(matrixPower, 'result')(x, -0.5)],
+    ['einsum', async (x: Tensor) => einsum('ij,kj->ik', [x, x] as Tensor<'float64'>[])],
+  ] as readonly (readonly [string, Call])[])('%s of float32', async (_, call) => {
+    const weights = await drawn([3, 3], [0.5, 1.5], 7);
+    const f: Scalar = async (x) => {
+      const result = await call(await definite(x));
+      expect(result.dtype).toBe(x.dtype);
+      return result.square().mul(weights.cast(x.dtype)).sum();
+    };
+    const second: Scalar = async (x) => (await grad(f)(x)).square().sum();
+    const x = await drawn([3, 3], [-1, 1], 1);
+    for (const one of [f, second]) {
+      const narrow = await grad(one)(await x.cast('float32'));
+      expect(narrow.dtype).toBe('float32');
+      const wide = await numbersOf(await grad(one)(x));
+      const largest = Math.max(...wide.map(Math.abs));
+      const found = (await numbersOf(narrow)).map((v) => v / largest);
+      expectClose(found, wide.map((v) => v / largest), 1e-3); // prettier-ignore
+    }
+  });
+});
+
+describe('einsum', () => {
+  it.each<readonly [string, readonly (readonly number[])[]]>([
+    [
+      'ij,jk->ik',
+      [
+        [2, 3],
+        [3, 4],
+      ],
+    ],
+    [
+      'ij,jk',
+      [
+        [2, 3],
+        [3, 4],
+      ],
+    ],
+    [
+      'bij,bjk->bik',
+      [
+        [2, 2, 3],
+        [2, 3, 2],
+      ],
+    ],
+    ['ij->', [[2, 3]]],
+    ['ij->j', [[2, 3]]],
+    ['ij->ji', [[2, 3]]],
+    ['ii->i', [[3, 3]]],
+    ['ii', [[3, 3]]],
+    ['iij->j', [[2, 2, 3]]],
+    [
+      'iii,ij->ij',
+      [
+        [2, 2, 2],
+        [2, 3],
+      ],
+    ],
+    ['ij,k->i', [[2, 3], [4]]],
+    ['i,j,k->kij', [[2], [3], [2]]],
+    [
+      'ij,jk,kl,il->',
+      [
+        [2, 3],
+        [3, 2],
+        [2, 2],
+        [2, 2],
+      ],
+    ],
+    [
+      '...ij,...jk->...ik',
+      [
+        [2, 1, 2, 3],
+        [3, 3, 2],
+      ],
+    ],
+    [
+      '...i,i...->...',
+      [
+        [2, 3],
+        [3, 1],
+      ],
+    ],
+    ['i...,...->i...', [[3, 1], [2]]],
+    [',ij->ij', [[], [2, 2]]],
+    [
+      'ij,jk->ik',
+      [
+        [2, 1],
+        [1, 2],
+      ],
+    ],
+  ])('%s of %j', async (subscripts, shapes) => {
+    // prettier-ignore
+    const inputs = await Promise.all(shapes.map((shape, k) => drawn(shape, [-1, 1], 1 + k)));
+    const f: Scalar = async (...given) =>
+      weighed(await einsum(subscripts, given as readonly Tensor<'float64'>[]));
+    await expectBoth(f, inputs);
   });
 
-  it.each<readonly [string, string, Call]>([
-    ['lstsq', 'singularValues', async (x) => resultOf(lstsq, 'singularValues')(x, x)],
-    ['matrixPower', 'errors', async (x) => resultOf(matrixPower, 'errors')(x, 2)],
-  ])('%s refuses a gradient of its %s', async (name, _, call) => {
-    const x = await eye(2, { dtype: 'float64', device: 'cpu' });
-    await expect(grad(async (one: Tensor) => (await call(one)).sum())(x)).rejects.toThrow(
-      expect.objectContaining({
-        code: 'NOT_DIFFERENTIABLE',
-        message: expect.stringContaining(name) as string,
-      }) as Error,
-    );
-  });
-
-  it('of the second order are refused by name', async () => {
-    const f = squaresOf(svd, ['s', 'u'], plain);
-    const slope: Scalar = async (x) => (await grad(f)(x)).square().sum();
-    await expect(grad(slope)(await drawn([3, 2], [-1, 1], 1))).rejects.toThrow(
-      expect.objectContaining({
-        code: 'NOT_DIFFERENTIABLE',
-        message: expect.stringContaining('svdBackward') as string,
-      }) as Error,
-    );
+  it('of one tensor twice, of results that are not there yet, and of empty axes', async () => {
+    const twice: Scalar = async (x) => {
+      const one = x as Tensor<'float64'>;
+      return weighed(await einsum('ij,kj->ik', [one.sin(), one]));
+    };
+    await expectBoth(twice, [await drawn([2, 3], [-1, 1], 1)]);
+    const empty = await drawn([0, 3], [0, 1], 1);
+    const sum: Scalar = async (x) => einsum('ij->', [x as Tensor<'float64'>]);
+    expect((await grad(sum)(empty)).shape).toEqual([0, 3]);
+    const b = await drawn([2, 3], [0, 1], 1);
+    const none: Scalar = async (x) => einsum('ij,kj->', [x as Tensor<'float64'>, empty]);
+    expect([...(await (await grad(none)(b)).toTypedArray())]).toEqual(new Array<number>(6).fill(0));
   });
 });
 

@@ -1,10 +1,18 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { pendingOf, type DerivativeRule } from '@mercer/tensor/operation';
-import { eighBackward } from './backward/eigh-backward.js';
+import { zerosLike, type DerivativeRule, type Value } from '@mercer/tensor/operation';
+import { spectrumTolerance } from './backward/spectrum.js';
 import { choice, type LinalgDType } from './checks.js';
-import type { Floats } from './derivative-parts.js';
+import {
+  asColumn,
+  asRow,
+  quotient,
+  symmetric,
+  type Cotangents,
+  type Named,
+} from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type Infos,
@@ -49,15 +57,42 @@ export interface Eigh {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], Promise<Eigen<D>>>>;
 }
 
+type Parts = 'values' | 'vectors';
+
 /** See `eighBackward`. */
 const derivative: DerivativeRule = {
   vjp: (g, { result }) => {
-    const saved = result as unknown as Floats<'values' | 'vectors'>;
-    const share = async (): Promise<Tensor> =>
-      (await eighBackward(g as unknown as Partial<typeof saved>, saved)).a;
-    return [() => pendingOf(share)];
+    const saved = result as unknown as Named<Parts>;
+    const { vectors } = saved;
+    const share = (): Value => {
+      if (vectors.shape.includes(0)) return zerosLike(vectors);
+      const left = inEigenbasis(g as unknown as Cotangents<Parts>, saved);
+      return symmetric(matmulOf(left, vectors, { transposeB: true }));
+    };
+    return [share];
   },
 };
+
+/** `V (diag(d(values)) + K)`. */
+function inEigenbasis(
+  { values: dValues, vectors: dVectors }: Cotangents<Parts>,
+  { values, vectors }: Named<Parts>,
+): Value {
+  const slopes = dValues && vectors.mul(asRow(dValues));
+  if (dVectors === undefined) return slopes ?? zerosLike(vectors);
+  const inner = matmulOf(vectors, dVectors, { transposeA: true });
+  const share = spectrumTolerance(
+    'eigh',
+    {},
+    values.shape.at(-1) ?? 0,
+    values.dtype as LinalgDType,
+  );
+  const largest = asColumn(values).abs().max(-2, { keepDims: true });
+  const differences = asRow(values).sub(asColumn(values));
+  const middle = quotient(inner.sub(inner.transpose()).mul(0.5), differences, largest.mul(share));
+  const turned = matmulOf(vectors, middle);
+  return slopes === undefined ? turned : slopes.add(turned);
+}
 
 /**
  * Eigenvalues w and eigenvectors V of symmetric matrices, `a = V diag(w) V^T`: LAPACK's syevd.

@@ -1,6 +1,7 @@
 import { mul, variable } from '@mercer/formula';
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import {
+  eye,
   MercerError,
   rowMajorStrides,
   type LoadOptions,
@@ -15,6 +16,7 @@ import {
   CallSteps,
   checkOut,
   commonDevice,
+  differentiable,
   heard,
   keyPart,
   LOAD_OPTIONS,
@@ -25,9 +27,14 @@ import {
   whenArrived,
   WORK_OPTIONS,
   type CallView,
+  type DerivativeRule,
+  type KnownValue,
+  type Value,
 } from '@mercer/tensor/operation';
 import { floating, MOST_BATCH_AXES, type LinalgDType, type Setting } from './checks.js';
 import { elementwise, flattened, product, rowMajor, scratch } from './compose.js';
+import { floats } from './derivative-parts.js';
+import { cotangentSum, fullShape } from './einsum-derivative.js';
 import { nextPair, parseSubscripts, type Label, type Subscripts } from './einsum-subscripts.js';
 import type { PreparedRoutine } from './options.js';
 import { precisionOf, type ProductPrecision } from './precision.js';
@@ -81,6 +88,28 @@ const operation = new Operation<Arguments, EinsumOptions>({
   },
 });
 
+/** Of an operand it is `einsum` of the cotangent and the others: see `cotangentSum`. */
+const derivative: DerivativeRule<
+  readonly [subscripts: string, operands: readonly KnownValue[], options?: EinsumOptions]
+> = {
+  vjp: (g, { args: [subscripts, operands, options = {}] }) => {
+    const parsed = parseSubscripts(subscripts, operands as readonly Tensor[]);
+    const how = own(options, 'precision') as EinsumOptions<'float64'>;
+    const share = async ({ shape, dtype, device }: KnownValue, at: number): Promise<Tensor> => {
+      const sum = cotangentSum(parsed, shape, at);
+      const wholes = operands.map((one, k) => broadcast(one, fullShape(parsed, k)));
+      const identities = sum.identities.map((n) => eye(n, { dtype, device }));
+      const factors = [g, ...wholes.toSpliced(at, 1), ...identities];
+      const result = await einsum(sum.subscripts, factors.map(floats), how);
+      return broadcast(result.reshape(sum.shape), shape);
+    };
+    return [undefined, operands.map((one, at) => () => pendingOf(() => share(one, at)))];
+  },
+};
+
+const broadcast = (x: KnownValue, shape: readonly number[]): Value =>
+  x.shape.every((extent, axis) => extent === shape[axis]) ? x : x.broadcastTo(shape);
+
 /** How {@link einsum} is called. */
 export interface Einsum {
   <D extends LinalgDType>(
@@ -132,21 +161,25 @@ const whole: Whole = operationFunction(operation, 2);
  * console.log(await einsum('ii', [a]).item()); // 5
  * ```
  */
-export const einsum: Einsum = Object.assign(
-  (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
-    pendingOf(async () => {
-      const given = listOf(operands);
-      heard(given);
-      return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
-    }),
-  {
-    prepare: async (...given: Parameters<Einsum['prepare']>) => {
-      const prepared = await whole.prepare(...given);
-      return (operands: readonly Tensor[], options?: object) =>
-        prepared(given[0], operands, options);
+export const einsum: Einsum = differentiable(
+  'einsum',
+  Object.assign(
+    (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
+      pendingOf(async () => {
+        const given = listOf(operands);
+        heard(given);
+        return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
+      }),
+    {
+      prepare: async (...given: Parameters<Einsum['prepare']>) => {
+        const prepared = await whole.prepare(...given);
+        return (operands: readonly Tensor[], options?: object) =>
+          prepared(given[0], operands, options);
+      },
     },
-  },
-) as Einsum;
+  ) as Einsum,
+  derivative,
+);
 
 function listOf<T>(operands: readonly T[]): readonly T[] {
   if (Array.isArray(operands)) return [...(operands as readonly T[])];

@@ -1,15 +1,16 @@
 import { describeValue, own, type OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { eye, MercerError, type Tensor } from '@mercer/tensor';
 import {
-  notDifferentiable,
   pendingOf,
+  summedTo,
   type DerivativeRule,
   type KnownValue,
+  type Value,
 } from '@mercer/tensor/operation';
-import { lstsqBackward } from './backward/lstsq-backward.js';
 import { EPSILON, type LinalgDType } from './checks.js';
-import { floats, type Floats } from './derivative-parts.js';
+import { asRow, floats, type Cotangents, type Named } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type Infos,
@@ -21,6 +22,7 @@ import {
   SIDES_OPTION,
 } from './options.js';
 import { rightHandSides } from './solve.js';
+import { svd } from './svd.js';
 
 /** Options of lstsq. */
 export interface LstsqOptions<D extends LinalgDType> extends CallOptions, RightHandSidesOption {
@@ -75,17 +77,61 @@ const derivative: DerivativeRule<
   readonly [a: KnownValue, b: KnownValue, options?: LstsqOptions<LinalgDType>]
 > = {
   vjp: (g, { args: [a, b, options = {}], result }) => {
-    const { x: upstream, singularValues } = g as unknown as Partial<Floats<'x' | 'singularValues'>>;
-    if (singularValues !== undefined)
-      throw notDifferentiable('lstsq', 'its singularValues have no derivative, those of svd have');
-    if (upstream === undefined) return [];
-    const saved = { a: floats(a), b: floats(b), x: (result as unknown as Floats<'x'>).x };
-    const how = own(options, 'tolerance', 'rightHandSides');
-    const share = async (wrt: 'a' | 'b'): Promise<Tensor> =>
-      (await lstsqBackward(upstream, saved, { ...how, wrt: [wrt] }))[wrt];
-    return [() => pendingOf(() => share('a')), () => pendingOf(() => share('b'))];
+    const { x: upstream, singularValues } = g as unknown as Cotangents<'x' | 'singularValues'>;
+    const ofValues = singularValues && (() => valuesSlope(a, singularValues));
+    if (upstream === undefined) return [ofValues];
+    const { x } = result as unknown as Named<'x'>;
+    const batch = x.shape.slice(0, -2);
+    const isRows = options.rightHandSides === 'rows';
+    const turned = (one: Value): Value => (isRows ? one.transpose() : one);
+    const slope = turned(upstream);
+    const shared = once(() => turnedInverse(a, own(options, 'tolerance')));
+    const back = once(async () => matmulOf(await shared(), slope));
+    const ofA = async (): Promise<Tensor> => {
+      const [inverse, y, solution] = [await shared(), await back(), turned(x)];
+      const outer = (left: Value, right: Value): Value =>
+        matmulOf(left, right, { transposeB: true });
+      const residual = turned(b).sub(matmulOf(a, solution));
+      const unseen = slope.sub(matmulOf(inverse, matmulOf(a, slope), { transposeA: true }));
+      const whole = outer(residual, matmulOf(inverse, y, { transposeA: true }))
+        .add(outer(matmulOf(inverse, solution), unseen))
+        .sub(outer(y, solution));
+      const share = summedTo(whole, [...batch, ...a.shape.slice(-2)], a.shape);
+      return ofValues === undefined ? share : share.add(ofValues());
+    };
+    const ofB = async (): Promise<Tensor> =>
+      summedTo(turned(await back()), [...batch, ...b.shape.slice(-2)], b.shape);
+    return [() => pendingOf(ofA), () => pendingOf(ofB)];
   },
 };
+
+/** The share of a by its singular values, of which each entry of the batch of the solutions has its own. */
+const valuesSlope = (a: KnownValue, slopes: KnownValue): Value =>
+  pendingOf(async () => {
+    const { u, vh } = await svd(floats(a));
+    const whole = matmulOf(u.mul(floats(asRow(slopes))), vh);
+    return summedTo(whole, [...slopes.shape.slice(0, -1), ...a.shape.slice(-2)], a.shape);
+  });
+
+/** The transposed pseudoinverse: solutions for the columns of the identity, of the system with fewer of them. */
+async function turnedInverse(
+  a: KnownValue,
+  options: Pick<LstsqOptions<LinalgDType>, 'tolerance'>,
+): Promise<Tensor> {
+  const [rows = 0, columns = 0] = a.shape.slice(-2);
+  const { dtype, device } = a;
+  const isTall = rows >= columns;
+  const identity = await eye(Math.min(rows, columns), { dtype, device });
+  const matrix = isTall ? a.transpose() : a;
+  const { x } = await lstsq(floats(await matrix), floats(identity), options);
+  return isTall ? x : x.transpose();
+}
+
+/** A promise of what is computed when it is first asked for. */
+function once<T>(compute: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => (result ??= compute());
+}
 
 /**
  * The x of least norm among those that minimise `|a x - b|`, for matrices of any shape and rank, by singular values:

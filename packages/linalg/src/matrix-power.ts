@@ -1,15 +1,22 @@
+import { add, lt, mul, select, variable, type RealExpr } from '@mercer/formula';
 import { describeValue, own, type OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { map, MercerError, type Tensor } from '@mercer/tensor';
 import {
+  heard,
   notDifferentiable,
+  pending,
   pendingOf,
+  promisesTraced,
   type DerivativeRule,
   type KnownValue,
+  type Value,
 } from '@mercer/tensor/operation';
-import { matrixPowerBackward } from './backward/matrix-power-backward.js';
 import { choice, EPSILON, type LinalgDType } from './checks.js';
-import { floats, type Floats } from './derivative-parts.js';
+import { asColumn, asRow, floats, symmetric, type Cotangents } from './derivative-parts.js';
+import { dividedDifference } from './divided-difference.js';
+import { eigh } from './eigh.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type Infos,
@@ -75,21 +82,44 @@ export interface MatrixPowerFunction {
   >;
 }
 
-/** See `matrixPowerBackward`. */
-const derivative: DerivativeRule<
-  readonly [a: KnownValue, power: number, options?: MatrixPowerOptions<LinalgDType>]
-> = {
-  vjp: (g, { args: [a, power, options = {}] }) => {
-    const { result: upstream, errors } = g as unknown as Partial<Floats<'result' | 'errors'>>;
-    if (errors !== undefined)
-      throw notDifferentiable('matrixPower', 'its errors have no derivative');
-    if (upstream === undefined) return [];
-    const how = own(options, 'eps', 'uplo');
-    const share = async (): Promise<Tensor> =>
-      (await matrixPowerBackward(upstream, { a: floats(a) }, power, how)).a;
-    return [() => pendingOf(share)];
+/** An eigenvalue of a + eps I as in `matrixPowerBackward`, with its derivative also at 0. */
+const shifted = (w: RealExpr): RealExpr => add(select(lt(w, 0), 0, w), variable('eps'));
+const [wi, wj] = [shifted(variable('wi')), shifted(variable('wj'))];
+// between equal values, so that each of both has half of the derivative
+const DIVIDED = dividedDifference(wi, wj, mul(0.5, add(wi, wj)));
+
+type Arguments = readonly [a: KnownValue, power: number, options?: MatrixPowerOptions<LinalgDType>];
+
+/** The change of the power with a symmetric change of a, and the gradient of a from that of the power: see `matrixPowerBackward`. */
+const slopeAlong = (x: Value, [a, power, options = {}]: Arguments): Value =>
+  pendingOf(async () => {
+    const { eps = 0 } = options;
+    const { values, vectors } = await eigh(floats(a), own(options, 'uplo'));
+    const columns = matmulOf(symmetric(x), vectors);
+    const m = await matmulOf(vectors, columns, { transposeA: true });
+    const [column, row] = await Promise.all([asColumn(values), asRow(values)]);
+    const inputs = { m, wi: column, wj: row };
+    const middle = map(DIVIDED, inputs, { parameters: { power, eps } });
+    return symmetric(matmulOf(matmulOf(vectors, middle), vectors, { transposeB: true }));
+  });
+
+const derivative: DerivativeRule<Arguments> = {
+  vjp: (g, { args }) => {
+    const { result, errors } = g as unknown as Cotangents<'result' | 'errors'>;
+    if (errors !== undefined) throw noSlope();
+    return [result && (() => slopeAlong(result, args))];
+  },
+  jvp: ([tangent], { args }) => {
+    const result = slopeAlong(tangent as Value, args);
+    const errors = pending(Promise.reject<Tensor>(noSlope()));
+    // which fail where they are used
+    heard([result, errors]);
+    return { result: promisesTraced(result), errors: promisesTraced(errors), infos: undefined };
   },
 };
+
+const noSlope = (): MercerError =>
+  notDifferentiable('matrixPower', 'its errors have no derivative');
 
 /**
  * Powers `(a + eps I)^power` of symmetric positive semidefinite matrices: from eigenvalues and vectors (LAPACK's syevd), or for

@@ -1,10 +1,16 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
-import { pendingOf, type DerivativeRule } from '@mercer/tensor/operation';
-import { qrBackward } from './backward/qr-backward.js';
+import { concat, type Tensor } from '@mercer/tensor';
+import {
+  pendingOf,
+  zerosLike,
+  type DerivativeRule,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
-import type { Floats } from './derivative-parts.js';
+import { floats, sumOf, type Cotangents, type Named } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type Infos,
@@ -13,6 +19,7 @@ import {
   type ResultTargets,
   CALL_OPTIONS,
 } from './options.js';
+import { solveTriangular } from './solve-triangular.js';
 
 /** Options of qr. */
 export interface QrOptions<D extends LinalgDType> extends CallOptions {
@@ -40,15 +47,62 @@ export interface Qr {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], QrFactors<D>>>;
 }
 
+type Parts = 'q' | 'r';
+
 /** See `qrBackward`. */
-const derivative: DerivativeRule = {
-  vjp: (g, { result }) => {
-    const saved = result as unknown as Floats<'q' | 'r'>;
-    const share = async (): Promise<Tensor> =>
-      (await qrBackward(g as unknown as Partial<typeof saved>, saved)).a;
-    return [() => pendingOf(share)];
-  },
+const derivative: DerivativeRule<readonly [a: KnownValue]> = {
+  vjp: (g, { args: [a], result }) => [
+    () =>
+      a.shape.includes(0)
+        ? zerosLike(a)
+        : pendingOf(() =>
+            gradientOf(g as unknown as Cotangents<Parts>, result as unknown as Named<Parts>),
+          ),
+  ],
 };
+
+async function gradientOf(
+  { q: dq, r: dr }: Cotangents<Parts>,
+  { q, r }: Named<Parts>,
+): Promise<Tensor> {
+  const few = q.shape.at(-1) ?? 0;
+  const rest = (r.shape.at(-1) ?? 0) - few;
+  if (rest === 0) return tall(dq, dr, { q, r });
+  const [first, last] = columnsOf(r, few);
+  if (dr === undefined) {
+    const widths = r.shape.map((_, axis) => [0, axis === r.shape.length - 1 ? rest : 0] as const);
+    return (await tall(dq, dr, { q, r: first })).pad(widths);
+  }
+  const [dFirst, dLast] = columnsOf(dr, few);
+  // the other columns are q last, and last is q^T times them
+  const all = sumOf(dq, matmulOf(q, matmulOf(last, dLast, { transposeB: true })));
+  const left = await tall(all, dFirst, { q, r: first });
+  return concat([left, matmulOf(q, dLast) as Tensor], -1);
+}
+
+/** Of at least as many rows as columns. */
+async function tall(
+  dq: Value | undefined,
+  dr: Value | undefined,
+  { q, r }: Readonly<Record<Parts, Value>>,
+): Promise<Tensor> {
+  const inner = sumOf(
+    dr && matmulOf(r, dr.triu(), { transposeB: true }),
+    dq && matmulOf(dq, q, { transposeA: true, alpha: -1 }),
+  );
+  if (inner === undefined) throw new Error('neither gradient is there');
+  const mirrored = inner.tril().add(inner.tril(-1).transpose());
+  const sides = await sumOf(matmulOf(q, mirrored), dq);
+  const { x } = await solveTriangular(floats(r), floats(sides as Value), {
+    uplo: 'upper',
+    rightHandSides: 'rows',
+  });
+  return x;
+}
+
+/** The first columns, and the others. */
+const columnsOf = (x: KnownValue, count: number): readonly [Value, Value] =>
+  x.split([count, (x.shape.at(-1) ?? 0) - count], -1) as unknown as readonly [Value, Value];
 
 /**
  * The reduced factors of `a = q r` by Householder reflections: LAPACK's geqrf and orgqr.

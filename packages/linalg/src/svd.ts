@@ -1,10 +1,23 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
-import { pendingOf, type DerivativeRule } from '@mercer/tensor/operation';
-import { svdBackward } from './backward/svd-backward.js';
+import {
+  zerosLike,
+  type DerivativeRule,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
+import { spectrumTolerance } from './backward/spectrum.js';
 import type { LinalgDType } from './checks.js';
-import type { Floats } from './derivative-parts.js';
+import {
+  asColumn,
+  asRow,
+  quotient,
+  sumOf,
+  type Cotangents,
+  type Named,
+} from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
+import { matmulOf } from './matmul.js';
 import {
   type CallOptions,
   type Infos,
@@ -45,15 +58,46 @@ export interface Svd {
   ) => Promise<PreparedRoutine<[a: Tensor<D>], Promise<SingularValues<D>>>>;
 }
 
+type Parts = 'u' | 's' | 'vh';
+
 /** See `svdBackward`. */
-const derivative: DerivativeRule = {
-  vjp: (g, { result }) => {
-    const saved = result as unknown as Floats<'u' | 's' | 'vh'>;
-    const share = async (): Promise<Tensor> =>
-      (await svdBackward(g as unknown as Partial<typeof saved>, saved)).a;
-    return [() => pendingOf(share)];
-  },
+const derivative: DerivativeRule<readonly [a: KnownValue]> = {
+  vjp: (g, { args: [a], result }) => [
+    () =>
+      a.shape.includes(0)
+        ? zerosLike(a)
+        : gradientOf(g as unknown as Cotangents<Parts>, result as unknown as Named<Parts>),
+  ],
 };
+
+/** `(u middle + (du - u J) / s) vh + u ((d(vh) - K^T vh) / s)`, with the middle in partial fractions. */
+function gradientOf(
+  { u: du, s: ds, vh: dvh }: Cotangents<Parts>,
+  { u, s, vh }: Named<Parts>,
+): Value {
+  const [rows = 0, few = 0] = u.shape.slice(-2);
+  const columns = vh.shape.at(-1) ?? 0;
+  const share = spectrumTolerance('svd', {}, Math.max(rows, columns), s.dtype as LinalgDType);
+  const [row, column] = [asRow(s), asColumn(s)];
+  const bound = column.max(-2, { keepDims: true }).mul(share);
+  const j = du && matmulOf(u, du, { transposeA: true });
+  const k = dvh && matmulOf(vh, dvh, { transposeB: true });
+  const turns = [j, k].map((x) => x?.sub(x.transpose()).mul(0.5));
+  const [ofJ, ofK] = turns;
+  const half = sumOf(ofJ, ofK);
+  const other = sumOf(ofJ, ofK?.neg());
+  const middle = sumOf(
+    half && quotient(half, row.sub(column), bound),
+    other && quotient(other, row.add(column), bound),
+  );
+  let left = sumOf(ds && u.mul(asRow(ds)), middle && matmulOf(u, middle));
+  if (du !== undefined && j !== undefined && rows > few)
+    left = sumOf(left, quotient(du.sub(matmulOf(u, j)), row, bound));
+  const whole = matmulOf(left ?? zerosLike(u), vh);
+  if (dvh === undefined || k === undefined || columns === few) return whole;
+  const outside = dvh.sub(matmulOf(k, vh, { transposeA: true }));
+  return whole.add(matmulOf(u, quotient(outside, column, bound)));
+}
 
 /**
  * The reduced singular value decomposition `a = u diag(s) vh`, by divide and conquer: LAPACK's gesdd.

@@ -1,4 +1,4 @@
-import { isExpr, type BoolExpr, type Expr } from '@mercer/formula';
+import { isExpr, type BoolExpr, type Expr, type RealExpr } from '@mercer/formula';
 import type { DType, MapProblem } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
@@ -7,6 +7,7 @@ import { rowMajorStrides } from './layout.js';
 import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
 import { addMap } from './map-kernel.js';
+import { slopeOf } from './map-slope.js';
 import {
   MAP_OPTIONS,
   type MapFormulas,
@@ -20,6 +21,9 @@ import { coreOf } from './operations.js';
 import type { Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+import { differentiable } from './trace/differentiable.js';
+import type { DerivativeRule, KnownValue, Share, Value } from './trace/primitive.js';
+import { summedTo } from './trace/summed-to.js';
 import { broadcastLayout } from './views.js';
 
 /** The dtype of a map's result where nothing else is said. */
@@ -245,6 +249,67 @@ async function prepareMap(
   };
 }
 
+type Known = Readonly<Record<string, KnownValue>>;
+type Traced = readonly [formulas: Expr | MapFormulas, inputs: Known, options?: Options];
+
+/** What goes through the derivative of the formula of one result by one input, if that is not 0: a map of the same inputs. */
+type Slopes = (t: Value, key: string, by: string) => Value | undefined;
+
+const slopesOf =
+  (formulas: MapFormulas, results: Known, [, inputs, options = {}]: Traced): Slopes =>
+  (t, key, by) => {
+    const formula = formulas[key];
+    if (formula?.type !== 'real') return undefined;
+    const slope = slopeOf(formula as RealExpr, by);
+    if (slope.value !== undefined) return slope.value === 0 ? undefined : t.mul(slope.value);
+    const dtype = results[key]?.dtype === 'float64' ? 'float64' : 'float32';
+    const how = { dtype, parameters: options.parameters, indices: options.indices } as const;
+    return t.mul(map(slope, inputs as unknown as MapInputs, how));
+  };
+
+const sumOf = (all: readonly (Value | undefined)[]): Value | undefined =>
+  all.reduce((sum, one) => (one && sum?.add(one)) ?? one ?? sum, undefined);
+
+const derivative: DerivativeRule<Traced> = {
+  vjp: (g, { args, result }) => {
+    const [given, inputs] = args;
+    const { formulas, results, values } = byKey(given, result, g);
+    const slopes = slopesOf(formulas, results, args);
+    const keys = Object.keys(formulas);
+    const shape = results[keys[0] as string]?.shape ?? [];
+    const share = (by: string, x: KnownValue) => () => {
+      const sum = sumOf(keys.map((key) => values[key] && slopes(values[key], key, by)));
+      return sum && summedTo(sum, shape, x.shape);
+    };
+    const shares = Object.entries(inputs).map(([by, x]): [string, Share] => [by, share(by, x)]);
+    return [undefined, Object.fromEntries(shares)];
+  },
+  jvp: ([, given], { args, result }) => {
+    const tangents = given as Readonly<Record<string, Value | undefined>>;
+    const { formulas, results } = byKey(args[0], result, undefined);
+    const slopes = slopesOf(formulas, results, args);
+    const changes = Object.entries(results).map(([key, { shape }]) => {
+      const parts = Object.entries(tangents).map(([by, t]) => t && slopes(t, key, by));
+      return [key, sumOf(parts)?.broadcastTo(shape)] as const;
+    });
+    const all = Object.fromEntries(changes);
+    return areSeveral(args[0]) ? all : all[ONLY];
+  },
+};
+
+/** The key of a result without a name. */
+const ONLY = '';
+
+/** Formulas, results and cotangents by name. */
+const byKey = (given: Expr | MapFormulas, result: unknown, g: unknown) =>
+  areSeveral(given)
+    ? { formulas: given, results: result as Known, values: (g ?? {}) as Partial<Known> }
+    : {
+        formulas: { [ONLY]: given },
+        results: { [ONLY]: result } as Known,
+        values: { [ONLY]: g } as Partial<Known>,
+      };
+
 /**
  * A formula of scalars applied to every element of tensors that broadcast together, in one kernel. The variables of the
  * formula are inputs, parameters and indices. It computes in float64 where an input or the result is float64 (or an
@@ -280,10 +345,12 @@ async function prepareMap(
  *
  * @param formulas an expression of `@mercer/formula`, or up to 16 by name; a comparison gives 1 or 0
  * @param inputs tensors of any dtypes and strides on one device, of which the formulas read at most 16; those that they do not read
- *   still give the results their shape; none at all need `out`
+ *   still give the results their shape; none at all need `out`. `grad` differentiates by each, to any order
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
  *   DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED where more than eight dimensions cannot be merged
  */
-export const map: MapCall = Object.assign(callMap as MapCall, {
-  prepare: prepareMap as MapPrepare,
-});
+export const map: MapCall = differentiable(
+  'map',
+  Object.assign(callMap as MapCall, { prepare: prepareMap as MapPrepare }),
+  derivative,
+);

@@ -1,27 +1,9 @@
-import {
-  abs,
-  add,
-  div,
-  eq,
-  exp,
-  gt,
-  log,
-  lt,
-  max,
-  mul,
-  neg,
-  pow,
-  select,
-  sqrt,
-  sub,
-  tanh,
-  variable,
-  type RealExpr,
-} from '@mercer/formula';
+import { add, max, variable, type RealExpr } from '@mercer/formula';
 import { describeValue, own } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { choice, type LinalgDType } from '../checks.js';
 import { eigenvectorsOf, elementwise, product } from '../compose.js';
+import { dividedDifference } from '../divided-difference.js';
 import { linalgFunction } from '../linalg-operation.js';
 import { TRIANGLE_OPTION, type TriangleOption } from '../options.js';
 import { asColumn, asRow, turned } from '../views.js';
@@ -48,26 +30,10 @@ export interface MatrixPowerBackwardOptions
   readonly eps?: number | undefined;
 }
 
-const power = variable('power');
-
 /** An eigenvalue of a + eps I; what is negative by rounding counts as 0. */
 const shifted = (w: string): RealExpr => add(max(variable(w), 0), variable('eps'));
 const [a, b] = [shifted('wi'), shifted('wj')];
-
-/** sinh x, without what e^x - e^-x cancels. */
-const sinh = (x: RealExpr): RealExpr => mul(mul(0.5, tanh(x)), add(exp(x), exp(neg(x))));
-
-/**
- * The divided difference (a^p - b^p) / (a - b). Near the diagonal it cancels; with a = c e^h and b = c e^-h it is
- * c^(p-1) sinh(p h) / sinh(h), in which an error of h counts for little. On the diagonal it is the derivative, and at 0,
- * where a power below 1 has none, 0.
- */
-const h = mul(0.5, log(div(a, b)));
-const near = mul(pow(mul(sqrt(a), sqrt(b)), sub(power, 1)), div(sinh(mul(power, h)), sinh(h)));
-const far = div(sub(pow(a, power), pow(b, power)), sub(a, b));
-const atZero = select(eq(power, 1), 1, 0);
-const equal = select(gt(a, 0), mul(power, pow(a, sub(power, 1))), atZero);
-const DIVIDED = mul(variable('m'), select(eq(a, b), equal, select(lt(abs(h), 0.5), near, far)));
+const DIVIDED = dividedDifference(a, b, a);
 
 /** How {@link matrixPowerBackward} is called. */
 export interface MatrixPowerBackward {

@@ -1,3 +1,6 @@
+import { call, variable } from '@mercer/formula';
+import { map } from '../map.js';
+import type { Tensor } from '../tensor.js';
 import { broadcastShapes } from '../views.js';
 import {
   zerosLike,
@@ -33,6 +36,8 @@ const chosen =
     const half = t.mul(0.5);
     return one[flipped as 'lt'](other as Value).where(t, one.eq(other as Value).where(half, 0));
   };
+
+const DIGAMMA = call('polygamma', [variable('x')], [0]);
 
 const LOG10E = Math.LOG10E;
 const { LOG2E, PI } = Math;
@@ -128,7 +133,7 @@ const PARTIALS: Readonly<Record<OperatorName, Partials | 'constant' | undefined>
   tanh: slope((_, y) => y.square().neg().add(1)),
   erf: slope((x) => x.square().neg().exp().mul(TWO_OVER_ROOT_PI)),
   erfc: slope((x) => x.square().neg().exp().mul(-TWO_OVER_ROOT_PI)),
-  lgamma: undefined,
+  lgamma: slope((x) => map(DIGAMMA, { x: x as Tensor })),
   sigmoid: slope((_, y) => y.mul(y.neg().add(1))),
   softplus: slope((x) => x.sigmoid()),
   gelu: slope((x) =>
