@@ -11,10 +11,15 @@ import {
   valueAndGradients,
   type LazyTensor,
 } from '@mercer/lazy';
-import { tensor, type Tensor as AnyTensor } from '@mercer/tensor';
+import { startProfile, tensor, type Tensor as AnyTensor } from '@mercer/tensor';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
-import { centralDifferences, drawn, expectClose } from '../../autodiff/test/differences.mjs';
+import {
+  centralDifferences,
+  drawn,
+  expectClose,
+  uniform,
+} from '../../autodiff/test/differences.mjs';
 
 type Tensor = AnyTensor<'float64'>;
 type Scalar = (...inputs: Tensor[]) => PromiseLike<Tensor> | Tensor;
@@ -287,6 +292,68 @@ describe('derivatives through other ways to reduce', () => {
     const product = await (await hvp(loss)(x, direction)).toTypedArray();
     const along: Scalar = async (v) => (await grad(loss)(v)).mul(direction).sum();
     expectClose(product, await centralDifferences(along as never, [x], 0), 1e-6);
+  });
+});
+
+describe('random formulas', () => {
+  const KINDS = ['Sum', 'Mean', 'Var', 'LogSumExp', 'Max', 'KMin'] as const;
+
+  /** A formula of two rows, a parameter and values of pairs, with numbers of modest size. */
+  function randomTree(next: () => number, leaves: readonly Lazy[]): Lazy {
+    const all = [...leaves];
+    const one = (): Lazy => all[Math.floor(next() * all.length)] as Lazy;
+    for (let step = 0; step < 5; step++) {
+      const [a, b] = [one(), one()];
+      const made = [
+        () => a.add(b),
+        () => a.mul(b).tanh(),
+        () => a.sub(b).sin(),
+        () => a.mul(0.5).exp().mul(b.cos()),
+        () => a.square().add(1).log().add(b),
+        () => a.sqdist(b).neg().exp(),
+      ];
+      all.push((made[Math.floor(next() * made.length)] as () => Lazy)());
+    }
+    const last = all.at(-1) as Lazy;
+    return leaves.reduce((sum, leaf) => sum.add(leaf.mul(0.1).sin()), last);
+  }
+
+  it.each(Array.from({ length: 12 }, (_, group) => group))('group %i', async (group) => {
+    const kind = KINDS[group % KINDS.length] as (typeof KINDS)[number];
+    const axis = group < 6 ? 'j' : 'i';
+    const f: Scalar = async (x, y, p, m) => {
+      const leaves = [lazyI(x), lazyJ(y), param(p), lazyPair(m)];
+      const tree = randomTree(uniform(100 + group), leaves);
+      const of = (kind === 'LogSumExp' ? tree.sum() : tree).reduction(
+        kind,
+        axis,
+        kind === 'KMin' ? { k: 2 } : {},
+      );
+      return weighed(of.call());
+    };
+    const inputs = [
+      await drawn(group % 2 === 0 ? [4, 2] : [2, 4, 2], [-1, 1], group + 1),
+      await drawn([3, 2], [-1, 1], group + 20),
+      await drawn(group % 3 === 0 ? [2, 1] : [1], [0.5, 1], group + 40),
+      await drawn([4, 3], [-1, 1], group + 60),
+    ];
+    await expectDerivatives(f, inputs);
+  });
+});
+
+describe('what derivatives cost', () => {
+  const launches = async (work: () => Promise<unknown>): Promise<number> => {
+    const profile = startProfile();
+    await work();
+    const spans = await profile.stop();
+    return spans.filter(({ name }) => name.includes('map-reduce')).length;
+  };
+
+  it('a sum and its gradients are the passes of valueAndGradients', async () => {
+    const [x, y] = [await points(), await others()];
+    const f = (v: Tensor, w: Tensor) => gaussian(v, w).sum('j').square().sum();
+    expect(await launches(() => valueAndGrad(f)(x, y))).toBe(1);
+    expect(await launches(() => valueAndGrad(f, { argnums: [0, 1] })(x, y))).toBe(2);
   });
 });
 

@@ -28,6 +28,7 @@ export interface InputsApart {
   readonly tensors: readonly Tensor[];
   /** Of each input the place of its tensor; undefined where it has data of the host. */
   readonly places: readonly (number | undefined)[];
+  readonly inputs: readonly Input[];
   /** The inputs with other tensors in those places. */
   readonly bind: (tensors: readonly Tensor[]) => readonly Input[];
 }
@@ -46,5 +47,5 @@ export function tensorsApart(inputs: readonly Input[]): InputsApart {
       const tensor = one.source.kind === 'placeholder' ? given[one.source.position] : undefined;
       return tensor === undefined ? one : { ...one, source: { kind: 'tensor', tensor } };
     });
-  return { tensors: tensors as readonly Tensor[], places, bind };
+  return { tensors: tensors as readonly Tensor[], places, inputs: others, bind };
 }

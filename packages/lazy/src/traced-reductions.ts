@@ -8,17 +8,16 @@ import {
   promisesTraced,
   type AppliedCall,
   type DerivativeRule,
-  type Share,
   type Value,
 } from '@mercer/tensor/operation';
-import { addTensors } from './add-tensors.js';
 import type { CallOptions } from './call-options.js';
 import { cotangentInput, derivativesBy, inputAt } from './derivatives.js';
 import { asResults } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
+import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
 import { tablesApart } from './tables-apart.js';
 import { usedBy, type JointTask } from './task.js';
-import { tensorsApart, type InputsApart } from './traced-inputs.js';
+import { holdTraced, tensorsApart, type InputsApart } from './traced-inputs.js';
 
 /** Options of a reduction. */
 export type ReductionOptions = CallOptions & { readonly out?: unknown };
@@ -52,58 +51,68 @@ export function tracedReductions(
     throw notDifferentiable(what, 'the option out overwrites a tensor');
   }
   const apart = tensorsApart(inputs);
-  const call = differentiable<(...args: Tensors) => Tensor[] | Promise<Tensor[]>, Tensors>(
+  const isConstant = reductions.every(({ kind }) => CONSTANT.includes(kind));
+  const traced = [...inputs.keys()].filter((place) => holdTraced(inputs.slice(place, place + 1)));
+  let found: Promise<WithSlopes> | undefined;
+  const whole = (): Promise<WithSlopes> =>
+    (found ??= withSlopes({ ...task, inputs: apart.inputs }, traced, options?.signal));
+  const call = differentiable<(...args: Tensors) => Promise<Tensor[]>, Tensors>(
     what,
-    (tensors) => compute({ ...task, inputs: apart.bind(tensors) }),
-    reductions.every(({ kind }) => CONSTANT.includes(kind))
-      ? 'constant'
-      : ruleOf(task, apart, options),
+    async (tensors) => {
+      const all = isConstant ? task : { ...task, reductions: (await whole()).reductions };
+      return compute({ ...all, inputs: apart.bind(tensors) });
+    },
+    isConstant ? 'constant' : ruleOf(what, apart, whole, options),
   );
-  return promisesTraced(Promise.resolve(call(apart.tensors)));
+  return promisesTraced(call(apart.tensors));
 }
 
-/** The rule of a task: what is wanted of the gradients is computed together, as `gradient` computes one. */
+/** The rule of a task: what is wanted of the gradients is computed together. */
 const ruleOf = (
-  task: Omit<JointTask, 'inputs'>,
+  what: string,
   apart: InputsApart,
+  whole: () => Promise<WithSlopes>,
   options: ReductionOptions | undefined,
 ): DerivativeRule<Tensors> => ({
   vjp: (g, call) => {
     const cotangents = g as unknown as readonly (Value | undefined)[];
-    let gradients: Promise<readonly (Tensor | undefined)[]> | undefined;
-    const shareAt =
-      (at: number): Share =>
-      () => {
-        gradients ??= gradientsBy(task, apart, call, cotangents, options);
-        return promisesTraced(pending(gradients.then((all) => all[at]))) as unknown as Value;
-      };
-    return [call.args[0].map((_, at) => shareAt(at))];
+    let gradients: Promise<readonly (Value | undefined)[]> | undefined;
+    const gradientAt = async (at: number): Promise<Tensor | undefined> => {
+      gradients ??= whole().then((all) => gradientsBy(what, all, apart, call, cotangents, options));
+      return (await gradients)[at];
+    };
+    return [call.args[0].map((_, at) => () => promisesTraced(pending(gradientAt(at))) as never)];
   },
 });
 
 /** The gradients by the tensors of a call that are wanted, undefined for what no formula reads. */
 async function gradientsBy(
-  { what, reductions }: Omit<JointTask, 'inputs'>,
+  what: string,
+  { reductions, slopes }: WithSlopes,
   { places: placesOfTensors, bind }: InputsApart,
   { args: [tensors], result, wanted: [wanted] }: AppliedCall<Tensors>,
   cotangents: readonly (Value | undefined)[],
   { ranges, debug }: ReductionOptions = {},
-): Promise<readonly (Tensor | undefined)[]> {
+): Promise<readonly (Value | undefined)[]> {
   const inputs = bind(tensors);
-  const isWanted = (place: number): boolean => {
-    const own = placesOfTensors[place];
-    return own !== undefined && (wanted as readonly boolean[])[own] === true;
-  };
   const results = asResults(reductions, result as unknown as readonly Tensor[]);
-  const upstream = asResults(
-    reductions,
-    (await Promise.all(cotangents.map((one) => Promise.resolve(one)))) as readonly Tensor[],
-  );
-  const totals = tensors.map((): Tensor | undefined => undefined);
+  const upstream = await Promise.all(cotangents.map((one) => Promise.resolve(one)));
+  const cotangentsOf = asResults(reductions, upstream as readonly Tensor[]);
+  const totals = tensors.map((): Value | undefined => undefined);
+  const add = (place: number, share: Value): void => {
+    const own = placesOfTensors[place] ?? 0;
+    totals[own] = totals[own]?.add(share) ?? share;
+  };
   for (const [at, reduction] of reductions.entries()) {
-    const cotangent = upstream[at]?.value;
+    const cotangent = cotangentsOf[at]?.value;
     if (cotangent === undefined || CONSTANT.includes(reduction.kind)) continue;
-    const places = [...usedBy(formulasOf([reduction]))].filter(isWanted);
+    const places = [...usedBy(formulasOf([reduction]))].filter((place) => {
+      const own = placesOfTensors[place];
+      if (own === undefined || (wanted as readonly boolean[])[own] !== true) return false;
+      const slope = at === 0 ? results[slopes.get(place) ?? -1]?.value : undefined;
+      if (slope !== undefined) add(place, bySlope(cotangent, slope, inputAt({ inputs }, place)));
+      return slope === undefined;
+    });
     if (places.length === 0) continue;
     const task = tablesApart({ what, reduction, inputs });
     const [{ dim } = { dim: 1 }] = outputsOf(reduction);
@@ -114,11 +123,7 @@ async function gradientsBy(
     const by = places.map((place) => inputAt(task, place));
     const run = { ranges, debug };
     const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);
-    for (const [n, place] of places.entries()) {
-      const own = placesOfTensors[place] ?? 0;
-      const [before, gradient] = [totals[own], gradients[n] as Tensor];
-      totals[own] = before === undefined ? gradient : await addTensors(before, gradient, {});
-    }
+    for (const [n, place] of places.entries()) add(place, gradients[n] as Tensor);
   }
   return totals;
 }
