@@ -2,6 +2,7 @@ import { full, type Tensor } from '@mercer/tensor';
 import { grad, valueAndGrad } from '@mercer/autodiff';
 import {
   cdist,
+  cdistBackward,
   customKernel,
   kernels,
   runKernel,
@@ -76,15 +77,45 @@ describe('gradients through distances', () => {
     await expectGradients(f, [await rows()]);
   });
 
-  it('of the second order are refused by name', async () => {
-    const slope = async (a: Tensor): Promise<Tensor> =>
-      (await grad(async (x: Tensor) => weighed(await distances(x, x, { p: 3 })))(a)).square().sum();
-    await expect(grad(slope)(await rows())).rejects.toThrow(
-      expect.objectContaining({
-        code: 'NOT_DIFFERENTIABLE',
-        message: expect.stringContaining('cdistBackward') as string,
-      }) as Error,
-    );
+  /** The change of a gradient along fixed directions, by every input. */
+  const expectSecond = async (f: Scalar, inputs: readonly Tensor[]): Promise<void> => {
+    const argnums = inputs.map((_, k) => k);
+    const changes = await Promise.all(inputs.map(({ shape }, k) => drawn(shape, [-1, 1], 50 + k)));
+    const along: Scalar = async (...given) => {
+      const found = await grad(f, { argnums })(...given);
+      const terms = found.map((one, k) => one.mul(changes[k] as Tensor).sum());
+      return terms.reduce((sum, term) => sum.add(term));
+    };
+    await expectGradients(along, inputs);
+  };
+
+  it.each([1.3, 2, 3, Infinity])('of the second order, p = %d', async (p) => {
+    const f: Scalar = async (a, b) => weighed(await distances(a, b, { p }));
+    // at a difference of 0 the slope of |d| ^ 0.3 is infinite
+    await expectSecond(f, [await rows(), await drawn([4, 3], [1.5, 3], 2)]);
+  });
+
+  it('of the second order of sums of powers, of batches and of one tensor twice', async () => {
+    const f: Scalar = async (a, b) => weighed(await distances(a, b, { p: 2, skipEpilogue: true }));
+    await expectSecond(f, [await drawn([2, 5, 3], [-1, 1], 3), await others()]);
+    const one: Scalar = async (a) => weighed(await distances(a, a, { p: 2, skipEpilogue: true }));
+    await expectSecond(one, [await rows()]);
+    const root: Scalar = async (a) => weighed(await distances(a, a, { p: 3 }));
+    await expectSecond(root, [await rows()]);
+  });
+
+  it('of the second order through a gradient by p are refused by name', async () => {
+    const [a, b] = [await rows(), await others()];
+    const upstream = await drawn([5, 4], [0, 1], 3);
+    const byP = async (x: Tensor): Promise<Tensor> =>
+      (await cdistBackward(upstream, x as never, b as never, { p: 3, wrt: ['p'] })).p;
+    await expect(grad(byP)(a)).rejects.toThrow(/cdistBackward: .* gradient by p has no derivative/);
+  });
+
+  it('of the third order', async () => {
+    const f: Scalar = async (a) => weighed(await distances(a, await others(), { p: 2 }));
+    const slope: Scalar = async (a) => (await grad(f)(a)).square().sum();
+    await expectSecond(slope, [await drawn([2, 3], [-1, 1], 1)]);
   });
 });
 
@@ -135,6 +166,19 @@ describe('gradients through kernels', () => {
     const f: Scalar = async (a, b, rate) =>
       weighed(await call(descriptor, a, b, { parameters: { c: rate } }));
     await expectGradients(f, [await rows(), await others(), await drawn([], [0.4, 0.5])]);
+  });
+
+  it('of the second order are refused by name', async () => {
+    const slope = async (a: Tensor): Promise<Tensor> => {
+      const f: Scalar = async (x) => weighed(await call(kernels.gaussian, x, { bandwidth: 1 }));
+      return (await grad(f)(a)).square().sum();
+    };
+    await expect(grad(slope)(await rows())).rejects.toThrow(
+      expect.objectContaining({
+        code: 'NOT_DIFFERENTIABLE',
+        message: expect.stringContaining('runKernelBackward') as string,
+      }) as Error,
+    );
   });
 
   it('gives what the backward call gives, bit by bit', async () => {

@@ -15,6 +15,16 @@ export const holdTraced = (
   inputs.some(({ source }) => source.kind === 'tensor' && isTraced(source.tensor)) ||
   args.some((one) => one instanceof Traced);
 
+/** Whether a trace differentiates by what an input holds. Inside a rule all values are traced, and mostly for their memory alone. */
+export function isDifferentiated({ source }: Pick<Input, 'source'>): boolean {
+  let value: unknown = source.kind === 'tensor' ? source.tensor : undefined;
+  while (value instanceof Traced) {
+    if (value.record !== undefined) return true;
+    value = value.primal;
+  }
+  return false;
+}
+
 /** What is made of a value, at once where that is there. The promise of a traced value stays one. */
 export function mapped<T, U>(found: T | Promise<T>, make: (found: T) => U): U | Promise<U> {
   if (!(found instanceof Promise)) return make(found);

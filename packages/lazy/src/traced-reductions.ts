@@ -17,7 +17,7 @@ import { runDerivatives } from './run-derivatives.js';
 import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
 import { tablesApart } from './tables-apart.js';
 import { usedBy, type JointTask } from './task.js';
-import { holdTraced, tensorsApart, type InputsApart } from './traced-inputs.js';
+import { isDifferentiated, tensorsApart, type InputsApart } from './traced-inputs.js';
 
 /** Options of a reduction. */
 export type ReductionOptions = CallOptions & { readonly out?: unknown };
@@ -52,10 +52,12 @@ export function tracedReductions(
   }
   const apart = tensorsApart(inputs);
   const isConstant = reductions.every(({ kind }) => CONSTANT.includes(kind));
-  const traced = [...inputs.keys()].filter((place) => holdTraced(inputs.slice(place, place + 1)));
+  const variables = [...inputs.entries()].flatMap(([at, one]) =>
+    isDifferentiated(one) ? [at] : [],
+  );
   let found: Promise<WithSlopes> | undefined;
   const whole = (): Promise<WithSlopes> =>
-    (found ??= withSlopes({ ...task, inputs: apart.inputs }, traced, options?.signal));
+    (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, options?.signal));
   const call = differentiable<(...args: Tensors) => Promise<Tensor[]>, Tensors>(
     what,
     async (tensors) => {

@@ -12,6 +12,7 @@ import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
+import { cdistBackwardRule } from './cdist-second-order.js';
 import { cdistSpec } from './cdist-spec.js';
 import type { Gradients, PreparedBackward } from './run-kernel-backward-options.js';
 
@@ -100,7 +101,7 @@ export interface CdistBackward {
 export const cdistBackward: CdistBackward = differentiable(
   WHAT,
   backwardFunction(WHAT, read) as CdistBackward,
-  undefined,
+  cdistBackwardRule,
 );
 
 type Given = readonly [
