@@ -3,6 +3,9 @@
  *
  * @packageDocumentation
  */
+import { setTracedReductions } from './reductions.js';
+import { tracedReductions } from './traced-reductions.js';
+
 export {
   ComplexLazyTensor,
   complexOf,
@@ -86,3 +89,5 @@ export type { KindOf, ReductionName } from '@mercer/formula';
 export type { RowSelection } from './row-range.js';
 export type { SumOptions } from './reduction-types.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';
+
+setTracedReductions(tracedReductions);

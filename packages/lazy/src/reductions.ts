@@ -41,12 +41,11 @@ import {
 } from './results.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
-import { tracedReductions } from './traced-reductions.js';
 
 type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
 
 /** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
-interface ReductionOptions extends CallOptions {
+export interface ReductionOptions extends CallOptions {
   out?: unknown;
 }
 
@@ -168,6 +167,26 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
 });
 
 /**
+ * Computes the results of a task with traced values among its inputs.
+ *
+ * @param compute computes a task whose inputs are tensors, or data of the host
+ */
+export type TracedReductions = (
+  task: JointTask,
+  options: ReductionOptions | undefined,
+  compute: (task: JointTask) => Tensor[] | Promise<Tensor[]>,
+) => Promise<Tensor[]>;
+
+let rule: TracedReductions = ({ what }) => {
+  throw new Error(`${what}: there is no rule`);
+};
+
+/** Gives reductions their derivative rule. It stands above them, since gradients are reductions too. */
+export function setTracedReductions(tracedReductions: TracedReductions): void {
+  rule = tracedReductions;
+}
+
+/**
  * Computes a task, with data for its placeholders; gives the results themselves where nothing had to be waited for.
  *
  * @throws LazyError, MercerError, the compiler's or the loader's error, as it rejects
@@ -179,10 +198,8 @@ export function computed(
 ): readonly Results[] | Promise<readonly Results[]> {
   const { reductions, what } = task;
   const found = holdTraced(task.inputs, args)
-    ? tracedReductions(
-        { ...task, inputs: bindArguments(what, task.inputs, args) },
-        options,
-        (bound) => operation.start([bound, []], options),
+    ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound) =>
+        operation.start([bound, []], options),
       )
     : operation.start([task, args], options);
   return mapped(found, (tensors) => asResults(reductions, tensors));

@@ -10,17 +10,14 @@ import {
   type DerivativeRule,
   type Value,
 } from '@mercer/tensor/operation';
-import type { CallOptions } from './call-options.js';
 import { cotangentInput, derivativesBy, inputAt } from './derivatives.js';
+import type { ReductionOptions, TracedReductions } from './reductions.js';
 import { asResults } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
 import { tablesApart } from './tables-apart.js';
-import { usedBy, type JointTask } from './task.js';
+import { usedBy } from './task.js';
 import { isDifferentiated, tensorsApart, type InputsApart } from './traced-inputs.js';
-
-/** Options of a reduction. */
-export type ReductionOptions = CallOptions & { readonly out?: unknown };
 
 type Tensors = readonly [tensors: readonly Tensor[]];
 
@@ -36,16 +33,11 @@ const CONSTANT: readonly ReductionKind[] = [
 ];
 
 /**
- * The results of a task with traced values among its inputs.
+ * See {@link TracedReductions}.
  *
- * @param compute computes a task whose inputs are tensors, or data of the host
  * @throws MercerError NOT_DIFFERENTIABLE where results are to be written to tensors that exist
  */
-export function tracedReductions(
-  task: JointTask,
-  options: ReductionOptions | undefined,
-  compute: (task: JointTask) => Tensor[] | Promise<Tensor[]>,
-): Promise<Tensor[]> {
+export const tracedReductions: TracedReductions = (task, options, compute) => {
   const { what, reductions, inputs } = task;
   if (options?.out !== undefined) {
     throw notDifferentiable(what, 'the option out overwrites a tensor');
@@ -67,7 +59,7 @@ export function tracedReductions(
     isConstant ? 'constant' : ruleOf(what, apart, whole, options),
   );
   return promisesTraced(call(apart.tensors));
-}
+};
 
 /** The rule of a task: what is wanted of the gradients is computed together. */
 const ruleOf = (
