@@ -13,6 +13,7 @@ import {
   assertTensor,
   CallSteps,
   coreOf,
+  differentiable,
   only,
   Operation,
   OUT_OPTION,
@@ -316,26 +317,30 @@ export interface WeightedDifferences {
  * console.log(await out.toNested()); // [ [ [ 22 ], [ 3 ] ] ]
  * ```
  */
-export const weightedDifferences = Object.assign(
-  (
-    a: PairwiseInput,
-    b: PairwiseInput,
-    c: PairwiseInput,
-    d: PairwiseInput,
-    options?: WeightedDifferencesOptions,
-  ): Pending<Tensor> => operation.one([a, b, c, d], options),
-  {
-    prepare: async (
-      a: Tensor,
-      b: Tensor,
-      c: Tensor,
-      d: Tensor,
-      options?: PrepareWeightedDifferencesOptions<PairwiseDType>,
-    ) => {
-      const prepared = await operation.prepare([a, b, c, d], options);
-      const run = (x: Tensor, y: Tensor, z: Tensor, w: Tensor, given?: OutOption): Tensor =>
-        only(prepared([x, y, z, w], given));
-      return Object.assign(run, { plan: prepared.plan });
+export const weightedDifferences = differentiable(
+  'weightedDifferences',
+  Object.assign(
+    (
+      a: PairwiseInput,
+      b: PairwiseInput,
+      c: PairwiseInput,
+      d: PairwiseInput,
+      options?: WeightedDifferencesOptions,
+    ): Pending<Tensor> => operation.one([a, b, c, d], options),
+    {
+      prepare: async (
+        a: Tensor,
+        b: Tensor,
+        c: Tensor,
+        d: Tensor,
+        options?: PrepareWeightedDifferencesOptions<PairwiseDType>,
+      ) => {
+        const prepared = await operation.prepare([a, b, c, d], options);
+        const run = (x: Tensor, y: Tensor, z: Tensor, w: Tensor, given?: OutOption): Tensor =>
+          only(prepared([x, y, z, w], given));
+        return Object.assign(run, { plan: prepared.plan });
+      },
     },
-  },
+  ),
+  undefined,
 ) as unknown as WeightedDifferences;

@@ -20,6 +20,7 @@ import { streamFor } from './stream-core.js';
 import { uploadArray } from './upload-array.js';
 import { checkDType, refuseDataless } from './check-argument.js';
 import { isTensor, wrap, type Tensor } from './tensor.js';
+import { TracedValue } from './trace/traced-value.js';
 
 /** Where a new tensor goes. */
 export interface PlacementOptions extends StreamOption {
@@ -118,10 +119,10 @@ async function made<S extends TensorSource, D extends DType = DTypeOf<S>>(
   options?: TensorOptions<D>,
 ): Promise<Tensor<D>> {
   const given = readOptions('tensor', options, TENSOR_OPTIONS);
-  if (isTensor(data)) {
+  if (isTensor(data) || TracedValue.is(data)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `tensor: the data is ${data.label} already. Use clone(), cast() or to(device).`,
+      `tensor: the data is ${(data as Tensor).label} already. Use clone(), cast() or to(device).`,
     );
   }
   refusePromise(data, 'tensor: the data');

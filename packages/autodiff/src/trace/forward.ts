@@ -2,6 +2,7 @@ import { isTensor, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   flatLike,
+  heard,
   isKnownResult,
   isTracedKnown,
   mapArguments,
@@ -96,14 +97,15 @@ export function tangentsOf(
   const tangents = nestedLike(args, flat);
   if (rule.jvp !== undefined) return recordsLike(isOne, result, rule.jvp(tangents, applied));
   const all = transposed(owner.what, rule, applied, tangents);
-  // who takes a tangent hears of it
-  all.catch(() => undefined);
   const values = isOne ? [result] : flatArguments([result]);
   return values.map((one, at) => {
     if (!isFloating(one as KnownValue)) return undefined;
     // a result that depends on none of what has a tangent, beside others that do
     const none = (): Value => zerosLike(owner.wrap(one) as KnownValue);
-    return promisesTraced(pending(all.then((found) => found[at] ?? none())));
+    const tangent = pending(all.then((found) => found[at] ?? none()));
+    // who takes it hears of errors; what nobody takes may come after the trace has ended
+    heard([tangent]);
+    return promisesTraced(tangent);
   });
 }
 

@@ -1,0 +1,274 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { centralDifferences, drawn, expectClose } from '../../autodiff/test/differences.mjs';
+import * as mercer from './index.js';
+
+const { eye, formula, grad, jvp, kernels, matmul, tensor } = mercer;
+
+// Rules run on many small kernels: compiling them would take most of the time, and they have tests of their own.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
+afterAll(() => vi.unstubAllEnvs());
+
+type Floats = mercer.Tensor<'float64'>;
+/** The arguments of a call with x (3, 3), whose elements are between 0.2 and 0.8. */
+type Arguments = (x: Floats) => readonly unknown[] | Promise<readonly unknown[]>;
+
+const words = (text: string): readonly string[] => text.split(' ');
+const ofX: Arguments = (x) => [x];
+const behindX =
+  (...given: readonly unknown[]): Arguments =>
+  (x) => [x, ...given];
+const each = (text: string, args: Arguments): Record<string, Arguments> =>
+  Object.fromEntries(words(text).map((name) => [name, args]));
+
+const definite = async (x: Floats): Promise<Floats> =>
+  matmul(x, x, { transposeB: true }).add(await eye(3, { dtype: 'float64', device: 'cpu' }));
+const index = (): Promise<mercer.Tensor> => tensor(Int32Array.of(0, 2, 2), { device: 'cpu' });
+const others = (): Promise<Floats> => drawn([2, 3], [1, 2], 5);
+const v = formula.variable('v');
+
+const ELEMENTWISE =
+  'abs acos asin atan cos cosh erf erfc exp expm1 gelu lgamma log log10 log1p log2 neg reciprocal relu rsqrt sigmoid sin sinh softplus sqrt square tan tanh';
+const CONSTANT = 'ceil floor round sign isFinite isInfinite isNaN logicalNot';
+const BINARY = 'add atan2 div maximum minimum mod mul pow sub';
+const CONSTANT_BINARY = 'eq ge gt le logicalAnd logicalOr logicalXor lt ne';
+
+/** Every function of tensors that takes them as arguments. */
+const FUNCTIONS: Readonly<Record<string, Arguments>> = {
+  ...each(`${ELEMENTWISE} ${CONSTANT}`, ofX),
+  ...each(`${BINARY} ${CONSTANT_BINARY}`, behindX(0.7)),
+  clamp: behindX(0.3, 0.6),
+  where: (x) => [x.gt(0.5), x, 1],
+  concat: (x) => [[x, x], 0],
+  stack: (x) => [[x, x], 0],
+  split: behindX(3),
+  flip: ofX,
+  pad: behindX(1),
+  tile: behindX(2),
+  tril: ofX,
+  triu: ofX,
+  diag: behindX(0),
+  tensor: ofX,
+  sumTo: behindX([3]),
+  gatherRows: async (x) => [x, await index()],
+  scatterAdd: async (x) => [x, await index(), 4],
+  map: (x) => [formula.exp(v), { v: x }],
+  matmul: (x) => [x, x],
+  einsum: (x) => ['ij,jk->k', [x, x]],
+  kron: (x) => [x, x],
+  kronMatvec: (x) => [x, x, x.reshape([9])],
+  ...each('solveLU solveCholesky lstsq', async (x) => [await definite(x), x]),
+  solveTriangular: (x) => [x, x],
+  ...each('cholesky inv slogdet eigh', async (x) => [await definite(x)]),
+  ...each('svd qr', ofX),
+  matrixPower: async (x) => [await definite(x), -0.5],
+  conditionEstimate: async (x) => [await definite(x)],
+  choleskyBackward: (x) => [x, { factor: x }],
+  eighBackward: (x) => [{ vectors: x }, { values: x.slice(0), vectors: x }],
+  invBackward: (x) => [x, { inverse: x }],
+  kronBackward: async (x) => [await mercer.kron(x, x), { a: x, b: x }],
+  kronMatvecBackward: (x) => [x.reshape([9]), { a: x, b: x, x: x.reshape([9]) }],
+  ...each('lstsqBackward solveLUBackward solveCholeskyBackward solveTriangularBackward', (x) => [
+    x,
+    { a: x, b: x, x },
+  ]),
+  matmulBackward: (x) => [x, { a: x, b: x }],
+  matrixPowerBackward: async (x) => [x, { a: await definite(x) }, 2],
+  qrBackward: (x) => [{ q: x }, { q: x, r: x }],
+  slogdetBackward: (x) => [x.slice(0, 0), { a: x }],
+  svdBackward: (x) => [{ u: x }, { u: x, s: x.slice(0), vh: x }],
+  cdist: async (x) => [x, await others()],
+  cdistBackward: async (x) => [await drawn([3, 2], [0, 1]), x, await others()],
+  weightedDifferences: async (x) => [x, await others(), await others(), await others()],
+  runKernel: async (x) => [kernels.gaussian, x, await others(), { bandwidth: 1 }],
+  runKernelBackward: async (x) => [
+    kernels.gaussian,
+    await drawn([3, 2], [0, 1]),
+    x,
+    await others(),
+    { bandwidth: 1 },
+  ],
+};
+
+/** Functions that refuse to be differentiated, beside the backward functions. */
+const REFUSED = ['conditionEstimate', 'weightedDifferences'];
+
+/** Functions that have first derivatives only, backwards. */
+const BACKWARDS = ['runKernel'];
+
+/** Of a result with several tensors the one that is looked at. */
+const RESULTS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(words('solveLU solveCholesky solveTriangular lstsq').map((n) => [n, 'x'])),
+  cholesky: 'factor',
+  inv: 'inverse',
+  slogdet: 'logAbsDet',
+  eigh: 'values',
+  svd: 's',
+  qr: 'r',
+  matrixPower: 'result',
+};
+
+/** Functions that take no tensors, or give none, and those of symbolic matrices, which have tests of their own. */
+const NO_OPERATIONS = [
+  'checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize stopGradient valueAndGrad vjp',
+  'arange empty eye full linspace oneHot zeros countRows scope',
+  'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
+  'cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
+  'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
+  'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
+].flatMap(words);
+
+/** Every method by what it is called with. */
+const METHODS: Readonly<Record<string, readonly unknown[]>> = {
+  ...Object.fromEntries(words(`${ELEMENTWISE} ${CONSTANT}`).map((name) => [name, []])),
+  ...Object.fromEntries(words(`${BINARY} ${CONSTANT_BINARY}`).map((name) => [name, [0.7]])),
+  ...Object.fromEntries(
+    words(
+      'all any argMax argMin logSoftmax logSumExp max mean min norm prod softmax std sum var',
+    ).map((name) => [name, [0]]),
+  ),
+  broadcastTo: [[2, 3, 3]],
+  cast: ['float64'],
+  clamp: [0.3, 0.6],
+  clone: [],
+  contiguous: [],
+  copyFrom: [],
+  diag: [0],
+  fill: [1],
+  flip: [],
+  matmul: [],
+  pad: [1],
+  permute: [[1, 0]],
+  reshape: [[9]],
+  slice: [1],
+  split: [3],
+  sumTo: [[3]],
+  tile: [2],
+  to: ['cpu'],
+  transpose: [],
+  tril: [],
+  triu: [],
+  view: [],
+  where: [],
+};
+
+/** Members that give no tensors. */
+const READERS = words(
+  'constructor handle device dtype shape strides offset size byteOffset rank bytes label disposed storage assertAlive isContiguous toTypedArray toNested item print ready dispose toString toJSON',
+);
+
+type Fun = ((...given: readonly unknown[]) => unknown) & { readonly prepare?: Fun };
+const functionNamed = (name: string): Fun => (mercer as never as Record<string, Fun>)[name] as Fun;
+
+const called = async (name: string, x: Floats): Promise<unknown> => {
+  const found = await functionNamed(name)(...(await FUNCTIONS[name]?.(x)) ?? []); // prettier-ignore
+  const one = RESULTS[name];
+  return one === undefined ? found : (found as Record<string, unknown>)[one];
+};
+
+const calledMethod = async (name: string, x: Floats): Promise<unknown> => {
+  const given = { copyFrom: [x], matmul: [x], where: [x, 1] }[name] ?? METHODS[name] ?? [];
+  const self = name === 'where' ? x.gt(0.5) : x;
+  return (self as never as Record<string, Fun>)[name]?.(...given);
+};
+
+/** What `grad` makes of a call: 'right' where it agrees with differences. */
+async function outcome(
+  name: string,
+  call: (name: string, x: Floats) => Promise<unknown>,
+): Promise<string> {
+  const f = async (x: mercer.Tensor): Promise<mercer.Tensor> => {
+    const result = (await call(name, x as Floats)) as object;
+    const [one] = ('dtype' in result ? [result] : Object.values(result)) as [mercer.Tensor];
+    return one.mul(await drawn(one.shape, [0.5, 1.5], 7)).sum();
+  };
+  const x = await drawn([3, 3], [0.2, 0.8], 3);
+  try {
+    const found = Float64Array.from(await (await grad(f)(x)).toTypedArray(), Number);
+    expectClose(found, await centralDifferences(f, [x], 0), 1e-6);
+    if (BACKWARDS.includes(name)) return 'right';
+    const { tangent } = await jvp(f)([x], [x]);
+    const along = x.mul(await tensor(found, { shape: x.shape, device: 'cpu' })).sum();
+    expectClose([await tangent.item()], [await along.item()], 1e-10);
+    return 'right';
+  } catch (error) {
+    const { code, message } = error as mercer.MercerError;
+    const isRefused = code === 'NOT_DIFFERENTIABLE' || name === 'tensor';
+    if (!isRefused && code !== 'INDEPENDENT') throw new Error(name, { cause: error });
+    if (isRefused) expect(message).toContain(name === 'tensor' ? 'already' : name);
+    return code;
+  }
+}
+
+/** Names by outcome. */
+async function outcomes(
+  names: readonly string[],
+  call: (name: string, x: Floats) => Promise<unknown>,
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  const found: Record<string, string[]> = {};
+  for (const name of names) (found[await outcome(name, call)] ??= []).push(name);
+  return found;
+}
+
+describe('no gradient is lost silently', () => {
+  it('by a function', async () => {
+    const { right = [], ...rest } = await outcomes(Object.keys(FUNCTIONS), called);
+    expect(right.length).toBeGreaterThan(60);
+    expect(rest).toEqual({
+      INDEPENDENT: words(`${CONSTANT} ${CONSTANT_BINARY}`),
+      INVALID_ARGUMENT: ['tensor'],
+      NOT_DIFFERENTIABLE: Object.keys(FUNCTIONS).filter(
+        (name) => (name.endsWith('Backward') && name !== 'cdistBackward') || REFUSED.includes(name),
+      ),
+    });
+  });
+
+  it('by a method', async () => {
+    const { right = [], ...rest } = await outcomes(Object.keys(METHODS), calledMethod);
+    expect(right.length).toBeGreaterThan(60);
+    expect(rest).toEqual({
+      INDEPENDENT: [...words(`${CONSTANT} ${CONSTANT_BINARY}`), 'all', 'any', 'argMax', 'argMin'],
+      NOT_DIFFERENTIABLE: ['copyFrom', 'fill'],
+    });
+  });
+
+  it('and every function and method is among them', async () => {
+    const functions = Object.entries(mercer)
+      .filter(([name, one]) => typeof one === 'function' && !/^[A-Z]/.test(name))
+      .map(([name]) => name);
+    expect([...Object.keys(FUNCTIONS), ...NO_OPERATIONS].sort()).toEqual(functions.sort());
+    const members = new Set<string>();
+    for (let at: object = await drawn([1], [0, 1]); at !== Object.prototype;) {
+      for (const name of Object.getOwnPropertyNames(at)) members.add(name);
+      at = Object.getPrototypeOf(at) as object;
+    }
+    expect([...Object.keys(METHODS), ...READERS].sort()).toEqual([...members].sort());
+  });
+
+  it('by what is prepared, or written into a tensor that exists', async () => {
+    const x = await drawn([3, 3], [0.2, 0.8], 3);
+    const refusal = expect.objectContaining({ code: 'NOT_DIFFERENTIABLE' }) as Error;
+    const prepared = Object.keys(FUNCTIONS).filter((name) => functionNamed(name).prepare);
+    expect(prepared.length).toBeGreaterThan(30);
+    for (const name of prepared) {
+      const f = async (one: mercer.Tensor): Promise<never> =>
+        functionNamed(name).prepare?.(...((await FUNCTIONS[name]?.(one as Floats)) ?? [])) as never;
+      await expect(grad(f)(x), name).rejects.toThrow(refusal);
+    }
+    const out = await drawn([3, 3], [0, 1]);
+    const writing = words(`${ELEMENTWISE} ${BINARY} concat map matmul sumTo cholesky cdist clamp`);
+    for (const name of writing) {
+      const f = async (one: mercer.Tensor): Promise<never> => {
+        const args = (await FUNCTIONS[name]?.(one as Floats)) ?? [];
+        return functionNamed(name)(...args, { out }) as never;
+      };
+      await expect(grad(f)(x), name).rejects.toThrow(refusal);
+      const into = async (one: mercer.Tensor): Promise<never> => {
+        const args = (await FUNCTIONS[name]?.(out)) ?? [];
+        return functionNamed(name)(...args, { out: one }) as never;
+      };
+      await expect(grad(into)(x), name).rejects.toThrow(refusal);
+    }
+    const copied = async (one: mercer.Tensor): Promise<mercer.Tensor> => out.copyFrom(one);
+    await expect(grad(copied)(x)).rejects.toThrow(refusal);
+  });
+});
