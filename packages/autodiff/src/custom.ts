@@ -15,8 +15,8 @@ import {
 } from '@mercer/tensor/operation';
 import { pulled, taped, type Differentiable, type TensorFunction } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
+import type { Seed } from './trace/pull-back.js';
 import { isFloating, isPrimal } from './trace/values.js';
-import { seedsOf } from './vjp.js';
 
 /**
  * A tensor as a constant: no derivative of any order goes through it.
@@ -218,7 +218,7 @@ const zeroTangent = (one: unknown): unknown =>
 /** Whether an argument may have a derivative. */
 const isVariable = (one: unknown): boolean => isPrimal(one) && isFloating(one);
 
-/** The gradients of a function by all its arguments; undefined where one has no influence. */
+/** The gradients of a function by all its arguments, for cotangents of its value's tensors; undefined where one has no influence. */
 async function gradientsAlong(
   what: string,
   f: (...args: readonly unknown[]) => unknown,
@@ -226,10 +226,15 @@ async function gradientsAlong(
   cotangent: unknown,
 ): Promise<readonly (Tensor | undefined)[]> {
   const argnums = args.map((_, at) => at);
-  const call = await taped(what, f, args, { argnums });
+  const given = (await Promise.all(flatArguments([cotangent]))) as readonly (Tensor | undefined)[];
+  const call = await taped(what, f, args, { argnums, keeps: true });
   try {
     for (const one of call.handles) one.dispose();
-    return await pulled(call, await seedsOf(what, call, cotangent), false);
+    const seeds = call.outputs.flatMap(({ source }, at): readonly Seed[] => {
+      const one = given[at];
+      return source === undefined || one === undefined ? [] : [{ source, cotangent: one }];
+    });
+    return await pulled(call, seeds, false);
   } finally {
     call.tape.dispose();
   }
@@ -271,8 +276,17 @@ export function checkpoint<A extends readonly unknown[]>(
   f: TensorFunction<A>,
 ): (...args: A) => Pending<Tensor> {
   checkFunction('checkpoint', f);
-  const call = (...args: A): Pending<Tensor> => pending((async () => f(...args))());
-  return differentiable<typeof call, A>('checkpoint', call, {
+  return recomputed('checkpoint', f) as (...args: A) => Pending<Tensor>;
+}
+
+/** The same for a function that gives a tensor or a list of tensors. */
+export function recomputed<A extends readonly unknown[], R>(
+  what: string,
+  f: (...args: A) => R,
+): (...args: A) => Promise<Awaited<R>> {
+  const run = async (...args: A): Promise<Awaited<R>> => await f(...args);
+  const call = (...args: A): Promise<Awaited<R>> => pending(run(...args) as never);
+  return differentiable<typeof call, A>(what, call, {
     vjp: (g, { args }) =>
       sharedGradients(args, g, async (cotangent) => {
         const flat = flatArguments(args);
@@ -282,7 +296,7 @@ export function checkpoint<A extends readonly unknown[]>(
           return f(...(nestedLike(args, whole) as unknown as A));
         };
         const variables = places.map((at) => flat[at]);
-        return { places, found: await gradientsAlong('checkpoint', again, variables, cotangent) };
+        return { places, found: await gradientsAlong(what, again, variables, cotangent) };
       }),
   });
 }

@@ -176,7 +176,8 @@ const notFloating = ({ value, path }: Leaf): MercerError =>
     `${path} is ${value.dtype} ${formatShape(value.shape)}, by which nothing is differentiated. Name floating-point arguments with argnums, or cast it; allowUnused gives zeros.`,
   );
 
-const RETURN_TENSORS = 'Return tensors, or arrays and objects of tensors';
+/** What a function gives that does not. */
+export const RETURN_TENSORS = 'Return tensors, or arrays and objects of tensors';
 
 async function resultOf(what: string, given: unknown): Promise<Leaf> {
   const value: unknown = await given;

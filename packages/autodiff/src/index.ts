@@ -4,6 +4,11 @@
  * @packageDocumentation
  */
 export { AutodiffError, type AutodiffErrorCode } from './autodiff-error.js';
+export {
+  checkGradients,
+  type CheckGradientsOptions,
+  type DerivativeMode,
+} from './check-gradients.js';
 export type { ArgNums, Differentiable, TensorFunction } from './differentiated-call.js';
 export {
   grad,
@@ -33,5 +38,6 @@ export {
   type ValueAndTangent,
 } from './jvp.js';
 export { linearize, type Linearized } from './linearize.js';
+export { scan, type Scanned, type ScanOptions } from './scan.js';
 export type { Settled, Tree } from './tree.js';
 export { vjp, type CotangentOf, type Pulled, type VjpOptions } from './vjp.js';

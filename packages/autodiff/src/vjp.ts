@@ -114,7 +114,7 @@ export const freed = (what: string, name: string): AutodiffError =>
   );
 
 /** @throws MercerError SHAPE_MISMATCH where a cotangent is not like the value */
-export async function seedsOf(
+async function seedsOf(
   what: string,
   { outputs }: TapedCall,
   cotangent: unknown,

@@ -136,6 +136,13 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['valueAndGrad', (o) => mercer.valueAndGrad(sumOf, o)(a), 'argnum', 'argnums'],
     ['vjp', (o) => mercer.vjp(sumOf, o)(a), 'hasaux', 'hasAux'],
     ['jvp', (o) => mercer.jvp(async (v: typeof a) => v, o)([a], [a]), 'detectNan', 'detectNaN'],
+    ['checkGradients', (o) => mercer.checkGradients(sumOf, [a], o), 'orders', 'order'],
+    [
+      'scan',
+      (o) => mercer.scan(async (c: typeof a) => [c, c] as const, a, a, o),
+      'reversed',
+      'reverse',
+    ],
     ['concat', (o) => mercer.concat([a, a], 0, o), 'output', 'out'],
     ['stack', (o) => mercer.stack([a, a], 0, o)],
     ['tile', (o) => mercer.tile(a, 2, o)],
