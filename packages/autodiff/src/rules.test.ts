@@ -223,6 +223,32 @@ describe('shapes', () => {
     ['to', (x) => x.to('cpu')],
     ['concat', (x) => concat([x, x.square(), x], -1)],
     ['stack', (x) => stack([x, x.exp()], -1)],
+    ['take', (x) => x.take([2, 0, -1, 2], 1)],
+    ['take of all elements', (x) => x.take([[0], [11], [-1]])],
+    [
+      'takeAlongAxis',
+      (x) =>
+        x.takeAlongAxis(
+          [
+            [
+              [1, 0],
+              [0, 0],
+              [-1, 1],
+            ],
+          ],
+          2,
+        ),
+    ],
+    [
+      'takeAlongAxis of what is computed',
+      (x) => x.takeAlongAxis(x.argMax(1, { keepDims: true }), 1),
+    ],
+    ['cumSum', (x) => x.cumSum(1)],
+    ['topK', async (x) => (await x.topK(2, 1)).values],
+    ['sort', (x) => x.sort(1, { descending: true })],
+    ['argSort', (x) => x.takeAlongAxis(x.argSort(0), 0)],
+    ['compress', (x) => x.square().compress(x.gt(0.1))],
+    ['compress along an axis', (x) => x.compress(x.slice(0, null, 0).isFinite(), 1)],
     ['tile', (x) => tile(x, [2, 1, 3])],
     ['tile with leading axes', (x) => tile(x, [2, 1, 1, 2])],
     [
@@ -252,6 +278,18 @@ describe('shapes', () => {
       [x],
     );
   });
+});
+
+describe('elements by index', () => {
+  it.each(['float32', 'float16', 'bfloat16'] as const)(
+    '%s are taken several times',
+    async (dtype) => {
+      const x = await tensor([1, 2, 3], { dtype, device: 'cpu' });
+      const weights = await tensor([1, 2, 4], { dtype, device: 'cpu' });
+      const gradient = await grad((one: Tensor) => one.take([2, 0, -1], 0).mul(weights).sum())(x);
+      expect(await gradient.toNested()).toEqual([2, 0, 5]);
+    },
+  );
 });
 
 describe('rows by index', () => {

@@ -93,6 +93,11 @@ describe('tangents and cotangents', () => {
       (v) => tril(v.square()).add(v.slice(0, 0).diag(1).slice([0, 3], [1, 3])),
     ],
     ['sumTo', (v) => sumTo(v as Tensor<'float64'>, [3, 1])],
+    ['take', (v) => v.square().take([[0, -1]], 1)],
+    ['takeAlongAxis', (v) => v.takeAlongAxis([[[1, 0]]]).square()],
+    ['cumSum', (v) => v.square().cumSum()],
+    ['sort', (v) => v.sort(0).square()],
+    ['compress', (v) => v.compress(v.gt(0.9)).square()],
     ['rows by index', (v) => gatherRows(v, index).square()],
     [
       'a rule of its own',

@@ -33,6 +33,7 @@ beforeAll(async () => {
     Float32Array.from({ length: 36 }, (_, at) => (at % 7 === 0 ? 9 : 1)),
   );
   const [target, cotangent] = [await make([6, 4]), await make([6, 1])];
+  const mask = await x.isFinite();
   const index = await tensor(Int32Array.of(0, 1, 0, 2, 1, 1), { device: cpu });
   const d = lazyI(x, { name: 'x' }).sqdist(lazyJ(x, { name: 'y' }));
   const sum = d.reduction('Sum', 'j');
@@ -80,6 +81,14 @@ beforeAll(async () => {
     ['stack', (o) => mercer.stack([x, x], 1, o)],
     ['tile', (o) => mercer.tile(x, 2, o), [6, 8]],
     ['pad', (o) => mercer.pad(x, [1, 0], o)],
+    ['take', (o) => mercer.take(x, index, 0, o), [6, 4]],
+    ['takeAlongAxis', (o) => mercer.takeAlongAxis(x, index.reshape([-1, 1]), 0, o)],
+    ['take of numbers', (o) => mercer.take(x, [0, -1, 1], 0, o), [3, 4]],
+    ['compress', (o) => mercer.compress(x, mask, undefined, o), [24]],
+    ['cumSum', (o) => mercer.cumSum(x, 0, o), [6, 4]],
+    ['topK', (o) => mercer.topK(x, 2, 0, o)],
+    ['sort', (o) => mercer.sort(x, 0, o), [6, 4]],
+    ['argSort', (o) => mercer.argSort(x, 0, o)],
     ['gatherRows', (o) => mercer.gatherRows(x, index, o), [6, 4]],
     ['scatterAdd', (o) => mercer.scatterAdd(x, index, 3, o)],
     ['cdist', (o) => cdist(x, x, o), [6, 6]],

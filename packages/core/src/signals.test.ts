@@ -17,6 +17,7 @@ let a: mercer.Tensor<'float32'>;
 let b: mercer.Tensor<'float32'>;
 let upstream: mercer.Tensor<'float32'>;
 let index: mercer.Tensor<'int32'>;
+let mask: mercer.Tensor<'bool'>;
 /** (2, 4, 4), symmetric and positive definite; its rows are not in row-major order. */
 let many: mercer.Tensor<'float64'>;
 /** (2, 4). */
@@ -39,6 +40,7 @@ beforeAll(async () => {
   b = await mercer.tensor([[2, 3]], place);
   upstream = await mercer.tensor([[1]], place);
   index = await mercer.tensor(Int32Array.of(0), place);
+  mask = await mercer.tensor([true], place);
   const matrix = (shift: number): number[][] =>
     Array.from({ length: 4 }, (_, i) =>
       Array.from({ length: 4 }, (_, j) => (i === j ? 5 + i + shift : 1 / (1 + i + j))),
@@ -83,6 +85,14 @@ const LOADING: Readonly<Record<string, Call>> = {
   stack: (o) => mercer.stack([a, a], 0, o),
   tile: (o) => mercer.tile(a, 2, o),
   pad: (o) => mercer.pad(a, 1, o),
+  take: (o) => mercer.take(a, index, 0, o),
+  takeAlongAxis: (o) => mercer.takeAlongAxis(a, index.reshape([-1, 1]), 0, o),
+  'take of numbers': (o) => mercer.take(a, [0], 0, o),
+  compress: (o) => mercer.compress(a, mask, 0, o),
+  cumSum: (o) => mercer.cumSum(a, 1, o),
+  topK: (o) => mercer.topK(a, 1, 1, o),
+  sort: (o) => mercer.sort(a, 1, o),
+  argSort: (o) => mercer.argSort(a, 1, o),
   cdist: (o) => mercer.cdist(a, b, o),
   'cdist.prepare': (o) => mercer.cdist.prepare(a, b, o),
   weightedDifferences: (o) => mercer.weightedDifferences(upstream, upstream, upstream, upstream, o),

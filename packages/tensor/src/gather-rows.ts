@@ -2,10 +2,11 @@ import type { Pending } from './pending.js';
 import { emitGatherRows, planGatherRows, type DType, type IndexDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
-import { CallSteps, pointerAt } from './operation/call-steps.js';
+import { sizeOfShape } from './checked-size.js';
+import { CallSteps, pointerAt, type CallView } from './operation/call-steps.js';
 import { Operation, operationFunction } from './operation/operation.js';
 import { coreOf } from './operations.js';
-import { checkHasRows, checkIndex, denseIndex, rowsOf } from './row-index.js';
+import { checkHasRows, checkIndex, denseIndex, rowsOf, type RowsView } from './row-index.js';
 import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
 import { checkOut, commonDevice } from './tensor-checks.js';
 
@@ -32,23 +33,42 @@ const operation = new Operation<readonly [x: Tensor, index: Tensor<IndexDType>],
       if (out !== undefined) checkOut(out, { shape, dtype, device }, inputs, what);
       const tensors = { inputs, outs: [out] };
       const steps = new CallSteps(device, tensors);
-      const { view, columns, stride: tableStride } = rowsOf(steps, 0);
+      const table = rowsOf(steps, 0);
       const by = denseIndex(steps, 1);
       const to = steps.rowMajorResult({ shape, dtype });
-      steps.addPlan(
-        `gather-rows ${dtype} ${index.dtype}`,
-        planGatherRows({ dtype, index: index.dtype }, device.limits),
-        emitGatherRows,
-        {
-          values: index.size * columns,
-          pointers: { x: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },
-          scalars: { count: index.size, rows: x.shape[0] ?? 0, columns, tableStride },
-        },
-      );
+      addGatherRows(steps, { table, rows: x.shape[0] ?? 0, by, to });
       return { tensors, steps };
     },
   },
 );
+
+/** Rows that are taken in a call. */
+export interface GatheredRows {
+  readonly table: RowsView;
+  readonly rows: number;
+  /** Which rows: dense, of an index dtype. */
+  readonly by: CallView;
+  /** Dense, of the table's dtype. */
+  readonly to: CallView;
+}
+
+/** Adds to a call that rows are taken by index. */
+export function addGatherRows(steps: CallSteps, { table, rows, by, to }: GatheredRows): void {
+  const { view, columns, stride: tableStride } = table;
+  const { dtype } = view;
+  const index = by.dtype as IndexDType;
+  const count = sizeOfShape(by.shape);
+  steps.addPlan(
+    `gather-rows ${dtype} ${index}`,
+    planGatherRows({ dtype, index }, steps.device.limits),
+    emitGatherRows,
+    {
+      values: count * columns,
+      pointers: { x: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },
+      scalars: { count, rows, columns, tableStride },
+    },
+  );
+}
 
 /** How {@link gatherRows} is called. */
 export interface GatherRows {

@@ -74,6 +74,12 @@ export type {
   WorkOptions,
 } from './device.js';
 export { defaultDevice, device, devices } from './devices.js';
+export { cumSum } from './scan/cum-sum.js';
+export { topK, type TopK, type TopKOptions } from './sorting/top-k.js';
+export { argSort, sort, type ArgSort, type SortOptions } from './sorting/sort.js';
+export { compress } from './indexing/compress.js';
+export type { HostIndices } from './indexing/indices.js';
+export { take, takeAlongAxis } from './indexing/take.js';
 export type { FrameLike } from './data-frame.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';

@@ -68,6 +68,7 @@ export interface FormulaViews {
   readonly parameters?: Readonly<Record<string, number>> | undefined;
   /** Axes, counted from the first or, where negative, from the last. */
   readonly indices?: Readonly<Record<string, number>> | undefined;
+  readonly computesIn?: MapProblem['computesIn'];
 }
 
 /**
@@ -80,7 +81,8 @@ export function addFormula(steps: CallSteps, expr: Expr, views: FormulaViews): v
     to,
     parameters = {},
     indices = {},
-  } = own(views, 'inputs', 'to', 'parameters', 'indices');
+    computesIn,
+  } = own(views, 'inputs', 'to', 'parameters', 'indices', 'computesIn');
   const { shape } = to;
   if (sizeOfShape(shape) === 0) return;
   const axes = Object.entries(indices).map(([name, axis]): [string, number] => [
@@ -100,6 +102,7 @@ export function addFormula(steps: CallSteps, expr: Expr, views: FormulaViews): v
       views: Object.values(inputs),
       parameters,
       indices: Object.fromEntries(axes),
+      computesIn,
     },
     () => parameters,
   );

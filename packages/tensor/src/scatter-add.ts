@@ -8,7 +8,8 @@ import {
 } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
-import { CallSteps, pointerAt } from './operation/call-steps.js';
+import { sizeOfShape } from './checked-size.js';
+import { CallSteps, pointerAt, type CallView } from './operation/call-steps.js';
 import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { MercerError } from './mercer-error.js';
 import { coreOf } from './operations.js';
@@ -19,6 +20,7 @@ import {
   checkSameLength,
   denseIndex,
   rowsOf,
+  type RowsView,
 } from './row-index.js';
 import { checkDType } from './check-argument.js';
 import { OUT_OPTION, assertTensor, type OutOption, type Tensor } from './tensor.js';
@@ -72,26 +74,49 @@ const operation = new Operation<Arguments, ScatterAddOptions>({
     if (out !== undefined) checkOut(out, { shape, dtype, device }, inputs, what);
     const tensors = { inputs, outs: [out] };
     const steps = new CallSteps(device, tensors);
-    const { view, columns, stride: valueStride } = rowsOf(steps, 0);
+    const terms = rowsOf(steps, 0);
     const by = denseIndex(steps, 1);
     const to = steps.rowMajorResult({ shape, dtype });
-    const sizes = { count: index.size, rows, columns, valueStride };
-    const problem = { from: values.dtype, to: dtype, index: index.dtype, deterministic, ...sizes };
-    const plan = planScatterAdd(problem, device.limits);
-    steps.addPlan(
-      `scatter-add ${problem.from} ${dtype} ${index.dtype} ${deterministic} ${sizes.count} ${rows} ${columns}`,
-      plan,
-      emitScatterAdd,
-      {
-        values: sizes.count * columns,
-        pointers: { values: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },
-        scalars: scatterAddScalars(plan, sizes),
-        zeroed: plan.needsZeros ? to : undefined,
-      },
-    );
+    addScatterAdd(steps, { terms, by, rows, to, deterministic });
     return { tensors, steps };
   },
 });
+
+/** Sums of rows in a call. */
+export interface ScatteredRows {
+  readonly terms: RowsView;
+  /** Which row each is added to: dense, of an index dtype. */
+  readonly by: CallView;
+  readonly rows: number;
+  /** Dense. */
+  readonly to: CallView;
+  readonly deterministic?: boolean | undefined;
+}
+
+/** Adds to a call that rows are added up by index. */
+export function addScatterAdd(
+  steps: CallSteps,
+  { terms, by, rows, to, deterministic = true }: ScatteredRows,
+): void {
+  const { view, columns, stride: valueStride } = terms;
+  const [from, sum, index] = [view.dtype as SumDType, to.dtype as SumDType, by.dtype as IndexDType];
+  const sizes = { count: sizeOfShape(by.shape), rows, columns, valueStride };
+  const plan = planScatterAdd(
+    { from, to: sum, index, deterministic, ...sizes },
+    steps.device.limits,
+  );
+  steps.addPlan(
+    `scatter-add ${from} ${sum} ${index} ${deterministic} ${sizes.count} ${rows} ${columns}`,
+    plan,
+    emitScatterAdd,
+    {
+      values: sizes.count * columns,
+      pointers: { values: pointerAt(view), index: pointerAt(by), out: pointerAt(to) },
+      scalars: scatterAddScalars(plan, sizes),
+      zeroed: plan.needsZeros ? to : undefined,
+    },
+  );
+}
 
 /** How {@link scatterAdd} is called. */
 export interface ScatterAdd {

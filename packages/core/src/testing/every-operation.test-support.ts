@@ -21,6 +21,7 @@ export async function operations(): Promise<readonly Operation[]> {
   const g = await tensor(values(20, 3), { shape: [5, 4], ...cpu });
   const weights = await tensor(values(4, 3), { shape: [4, 1], ...cpu });
   const vector = await tensor(values(4, 9), { ...cpu });
+  const mask = await tensor(Uint8Array.of(1, 0, 1, 1, 0), { dtype: 'bool', ...cpu });
   const row = await tensor(Int32Array.of(0, 1, 2, 1, 0), { ...cpu });
   const spd = await tensor(Float64Array.of(4, 1, 0.5, 1, 5, 1, 0.5, 1, 6), {
     shape: [3, 3],
@@ -70,6 +71,14 @@ export async function operations(): Promise<readonly Operation[]> {
     ['sumTo', () => mercer.sumTo(x, [3])],
     ['scatterAdd', () => mercer.scatterAdd(x, row, 3)],
     ['countRows', () => mercer.countRows(row, 3)],
+    ['take', () => mercer.take(x, row, 0)],
+    ['take of numbers', () => mercer.take(x, [0, -1], 1)],
+    ['takeAlongAxis', () => mercer.takeAlongAxis(x, [[0]], 1)],
+    ['cumSum', () => mercer.cumSum(x, 0)],
+    ['topK', () => mercer.topK(x, 2)],
+    ['sort', () => mercer.sort(x, 0)],
+    ['argSort', () => mercer.argSort(x)],
+    ['compress', () => mercer.compress(x, mask, 0)],
     ['gatherRows', () => mercer.gatherRows(x, row)],
     ['cdist', () => mercer.cdist(x, y)],
     ['cdist p 1.3', () => mercer.cdist(x, y, { p: 1.3 })],

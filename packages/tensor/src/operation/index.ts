@@ -13,7 +13,7 @@
  * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
  * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
  *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. So are made: in this package `map`,
- *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `sumTo` and rows by index; `cdist`, `runKernel`,
+ *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `take`, `sumTo` and rows by index; `cdist`, `runKernel`,
  *    `weightedDifferences` and the gradients of `@mercer/pairwise`; the reductions of `@mercer/lazy`; the operations of `@mercer/linalg`,
  *    whose steps call routines (`CallRoutine`), work of a library or a worker thread. `addReductions` writes down reductions of formulas over
  *    pairs of rows, `addSumTo` sums over axes.

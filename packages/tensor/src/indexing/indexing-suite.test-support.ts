@@ -1,0 +1,261 @@
+import { DTYPES, type DType } from '@mercer/kernels';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compress, take, takeAlongAxis, tensor, type Device, type Tensor } from '../index.js';
+import { castAll, hostValues, placed, stored } from '../testing/host-values.test-support.js';
+import { CountTable } from '../testing/count-table.test-support.js';
+import { LAYOUTS, viewOf } from '../testing/view-layouts.test-support.js';
+
+const extentOf = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 4 }) },
+  fc.constant(0),
+  fc.constant(17),
+);
+const layoutOf = fc.constantFrom(...LAYOUTS);
+const INDEX_DTYPES = ['int64', 'int32', 'uint8'] as const;
+const FORMS = [...INDEX_DTYPES, 'host'] as const;
+
+const common = {
+  shape: fc.array(extentOf, { minLength: 1, maxLength: 4 }),
+  axis: fc.nat(),
+  negative: fc.boolean(),
+  dtype: fc.constantFrom(...DTYPES),
+  layout: layoutOf,
+  out: fc.option(layoutOf, { nil: undefined }),
+  form: fc.constantFrom(...FORMS),
+  numbers: fc.array(fc.nat(), { minLength: 4, maxLength: 40 }),
+  seed: fc.integer({ min: 1, max: 1e6 }),
+};
+
+const RUNS = { numRuns: 150, seed: 7 };
+
+const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
+
+/** Row-major. */
+const placeOf = (index: readonly number[], shape: readonly number[]): number =>
+  index.reduce((at, k, axis) => at * (shape[axis] ?? 1) + k, 0);
+
+function nested(flat: readonly number[], shape: readonly number[]): unknown {
+  const [first, ...rest] = shape;
+  if (first === undefined) return flat[0];
+  const step = sizeOf(rest);
+  return Array.from({ length: first }, (_, k) =>
+    nested(flat.slice(k * step, (k + 1) * step), rest),
+  );
+}
+
+/** Indices of both signs, where the dtype has them, of an axis with elements. */
+const indicesOf = (
+  count: number,
+  extent: number,
+  { numbers, form }: { readonly numbers: readonly number[]; readonly form: string },
+): readonly number[] =>
+  Array.from({ length: count }, (_, k) => {
+    const drawn = (numbers[k % numbers.length] ?? 0) + k;
+    const at = drawn % extent;
+    return form !== 'uint8' && drawn % 3 === 0 ? at - extent : at;
+  });
+
+const fromStart = (index: number, extent: number): number => (index < 0 ? index + extent : index);
+
+/** Indices on a device, or nested arrays; some as views whose elements lie two apart. */
+async function given(
+  flat: readonly number[],
+  shape: readonly number[],
+  form: (typeof FORMS)[number],
+  device: Device,
+): Promise<Tensor<'int32'>> {
+  // no array says the other extents of one without elements
+  if (form === 'host' && flat.length > 0) return nested(flat, shape) as Tensor<'int32'>;
+  const dtype = form === 'host' ? 'int32' : form;
+  const apart = flat.flatMap((one) => [one, 0]);
+  const wide = await tensor(Float64Array.from(apart), { dtype, shape: [...shape, 2], device });
+  const all = wide.slice(...shape.map(() => null), 0);
+  wide.dispose();
+  return all as Tensor as Tensor<'int32'>;
+}
+
+const disposeIt = (one: unknown): void => {
+  if (typeof one === 'object' && one !== null && 'dispose' in one) (one as Tensor).dispose();
+};
+
+/** Elements by index and by mask on a device, against plain loops over places. */
+export function indexingSuite(where: () => Device): void {
+  const counted = (): CountTable =>
+    new CountTable()
+      .expect('dtype', DTYPES)
+      .expect('layout', LAYOUTS)
+      .expect('out', ['none', ...LAYOUTS])
+      .expect('indices', FORMS);
+
+  const outFor = (dtype: DType, shape: readonly number[], layout: (typeof LAYOUTS)[number]) =>
+    viewOf(dtype, shape, layout, where());
+
+  describe('take', () => {
+    it('takes elements of all dtypes and layouts along an axis', { timeout: 600_000 }, async () => {
+      const counts = counted().expect('axis', ['one', 'all']);
+      const cases = fc.record({
+        ...common,
+        indices: fc.array(fc.integer({ min: 0, max: 3 }), { maxLength: 3 }),
+        flat: fc.boolean(),
+      });
+      await fc.assert(
+        fc.asyncProperty(cases, async ({ shape, dtype, layout, form, flat, ...rest }) => {
+          const axis = rest.axis % shape.length;
+          const extent = flat ? sizeOf(shape) : (shape[axis] ?? 0);
+          const own = extent === 0 ? [0, ...rest.indices] : rest.indices;
+          const values = hostValues(dtype, shape, rest.seed);
+          const x = await placed(values, layout, where());
+          const numbers = indicesOf(sizeOf(own), extent, { ...rest, form });
+          const indices = await given(numbers, own, form, where());
+          const at = flat ? 0 : axis;
+          const whole = flat ? [extent] : shape;
+          const result = whole.toSpliced(at, 1, ...own);
+          const expected = castAll(result, dtype, (index) => {
+            const which = numbers[placeOf(index.slice(at, at + own.length), own)] ?? 0;
+            const source = index.toSpliced(at, own.length, fromStart(which, extent));
+            if (!flat) return values.at(source);
+            let place = source[0] ?? 0;
+            const places = shape.toReversed().map((one) => {
+              const k = place % one;
+              place = Math.floor(place / one);
+              return k;
+            });
+            return values.at(places.reverse());
+          });
+          const out = rest.out && outFor(dtype, result, rest.out);
+          const along = flat ? undefined : rest.negative ? axis - shape.length : axis;
+          const found = await take(x, indices, along, { out });
+          expect(found.shape).toEqual(result);
+          if (out !== undefined) expect(found).toBe(out);
+          expect(await stored(found)).toEqual(expected);
+          counts.add('dtype', dtype);
+          counts.add('layout', layout);
+          counts.add('out', rest.out ?? 'none');
+          counts.add('indices', form);
+          counts.add('axis', flat ? 'all' : 'one');
+          for (const one of [x, found, indices]) disposeIt(one);
+        }),
+        RUNS,
+      );
+      expect(counts.report(`take on ${where().id}`)).toEqual([]);
+    });
+
+    it('gives a missing element where an index of a tensor names none', async () => {
+      const device = where();
+      using x = await tensor([1, 2, 3], { device });
+      using whole = await x.cast('int32');
+      for (const dtype of ['int32', 'int64'] as const) {
+        using indices = await tensor(Float64Array.of(3, -3, -4, 2), { dtype, device });
+        expect(await take(x, indices, 0).toNested()).toEqual([NaN, 1, NaN, 3]);
+        expect(await whole.take(indices, 0).toNested()).toEqual([0, 1, 0, 3]);
+      }
+    });
+
+    it('names rows beyond those that int32 counts exactly in float32', async () => {
+      const device = where();
+      const extent = 2 ** 24 + 3;
+      const data = new Uint8Array(2 * extent);
+      data[extent - 2] = 5;
+      data[2 * extent - 2] = 7;
+      using x = await tensor(data, { device, shape: [2, extent] });
+      using indices = await tensor(Int32Array.of(extent - 2, -2), { device });
+      expect(await take(x, indices, 1).toNested()).toEqual([
+        [5, 5],
+        [7, 7],
+      ]);
+    });
+  });
+
+  it('takeAlongAxis has indices for each place', { timeout: 600_000 }, async () => {
+    const counts = counted().expect('indices beside the axis', ['full', 'one']);
+    const cases = fc.record({
+      ...common,
+      count: fc.integer({ min: 0, max: 5 }),
+      ones: fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ shape, dtype, layout, form, ones, ...rest }) => {
+        const axis = rest.axis % shape.length;
+        const extent = shape[axis] ?? 0;
+        const count = extent === 0 ? 0 : rest.count;
+        const own = shape.map((one, k) => (k === axis ? count : ones[k] === true ? 1 : one));
+        const values = hostValues(dtype, shape, rest.seed);
+        const x = await placed(values, layout, where());
+        const numbers = indicesOf(sizeOf(own), extent, { ...rest, form });
+        const indices = await given(numbers, own, form, where());
+        const result = shape.with(axis, count);
+        const expected = castAll(result, dtype, (index) => {
+          const at = index.map((k, one) => (own[one] === 1 ? 0 : k));
+          const which = numbers[placeOf(at, own)] ?? 0;
+          return values.at(index.with(axis, fromStart(which, extent)));
+        });
+        const out = rest.out && outFor(dtype, result, rest.out);
+        const along = rest.negative ? axis - shape.length : axis;
+        const found = await takeAlongAxis(x, indices, along, { out });
+        expect(found.shape).toEqual(result);
+        if (out !== undefined) expect(found).toBe(out);
+        expect(await stored(found)).toEqual(expected);
+        counts.add('dtype', dtype);
+        counts.add('layout', layout);
+        counts.add('out', rest.out ?? 'none');
+        counts.add('indices', form);
+        const full = own.every((one, k) => k === axis || one === shape[k]);
+        counts.add('indices beside the axis', full ? 'full' : 'one');
+        for (const one of [x, found, indices]) disposeIt(one);
+      }),
+      RUNS,
+    );
+    expect(counts.report(`takeAlongAxis on ${where().id}`)).toEqual([]);
+  });
+
+  it('compress keeps what a mask says', { timeout: 600_000 }, async () => {
+    const counts = new CountTable()
+      .expect('dtype', DTYPES)
+      .expect('layout', LAYOUTS)
+      .expect('out', ['none', ...LAYOUTS])
+      .expect('axis', ['one', 'all']);
+    const cases = fc.record({ ...common, flat: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(cases, async ({ shape, dtype, layout, flat, numbers, ...rest }) => {
+        const axis = rest.axis % shape.length;
+        const own = flat ? shape : [shape[axis] ?? 0];
+        const flags = Array.from({ length: sizeOf(own) }, (_, k) => {
+          return ((numbers[k % numbers.length] ?? 0) + k) % 2;
+        });
+        const values = hostValues(dtype, shape, rest.seed);
+        const x = await placed(values, layout, where());
+        const mask = await tensor(Uint8Array.from(flags), {
+          dtype: 'bool',
+          shape: own,
+          device: where(),
+        });
+        const places = flags.flatMap((flag, k) => (flag === 1 ? [k] : []));
+        const result = flat ? [places.length] : shape.with(axis, places.length);
+        const expected = castAll(result, dtype, (index) => {
+          if (!flat) return values.at(index.with(axis, places[index[axis] ?? 0] ?? 0));
+          let place = places[index[0] ?? 0] ?? 0;
+          const at = shape.toReversed().map((one) => {
+            const k = place % one;
+            place = Math.floor(place / one);
+            return k;
+          });
+          return values.at(at.reverse());
+        });
+        const out = rest.out && outFor(dtype, result, rest.out);
+        const along = flat ? undefined : rest.negative ? axis - shape.length : axis;
+        const found = await compress(x, mask, along, { out });
+        expect(found.shape).toEqual(result);
+        if (out !== undefined) expect(found).toBe(out);
+        expect(await stored(found)).toEqual(expected);
+        counts.add('dtype', dtype);
+        counts.add('layout', layout);
+        counts.add('out', rest.out ?? 'none');
+        counts.add('axis', flat ? 'all' : 'one');
+        for (const one of [x, mask, found]) one.dispose();
+      }),
+      RUNS,
+    );
+    expect(counts.report(`compress on ${where().id}`)).toEqual([]);
+  });
+}

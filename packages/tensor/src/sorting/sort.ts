@@ -1,0 +1,212 @@
+import type { DType } from '@mercer/kernels';
+import { describeValue, type OptionNames } from '@mercer/options';
+import { checkAxis } from '../arithmetic/axes.js';
+import { attachMethods } from '../attach-methods.js';
+import type { TensorOperand } from '../arithmetic/result-types.js';
+import { Turn } from '../call-order.js';
+import { formatShape } from '../checked-size.js';
+import { takeAlongAxis } from '../indexing/take.js';
+import { MercerError } from '../mercer-error.js';
+import { CallSteps } from '../operation/call-steps.js';
+import { keyPart, only, Operation } from '../operation/operation.js';
+import { coreOf } from '../operations.js';
+import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { readOptions } from '../read-options.js';
+import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
+import { assertTensor, isTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { checkOut } from '../tensor-checks.js';
+import { differentiable } from '../trace/differentiable.js';
+import { isTraced, promisesTraced } from '../trace/traced-value.js';
+import { addArgSort } from './bitonic-steps.js';
+import { lastAxis } from './last-axis.js';
+
+/** Options of {@link sort} and {@link argSort}. */
+export interface SortOptions<D extends DType = DType> extends ShapingOptions<D> {
+  /** The largest first. NaN comes last and equal elements keep their order all the same. Default: false. */
+  readonly descending?: boolean | undefined;
+}
+
+const SORT_OPTIONS: OptionNames<SortOptions> = { ...SHAPING_OPTIONS, descending: true };
+
+/** Elements that can be sorted along an axis: rows are filled up to a power of two that int32 counts. */
+const MOST_SORTED = 2 ** 30;
+
+/** @throws MercerError INVALID_ARGUMENT */
+function checkSorted(what: string, shape: readonly number[], axis: number): number {
+  if (shape.length === 0) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: x has no axis to sort along. Call reshape([1]) first.`,
+    );
+  }
+  const at = checkAxis(what, axis, shape.length, `shape ${formatShape(shape)}`);
+  const extent = shape[at] ?? 0;
+  if (extent <= MOST_SORTED) return at;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: axis ${at} has ${extent} elements, at most ${MOST_SORTED} are sorted. Sort parts of it.`,
+  );
+}
+
+const operation = new Operation<readonly [x: Tensor, axis: number], SortOptions>({
+  what: 'argSort',
+  options: SORT_OPTIONS,
+  freeOptions: OUT_OPTION,
+  identify: ([x, axis], { out, descending }) => {
+    const part = keyPart(descending);
+    if (typeof axis !== 'number' || part === undefined) return undefined;
+    return { key: `${axis} ${part}`, tensors: { inputs: [x], outs: [out] } };
+  },
+  plan: ([x, axis], { out, descending = false }) => {
+    const what = 'argSort';
+    assertTensor(x, `${what}: x`);
+    if (typeof (descending as unknown) !== 'boolean') {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: descending is ${describeValue(descending)}. Pass true or false.`,
+      );
+    }
+    const at = checkSorted(what, x.shape, axis);
+    const { shape, device } = x;
+    const dtype = 'int32';
+    if (out !== undefined) checkOut(out, { shape, dtype, device }, [x], what);
+    const tensors = { inputs: [x], outs: [out] };
+    const steps = new CallSteps(coreOf(device), tensors);
+    const to = steps.result({ shape, dtype });
+    if (x.size > 0)
+      steps.copy(addArgSort(steps, lastAxis(steps.input(0), at), descending), lastAxis(to, at));
+    return { tensors, steps };
+  },
+});
+
+/** How {@link argSort} is called. */
+export type ArgSort = <D extends DType>(
+  x: TensorOperand<D>,
+  axis?: number,
+  options?: SortOptions<'int32'>,
+) => Pending<Tensor<'int32'>>;
+
+/**
+ * Where the elements come from once they are sorted along an axis, as numpy's argsort with `kind: 'stable'`: equal elements keep their
+ * order, and NaN comes last. `takeAlongAxis(x, indices, axis)` is then sorted.
+ *
+ * Values are compared as float64 has them: int64 beyond 2^53 may count as equal to neighbours. A sorting network of
+ * log2(n) (log2(n) + 1) / 2 kernels on n elements filled up to a power of two.
+ *
+ * ```ts
+ * import { argSort, tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([[3, 1, 2]], { device: 'cpu' });
+ * console.log(await argSort(x).toNested()); // [ [ 1, 2, 0 ] ]
+ * console.log(await x.argSort(1, { descending: true }).toNested()); // [ [ 0, 2, 1 ] ]
+ * ```
+ *
+ * @param x any dtype and strides, rank 1 or more, at most 2^30 elements along the axis
+ * @param axis counted from the end where it is negative; default: the last
+ * @returns int32 of x's shape; row-major, or `out`
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
+ */
+export const argSort: ArgSort = differentiable<
+  ArgSort,
+  readonly [x: unknown, axis?: number, options?: SortOptions<'int32'>]
+>(
+  'argSort',
+  ((x: unknown, axis = -1, options?: SortOptions) => {
+    const call = async (): Promise<Tensor> => {
+      heard([x]);
+      const given = readOptions('argSort', options, SORT_OPTIONS);
+      return whenArrived([x, given], async ([one]) =>
+        only(await operation.call([one as Tensor, axis], given)),
+      );
+    };
+    return pending(call());
+  }) as ArgSort,
+  'constant',
+);
+
+/** Work of several calls in the place of one: nothing that they read is written before they have read it. */
+async function inOneTurn<T>(
+  reads: readonly unknown[],
+  writes: readonly unknown[],
+  work: (turn: Turn) => Promise<T>,
+): Promise<T> {
+  const storages = (all: readonly unknown[]) =>
+    all.flatMap((one) => (isTensor(one) && !one.disposed ? [one.storage] : []));
+  const turn = new Turn(storages(reads), storages(writes));
+  try {
+    return await work(turn);
+  } finally {
+    turn.end();
+  }
+}
+
+/** The indices of a step, and what is made with them; they are disposed. */
+export async function withOrder<T>(
+  what: string,
+  x: unknown,
+  axis: number,
+  { out, descending, ...options }: SortOptions,
+  use: (indices: Tensor<'int32'>, turn: Turn) => Promise<T>,
+): Promise<T> {
+  if (!isTraced(x)) assertTensor(x, `${what}: x`);
+  const one = x as Tensor;
+  checkSorted(what, one.shape, axis);
+  return inOneTurn([x], [out], async (turn) => {
+    const indices = await turn.run(() => argSort(one, axis, { ...options, descending }));
+    try {
+      return await use(indices, turn);
+    } finally {
+      indices.dispose();
+    }
+  });
+}
+
+/**
+ * The elements in their order along an axis, as numpy's sort: ascending or, with `descending`, from the largest on; NaN last. The elements
+ * themselves, bit by bit; gradients go to where they came from. See {@link argSort}.
+ *
+ * ```ts
+ * import { sort, tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([[3, NaN, 1], [5, 4, 6]], { device: 'cpu' });
+ * console.log(await sort(x).toNested()); // [ [ 1, 3, NaN ], [ 4, 5, 6 ] ]
+ * console.log(await x.sort(0, { descending: true }).toNested()); // [ [ 5, 4, 6 ], [ 3, NaN, 1 ] ]
+ * ```
+ *
+ * @param x any dtype and strides, rank 1 or more, at most 2^30 elements along the axis
+ * @param axis counted from the end where it is negative; default: the last
+ * @returns of x's shape and dtype; row-major, or `out`
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
+ */
+export function sort<D extends DType>(
+  x: TensorOperand<D>,
+  axis = -1,
+  options?: SortOptions<NoInfer<D>>,
+): Pending<Tensor<D>> {
+  const call = async (): Promise<Tensor> => {
+    heard([x]);
+    const given = readOptions('sort', options, SORT_OPTIONS);
+    return whenArrived([x, given], async ([one]) =>
+      withOrder('sort', one, axis, given, async (indices, turn) => {
+        const { descending: _, ...rest } = given;
+        return turn.run(() => takeAlongAxis(one as Tensor, indices, axis, rest));
+      }),
+    );
+  };
+  const result = pending(call()) as Pending<Tensor<D>>;
+  return isTraced(x) ? promisesTraced(result) : result;
+}
+
+declare module '../tensor-methods.js' {
+  interface TensorMethods<D extends DType> {
+    /** The elements in their order along an axis: see {@link sort}. */
+    sort(axis?: number, options?: SortOptions<NoInfer<D>>): Pending<Tensor<D>>;
+    /** Where the elements come from once they are sorted along an axis: see {@link argSort}. */
+    argSort(axis?: number, options?: SortOptions<'int32'>): Pending<Tensor<'int32'>>;
+  }
+}
+
+attachMethods({
+  sort: { gives: 'tensor', takesPending: true, call: sort },
+  argSort: { gives: 'tensor', takesPending: true, call: argSort },
+});
