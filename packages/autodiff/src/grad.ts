@@ -12,6 +12,7 @@ import {
 } from './differentiated-call.js';
 import { orZeros } from './trace/handed.js';
 import type { Settled } from './tree.js';
+import { heardInTraces } from './heard-in-traces.js';
 
 /** Options of {@link grad} and {@link valueAndGrad}. */
 export interface GradOptions<N extends ArgNums = ArgNums, X extends boolean = boolean> {
@@ -89,11 +90,11 @@ export function grad(
   given?: GradOptions,
 ): (...args: readonly unknown[]) => Promise<unknown> {
   const options = gradOptions('grad', f, given);
-  return async (...args) => {
+  return heardInTraces(async (...args) => {
     const { value, ...rest } = await gradients('grad', f, args, options);
     value.dispose();
     return options.hasAux === true ? rest : rest.grad;
-  };
+  });
 }
 
 /**
@@ -124,7 +125,7 @@ export function valueAndGrad(
   given?: GradOptions,
 ): (...args: readonly unknown[]) => Promise<unknown> {
   const options = gradOptions('valueAndGrad', f, given);
-  return async (...args) => gradients('valueAndGrad', f, args, options);
+  return heardInTraces(async (...args) => gradients('valueAndGrad', f, args, options));
 }
 
 function gradOptions(what: string, f: unknown, given: GradOptions | undefined): GradOptions {

@@ -4,6 +4,7 @@ import { checkFunction, grad } from './grad.js';
 import { pushed } from './jvp.js';
 import { leavesOf } from './tree.js';
 import { vjp } from './vjp.js';
+import { heardInTraces } from './heard-in-traces.js';
 
 /**
  * The product of a function's Hessian with a direction, by a tangent of its gradient: the Hessian is never stored.
@@ -25,11 +26,11 @@ import { vjp } from './vjp.js';
 export function hvp<X>(f: TensorFunction<readonly [X]>): (x: X, direction: X) => Promise<X> {
   checkFunction('hvp', f);
   const gradient = grad<readonly [X]>(f, { allowUnused: true });
-  return async (x, direction) => {
+  return heardInTraces(async (x, direction) => {
     const { value, tangent } = await pushed('hvp', gradient, [x], [direction]);
     await disposed(value);
     return tangent;
-  };
+  });
 }
 
 /** A function of one tensor that gives one. */
@@ -54,7 +55,7 @@ export function jacobian<D extends DType>(
   f: TensorToTensor<D>,
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('jacobian', f);
-  return async (x) => {
+  return heardInTraces(async (x) => {
     const { value, pull, dispose } = await vjp(f)(x);
     try {
       if (value.size >= x.size) {
@@ -69,7 +70,7 @@ export function jacobian<D extends DType>(
       dispose();
       value.dispose();
     }
-  };
+  });
 }
 
 /**
@@ -91,7 +92,7 @@ export function hessian<D extends DType>(
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('hessian', f);
   const gradient = grad<readonly [Tensor<D>]>(f, { allowUnused: true });
-  return async (x) => (await columns('hessian', gradient, x, x.shape)) as Tensor<D>;
+  return heardInTraces(async (x) => (await columns('hessian', gradient, x, x.shape)) as Tensor<D>);
 }
 
 async function columns<D extends DType>(

@@ -11,6 +11,7 @@ import { checkBooleans, checkFunction } from './grad.js';
 import { Forward } from './trace/forward.js';
 import { alone, orZeros, released } from './trace/handed.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
+import { heardInTraces } from './heard-in-traces.js';
 
 /** A function that gives a tensor, or objects and arrays of tensors. */
 export type TreeFunction<A extends readonly unknown[], R> = (...args: A) => R | PromiseLike<R>;
@@ -57,7 +58,9 @@ export function jvp<A extends readonly unknown[], R>(
   checkFunction('jvp', f);
   const given = readOptions('jvp', options, JVP_OPTIONS);
   checkBooleans('jvp', given, ['detectNaN']);
-  return async (primals, tangents) => pushed('jvp', f, primals, tangents, given.detectNaN);
+  return heardInTraces(async (primals, tangents) =>
+    pushed('jvp', f, primals, tangents, given.detectNaN),
+  );
 }
 
 /** The same for a function that calls itself something else. */

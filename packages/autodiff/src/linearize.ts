@@ -6,6 +6,7 @@ import { orZeros } from './trace/handed.js';
 import { pushForward, type Change } from './trace/push-forward.js';
 import { isTree, leavesOf, replaced, type Settled } from './tree.js';
 import { freed } from './vjp.js';
+import { heardInTraces } from './heard-in-traces.js';
 
 /** A function's value at a point, with its tangent map there. */
 export interface Linearized<A extends readonly unknown[], V> {
@@ -44,7 +45,7 @@ export function linearize<A extends readonly unknown[], R>(
 ): (...args: A) => Promise<Linearized<A, Settled<R>>> {
   const what = 'linearize';
   checkFunction(what, f);
-  return async (...args) => {
+  return heardInTraces(async (...args) => {
     const argnums = args.flatMap((one, at) => (isTree(one) ? [at] : []));
     const call = await taped(what, f, args, { argnums, allowUnused: true, keeps: true });
     let isFreed = false;
@@ -82,5 +83,5 @@ export function linearize<A extends readonly unknown[], R>(
       call.tape.dispose();
     };
     return { value: call.value, push, dispose } as Linearized<A, Settled<R>>;
-  };
+  });
 }

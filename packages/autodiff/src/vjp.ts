@@ -14,6 +14,7 @@ import {
 import { orZeros } from './trace/handed.js';
 import type { Seed } from './trace/pull-back.js';
 import { leavesOf, type Settled } from './tree.js';
+import { heardInTraces } from './heard-in-traces.js';
 
 /** Options of {@link vjp}: those of `grad`, but that variables without influence have zeros unless `allowUnused` is false. */
 export type VjpOptions<N extends ArgNums = ArgNums, X extends boolean = boolean> = GradOptions<
@@ -81,7 +82,7 @@ export function vjp(
   checkFunction(what, f);
   const options = readOptions(what, given, VJP_OPTIONS);
   checkBooleans(what, options, ['allowUnused', 'hasAux', 'detectNaN']);
-  return async (...args) => {
+  return heardInTraces(async (...args) => {
     const call = await taped(what, f, args, { ...options, keeps: true });
     let isFreed = false;
     return {
@@ -103,7 +104,7 @@ export function vjp(
       },
       ...(options.hasAux === true && { aux: call.aux }),
     };
-  };
+  });
 }
 
 /** That a call was made too late. */

@@ -2,7 +2,6 @@ import { isTensor, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   flatLike,
-  heard,
   isKnownResult,
   isTracedKnown,
   mapArguments,
@@ -102,10 +101,7 @@ export function tangentsOf(
     if (!isFloating(one as KnownValue)) return undefined;
     // a result that depends on none of what has a tangent, beside others that do
     const none = (): Value => zerosLike(owner.wrap(one) as KnownValue);
-    const tangent = pending(all.then((found) => found[at] ?? none()));
-    // who takes it hears of errors; what nobody takes may come after the trace has ended
-    heard([tangent]);
-    return promisesTraced(tangent);
+    return promisesTraced(pending(all.then((found) => found[at] ?? none())));
   });
 }
 

@@ -1,3 +1,5 @@
+import { types } from 'node:util';
+
 /** What traced values have in common, for code that knows no tensor. */
 export abstract class TracedValue {
   readonly #isTraced = true;
@@ -11,9 +13,14 @@ export abstract class TracedValue {
 /** Promises of traced values. */
 const promises = new WeakSet();
 
-/** A promise that will give a traced value, marked so that operations on it know. */
+/**
+ * A promise that will give a traced value, marked so that operations on it know. Whoever uses it hears of its errors; where nobody does, the value of the function
+ * that is differentiated does not depend on it, and it may fail only because the trace has ended.
+ */
 export function promisesTraced<P extends object>(promise: P): P {
   promises.add(promise);
+  // what is not launched is none: to ask it would launch it
+  if (types.isPromise(promise)) promise.catch(() => undefined);
   return promise;
 }
 
