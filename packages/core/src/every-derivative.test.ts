@@ -23,6 +23,7 @@ const each = (text: string, args: Arguments): Record<string, Arguments> =>
 const definite = async (x: Floats): Promise<Floats> =>
   matmul(x, x, { transposeB: true }).add(await eye(3, { dtype: 'float64', device: 'cpu' }));
 const index = (): Promise<mercer.Tensor> => tensor(Int32Array.of(0, 2, 2), { device: 'cpu' });
+const keptRows = (): Promise<mercer.Tensor> => tensor([1, 0, 1], { dtype: 'bool', device: 'cpu' });
 const others = (): Promise<Floats> => drawn([2, 3], [1, 2], 5);
 const v = formula.variable('v');
 
@@ -51,6 +52,13 @@ const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   sumTo: behindX([3]),
   gatherRows: async (x) => [x, await index()],
   scatterAdd: async (x) => [x, await index(), 4],
+  take: behindX([0, 2, -1, 0], 1),
+  takeAlongAxis: async (x) => [x, await (await index()).reshape([3, 1])],
+  compress: async (x) => [x, await keptRows(), 0],
+  cumSum: behindX(0),
+  sort: ofX,
+  argSort: ofX,
+  topK: behindX(2),
   map: (x) => [formula.exp(v), { v: x }],
   matmul: (x) => [x, x],
   einsum: (x) => ['ij,jk->k', [x, x]],
@@ -105,11 +113,12 @@ const RESULTS: Readonly<Record<string, string>> = {
   svd: 's',
   qr: 'r',
   matrixPower: 'result',
+  topK: 'values',
 };
 
 /** Functions that take no tensors, or give none, and those of symbolic matrices, which have tests of their own. */
 const NO_OPERATIONS = [
-  'checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize stopGradient valueAndGrad vjp',
+  'checkGradients scan checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize stopGradient valueAndGrad vjp',
   'arange empty eye full linspace oneHot zeros countRows scope',
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
   'cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
@@ -126,6 +135,13 @@ const METHODS: Readonly<Record<string, readonly unknown[]>> = {
       'all any argMax argMin logSoftmax logSumExp max mean min norm prod softmax std sum var',
     ).map((name) => [name, [0]]),
   ),
+  argSort: [],
+  take: [[0, 2, -1, 0], 1],
+  takeAlongAxis: [],
+  compress: [],
+  cumSum: [0],
+  sort: [],
+  topK: [2],
   broadcastTo: [[2, 3, 3]],
   cast: ['float64'],
   clamp: [0.3, 0.6],
@@ -166,9 +182,17 @@ const called = async (name: string, x: Floats): Promise<unknown> => {
 };
 
 const calledMethod = async (name: string, x: Floats): Promise<unknown> => {
-  const given = { copyFrom: [x], matmul: [x], where: [x, 1] }[name] ?? METHODS[name] ?? [];
+  const special: Readonly<Record<string, readonly unknown[]>> = {
+    copyFrom: [x],
+    matmul: [x],
+    where: [x, 1],
+    takeAlongAxis: [await (await index()).reshape([3, 1])],
+    compress: [await keptRows(), 0],
+  };
   const self = name === 'where' ? x.gt(0.5) : x;
-  return (self as never as Record<string, Fun>)[name]?.(...given);
+  const given = special[name] ?? METHODS[name] ?? [];
+  const found = await (self as never as Record<string, Fun>)[name]?.(...given);
+  return name === 'topK' ? (found as { readonly values: unknown }).values : found;
 };
 
 /** What `grad` makes of a call: 'right' where it agrees with differences. */
@@ -214,7 +238,7 @@ describe('no gradient is lost silently', () => {
     const { right = [], ...rest } = await outcomes(Object.keys(FUNCTIONS), called);
     expect(right.length).toBeGreaterThan(60);
     expect(rest).toEqual({
-      INDEPENDENT: words(`${CONSTANT} ${CONSTANT_BINARY}`),
+      INDEPENDENT: [...words(`${CONSTANT} ${CONSTANT_BINARY}`), 'argSort'],
       INVALID_ARGUMENT: ['tensor'],
       NOT_DIFFERENTIABLE: Object.keys(FUNCTIONS).filter(
         (name) => (name.endsWith('Backward') && name !== 'cdistBackward') || REFUSED.includes(name),
@@ -226,7 +250,14 @@ describe('no gradient is lost silently', () => {
     const { right = [], ...rest } = await outcomes(Object.keys(METHODS), calledMethod);
     expect(right.length).toBeGreaterThan(60);
     expect(rest).toEqual({
-      INDEPENDENT: [...words(`${CONSTANT} ${CONSTANT_BINARY}`), 'all', 'any', 'argMax', 'argMin'],
+      INDEPENDENT: [
+        ...words(`${CONSTANT} ${CONSTANT_BINARY}`),
+        'all',
+        'any',
+        'argMax',
+        'argMin',
+        'argSort',
+      ],
       NOT_DIFFERENTIABLE: ['copyFrom', 'fill'],
     });
   });
