@@ -34,19 +34,23 @@ export async function scatterPairs(
   const wide = [...shape.slice(0, -2), 1, ...shape.slice(-2)];
   const { stream, device, signal } = options;
   let total: Tensor = await zeros(wide, { dtype, stream, device, signal });
-  for (let start = 0; start < rowsI; start += count) {
-    const block = { start, step: 1, count: Math.min(count, rowsI - start) };
-    const [rows, index] = await pairsOf(what, share, inputs, block, options);
-    try {
-      using part = await scatterRows(rows, index, wide, options);
-      using before = total;
-      total = await addTensors(before, part, options);
-    } finally {
-      for (const one of [rows, index]) one.dispose();
+  try {
+    for (let start = 0; start < rowsI; start += count) {
+      const block = { start, step: 1, count: Math.min(count, rowsI - start) };
+      const [rows, index] = await pairsOf(what, share, inputs, block, options);
+      try {
+        using part = await scatterRows(rows, index, wide, options);
+        const sum = await addTensors(total, part, options);
+        total.dispose();
+        total = sum;
+      } finally {
+        for (const one of [rows, index]) one.dispose();
+      }
     }
+    return await total.reshape(shape);
+  } finally {
+    total.dispose();
   }
-  using sum = total;
-  return sum.reshape(shape);
 }
 
 /** The rows of the pairs of some rows of i, and their index: (..batch, rows of i, rows of j, dim). */

@@ -12,9 +12,6 @@ import { isTraced } from '../trace/traced-value.js';
 /** Indices that the host has: one, or arrays nested to any depth, whose last may be typed arrays. */
 export type HostIndices = number | bigint | ArrayLike<number | bigint> | readonly HostIndices[];
 
-/** What says which elements are taken: a tensor, or numbers of the host. */
-export type Indices = Tensor<ClassDType> | HostIndices;
-
 /** Indices as they were when the call was made. */
 export type ReadIndices =
   Tensor<ClassDType> | { readonly data: Float64Array; readonly shape: readonly number[] };
