@@ -53,7 +53,7 @@ const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   gatherRows: async (x) => [x, await index()],
   scatterAdd: async (x) => [x, await index(), 4],
   take: behindX([0, 2, -1, 0], 1),
-  takeAlongAxis: async (x) => [x, await (await index()).reshape([3, 1])],
+  takeAlongAxis: async (x) => [x, (await index()).reshape([3, 1])],
   compress: async (x) => [x, await keptRows(), 0],
   cumSum: behindX(0),
   sort: ofX,
@@ -186,7 +186,7 @@ const calledMethod = async (name: string, x: Floats): Promise<unknown> => {
     copyFrom: [x],
     matmul: [x],
     where: [x, 1],
-    takeAlongAxis: [await (await index()).reshape([3, 1])],
+    takeAlongAxis: [(await index()).reshape([3, 1])],
     compress: [await keptRows(), 0],
   };
   const self = name === 'where' ? x.gt(0.5) : x;

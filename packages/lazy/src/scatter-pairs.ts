@@ -47,7 +47,7 @@ export async function scatterPairs(
         for (const one of [rows, index]) one.dispose();
       }
     }
-    return await total.reshape(shape);
+    return total.reshape(shape);
   } finally {
     total.dispose();
   }
