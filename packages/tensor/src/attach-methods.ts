@@ -53,7 +53,7 @@ export function attachMethods(methods: AttachedMethods): void {
       }
       const result = whenArrived(given, (all) => apply(this, ...all));
       if (gives !== 'tensor') return result;
-      return given.some(isTraced) ? promisesTraced(pending(result)) : pending(result);
+      return [this, ...given].some(isTraced) ? promisesTraced(pending(result)) : pending(result);
     };
     const property = { value, configurable: true, writable: true };
     Object.defineProperty(Tensor.prototype, name, property);

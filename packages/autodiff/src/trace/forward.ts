@@ -17,7 +17,7 @@ import {
 } from '@mercer/tensor/operation';
 import { Owning } from './owning.js';
 import { pullBack, type Seed } from './pull-back.js';
-import { Recording, type RecordedCall } from './recording.js';
+import { Recording, type FinishedCall } from './recording.js';
 import { isFloating } from './values.js';
 import { Reverse, type Source } from './reverse.js';
 
@@ -44,19 +44,15 @@ export class Forward extends Recording {
   }
 
   protected override recordsOf(
-    recorded: RecordedCall,
+    recorded: FinishedCall,
     values: readonly unknown[],
     result: unknown,
   ): readonly unknown[] {
     const found = this.ruleFor<Value>(recorded);
     if (found === undefined) return [];
-    const { primitive, primals } = recorded;
-    const call = {
-      rule: found.rule,
-      call: primitive.call,
-      args: mapArguments(primals, (one) => this.keep(one)),
-      result,
-    };
+    const { primitive, kept } = recorded;
+    this.assertUnchanged(primitive.name, kept);
+    const call = { rule: found.rule, call: primitive.call, args: kept, result };
     const tangents = tangentsOf(call, found.records, this.tangents);
     for (const one of tangents)
       this.noteResult(`${this.what}: the tangent of ${primitive.name} has`, one);

@@ -48,7 +48,7 @@ export async function pullBack(
     for (const node of tape.nodes.toReversed()) {
       const own = cotangents.get(node);
       if (own !== undefined && node.rule !== undefined) {
-        tape.assertUnchanged(node);
+        tape.assertUnchanged(node.name, node.args);
         await pullThrough(node, own, cotangents, owner, tape.detectsNaN);
         cotangents.delete(node);
       }

@@ -1,10 +1,11 @@
 import { own } from '@mercer/options';
-import { isTensor, type Tensor } from '@mercer/tensor';
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   isKnownResult,
   isTracedKnown,
   mapArguments,
+  nestedLike,
   nextLevel,
   notDifferentiable,
   pending,
@@ -12,6 +13,7 @@ import {
   Traced,
   TracedResult,
   type DerivativeRule,
+  type KnownResult,
   type Primitive,
   type Trace,
   type Value,
@@ -27,6 +29,12 @@ export interface RecordedCall {
   readonly args: readonly unknown[];
   /** The same with what they stand for. */
   readonly primals: readonly unknown[];
+}
+
+/** A call whose result is there. */
+export interface FinishedCall extends RecordedCall {
+  /** What its rule reads: `primals` with the elements that they had at the call. */
+  readonly kept: readonly unknown[];
 }
 
 /**
@@ -68,7 +76,7 @@ export abstract class Recording implements Trace {
 
   /** What the trace knows of each value of a result, in their order. @param result a tensor, or a list or record of them */
   protected abstract recordsOf(
-    call: RecordedCall,
+    call: FinishedCall,
     values: readonly unknown[],
     result: unknown,
   ): readonly unknown[];
@@ -79,17 +87,27 @@ export abstract class Recording implements Trace {
    * @throws MercerError NOT_DIFFERENTIABLE
    */
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what those that extend it keep with each value
-  protected ruleFor<R>({
-    primitive: { name, derivative },
-    args,
-  }: RecordedCall):
-    { readonly rule: DerivativeRule; readonly records: readonly (R | undefined)[] } | undefined {
-    const records = flatArguments(args).map((one) =>
-      isTracedKnown(one) && one.trace === this ? (one.record as R | undefined) : undefined,
-    );
-    if (derivative === 'constant' || records.every((one) => one === undefined)) return undefined;
+  protected ruleFor<R>(
+    call: RecordedCall,
+  ): { readonly rule: DerivativeRule; readonly records: readonly (R | undefined)[] } | undefined {
+    const { name, derivative } = call.primitive;
+    if (!this.#needsRule(call) || derivative === 'constant') return undefined;
     if (derivative === undefined) throw notDifferentiable(name);
-    return { rule: derivative, records };
+    return {
+      rule: derivative,
+      records: flatArguments(call.args).map((one) => this.#recordOf(one) as R | undefined),
+    };
+  }
+
+  #needsRule({ primitive, args }: RecordedCall): boolean {
+    return (
+      primitive.derivative !== 'constant' &&
+      flatArguments(args).some((one) => this.#recordOf(one) !== undefined)
+    );
+  }
+
+  #recordOf(one: unknown): unknown {
+    return isTracedKnown(one) && one.trace === this ? one.record : undefined;
   }
 
   apply(primitive: Primitive, args: readonly unknown[]): unknown {
@@ -98,9 +116,14 @@ export abstract class Recording implements Trace {
     const primals = mapArguments(args, (one) => this.#primalOf(one));
     const result: unknown = primitive.call(...(primals as never[]));
     const call = { primitive, args, primals };
-    if (isKnownResult(result)) return this.#given(call, result);
-    if (!isThenable(result)) return this.#given(call, result);
-    return promisesTraced(pending(this.#later(call, result)));
+    const kept = this.#keptOf(call);
+    if (isKnownResult(result) || !isThenable(result))
+      return this.#given({ ...call, kept: kept() }, result);
+    const later = async (): Promise<unknown> => {
+      const given = await result;
+      return this.#given({ ...call, kept: kept() }, given);
+    };
+    return promisesTraced(pending(this.#whileUnderWay(later())));
   }
 
   /** A value of this trace that stands for another. */
@@ -123,13 +146,44 @@ export abstract class Recording implements Trace {
     this.#owned.delete(one);
   }
 
+  /** What the rule of a call will read, kept from now on; called once the result is there, and with it what is being launched for it. */
+  #keptOf(call: RecordedCall): () => readonly unknown[] {
+    const { primals } = call;
+    if (!this.#needsRule(call)) return () => primals;
+    const all = flatArguments(primals).map((one) => this.#keptOnceThere(one));
+    return () =>
+      nestedLike(
+        primals,
+        all.map((kept) => kept()),
+      );
+  }
+
+  #keptOnceThere(value: unknown): () => unknown {
+    // the call itself refuses it
+    if (isTensor(value) && value.disposed) return () => value;
+    const isOnItsWay = isKnownResult(value) && value.started && value.tensor === undefined;
+    if (!isOnItsWay || value instanceof TracedResult || this.owns(value)) {
+      const kept = this.keep(value);
+      return () => kept;
+    }
+    let kept: unknown;
+    // before anybody writes or disposes it; a call that failed may have ended the trace
+    value.whenThere((tensor) => {
+      if (!this.#ended) kept = this.keep(tensor);
+    });
+    return () => kept ?? this.keep(value);
+  }
+
   /** What a rule will read: a handle of its own of what others may dispose, with the elements that it has now. */
-  protected keep(value: unknown): unknown {
-    if (value instanceof Traced) return value.twin();
-    if (isKnownResult(value)) return this.owns(value) ? value : this.own(value.twin());
+  protected keep(one: unknown): unknown {
+    if (one instanceof Traced) return one.twin();
+    if (isKnownResult(one) && this.owns(one)) return one;
+    if (isKnownResult(one) && (one instanceof TracedResult || one.tensor === undefined))
+      return this.#keepUnstored(one);
+    const value: unknown = isKnownResult(one) ? one.tensor : one;
     if (!isTensor(value)) return value;
     let handle = this.owns(value) ? value : this.#handles.get(value);
-    if (handle === undefined || (handle !== value && this.isWritten(handle))) {
+    if (handle === undefined || (handle !== value && this.#isWritten(handle))) {
       handle = this.own(value.view());
       this.#handles.set(value, handle);
     }
@@ -137,9 +191,32 @@ export abstract class Recording implements Trace {
     return handle;
   }
 
+  #keepUnstored(one: KnownResult): unknown {
+    if (one instanceof TracedResult || !one.started) return this.own(one.twin());
+    // a twin would read what may be written by now
+    one.keep();
+    this.own({
+      [Symbol.dispose]: () => {
+        one.letGo();
+      },
+    });
+    return one;
+  }
+
   /** Whether what is kept was written since. */
-  protected isWritten(handle: Tensor): boolean {
+  #isWritten(handle: Tensor): boolean {
     return this.#writes.get(handle) !== handle.storage.writes;
+  }
+
+  /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
+  assertUnchanged(name: string, kept: readonly unknown[]): void {
+    for (const one of flatArguments(kept)) {
+      if (!isTensor(one) || !this.#isWritten(one)) continue;
+      throw new MercerError(
+        'MODIFIED',
+        `${this.what}: ${one.label}, which ${name} read, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or give ${name} a clone().`,
+      );
+    }
   }
 
   /** A tensor that is the caller's: the one that is owned, or another handle. */
@@ -204,7 +281,7 @@ export abstract class Recording implements Trace {
     return value.primal;
   }
 
-  #given(call: RecordedCall, result: unknown): unknown {
+  #given(call: FinishedCall, result: unknown): unknown {
     const values = isKnownResult(result) ? [result] : flatArguments([result]);
     for (const one of values) {
       if (isTracedKnown(one) && one.trace.level >= this.level)
@@ -222,8 +299,7 @@ export abstract class Recording implements Trace {
     return given;
   }
 
-  async #later(call: RecordedCall, result: PromiseLike<unknown>): Promise<unknown> {
-    const work = (async () => this.#given(call, await result))();
+  async #whileUnderWay(work: Promise<unknown>): Promise<unknown> {
     this.#underWay.add(work);
     try {
       return await work;

@@ -1,12 +1,11 @@
-import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   isKnownResult,
-  mapArguments,
   type DerivativeRule,
   type ValueForm,
 } from '@mercer/tensor/operation';
-import { Recording, type RecordedCall } from './recording.js';
+import { Recording, type FinishedCall } from './recording.js';
 import { isFloating, isPrimal, type Primal } from './values.js';
 
 /** A value on the tape: an output of a node. */
@@ -54,7 +53,7 @@ export class Reverse extends Recording {
   }
 
   protected override recordsOf(
-    call: RecordedCall,
+    call: FinishedCall,
     values: readonly unknown[],
     result: unknown,
   ): readonly unknown[] {
@@ -64,7 +63,7 @@ export class Reverse extends Recording {
       name: call.primitive.name,
       rule: found.rule,
       call: call.primitive.call,
-      args: mapArguments(call.primals, (one) => this.keep(one)),
+      args: call.kept,
       sources: found.records,
       result,
       outputs: values as readonly ValueForm[],
@@ -73,17 +72,6 @@ export class Reverse extends Recording {
     return values.map((one, output): Source | undefined =>
       isFloating(one as ValueForm) ? { node, output } : undefined,
     );
-  }
-
-  /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
-  assertUnchanged({ name, args }: Node): void {
-    for (const one of flatArguments(args)) {
-      if (!isTensor(one) || !this.isWritten(one)) continue;
-      throw new MercerError(
-        'MODIFIED',
-        `${this.what}: ${one.label}, which ${name} read, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or give ${name} a clone().`,
-      );
-    }
   }
 
   /** What a node made and nobody else holds. */
