@@ -34,7 +34,8 @@ export class Forward extends Recording {
   input(value: Tensor, tangent: Tensor | undefined): Tensor {
     const primal = this.own(value.view());
     this.noteResult(`${this.what}: an argument has`, primal);
-    const change = tangent === undefined ? undefined : this.tangents.own(tangent.view());
+    const changes = tangent !== undefined && isFloating(value);
+    const change = changes ? this.tangents.own(tangent.view()) : undefined;
     return this.wrap(primal, change && this.tangents.wrap(change)) as Tensor;
   }
 
@@ -49,7 +50,9 @@ export class Forward extends Recording {
     result: unknown,
   ): readonly unknown[] {
     const found = this.ruleFor<Value>(recorded);
-    if (found === undefined) return [];
+    // whole numbers and truth values do not change
+    const changes = values.map((one) => isFloating(one as KnownValue));
+    if (found === undefined || !changes.includes(true)) return [];
     const { primitive, primals } = recorded;
     const call = {
       rule: found.rule,
@@ -57,10 +60,11 @@ export class Forward extends Recording {
       args: mapArguments(primals, (one) => this.keep(one)),
       result,
     };
-    const tangents = tangentsOf(call, found.records, this.tangents);
+    const all = tangentsOf(call, found.records, this.tangents);
+    const tangents = changes.map((one, at) => (one ? all[at] : undefined));
     for (const one of tangents)
       this.noteResult(`${this.what}: the tangent of ${primitive.name} has`, one);
-    return values.map((_, at) => tangents[at]);
+    return tangents;
   }
 }
 
