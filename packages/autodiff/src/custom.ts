@@ -7,7 +7,6 @@ import {
   formatShape,
   nestedLike,
   pending,
-  promisesTraced,
   zerosLike,
   type KnownValue,
   type Shares,
@@ -184,9 +183,7 @@ export function customJvp<A extends readonly unknown[]>(
     jvp: (tangents, { args, result }) => {
       const flat = flatArguments(args);
       const whole = flatArguments(tangents).map((one, at) => one ?? zeroTangent(flat[at]));
-      return promisesTraced(
-        pending(tangentOf(nestedLike(args, whole), args, result as unknown as Tensor)),
-      );
+      return pending(tangentOf(nestedLike(args, whole), args, result as unknown as Tensor));
     },
     // the rule is linear in the tangents: what takes cotangents of it to those of tangents does so anywhere
     vjp: (g, { args, result }) =>

@@ -1,8 +1,9 @@
-import { isTensor, type Tensor } from '@mercer/tensor';
+import { isPending, isTensor, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   flatLike,
   isKnownResult,
+  isTraced,
   isTracedKnown,
   mapArguments,
   nestedLike,
@@ -98,7 +99,10 @@ export function tangentsOf(
     ),
   } as never;
   const tangents = nestedLike(args, flat);
-  if (rule.jvp !== undefined) return recordsLike(isOne, result, rule.jvp(tangents, applied));
+  if (rule.jvp !== undefined) {
+    const given = recordsLike(isOne, result, rule.jvp(tangents, applied));
+    return given.map((one) => adoptedBy(owner, one));
+  }
   const all = transposed(owner.what, rule, applied, tangents);
   const values = isOne ? [result] : flatArguments([result]);
   return values.map((one, at) => {
@@ -107,6 +111,14 @@ export function tangentsOf(
     const none = (): Value => zerosLike(owner.wrap(one) as KnownValue);
     return promisesTraced(pending(all.then((found) => found[at] ?? none())));
   });
+}
+
+/** A tangent as a value of the owner's, also where the rule did not compute it of traced values. */
+function adoptedBy(owner: Owning, tangent: unknown): unknown {
+  if (tangent === undefined) return undefined;
+  if (!isPending(tangent) || isKnownResult(tangent)) return owner.adopted(tangent);
+  if (isTraced(tangent)) return tangent;
+  return promisesTraced(pending(tangent.then((one) => owner.adopted(one) as Tensor)));
 }
 
 /** The tangents of values from what an operation gave for them. */
@@ -143,7 +155,7 @@ async function transposed(
       const share = tangent === undefined ? undefined : (shares[at] as Share)?.();
       if (share === undefined) continue;
       const known = (await whenKnown(share)).made;
-      if (!isTracedKnown(known) || known.trace !== tape) continue;
+      if (!isTracedKnown(known) || known.trace !== tape || known.record === undefined) continue;
       const seed = (await whenKnown(tangent)).made as KnownValue;
       seeds.push({ source: known.record as Source, cotangent: seed as unknown as Tensor });
     }

@@ -109,7 +109,8 @@ async function pullThrough(
     if (source === undefined || share === undefined) continue;
     const { made } = await whenKnown(share);
     if (made === undefined) continue;
-    const conformed = await whenKnown(inDType(made as KnownValue, formOf(source), name));
+    const own = owner.adopted(made) as KnownValue;
+    const conformed = await whenKnown(inDType(own, formOf(source), name));
     if (detectsNaN)
       await assertFinite(conformed.made, `${owner.what}: the gradient of ${name} has`);
     add(cotangents, source, conformed.made as Value);
