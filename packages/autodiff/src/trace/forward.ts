@@ -16,7 +16,7 @@ import {
   type Share,
   type Value,
 } from '@mercer/tensor/operation';
-import { Owning } from './owning.js';
+import { Owning, type ReadCheck } from './owning.js';
 import { pullBack, type Seed } from './pull-back.js';
 import { Recording, type RecordedCall } from './recording.js';
 import { isFloating } from './values.js';
@@ -75,11 +75,13 @@ interface Pushed {
   readonly call: (...args: never[]) => unknown;
   readonly args: readonly unknown[];
   readonly result: unknown;
+  /** Where the result may have been written since. */
+  readonly checkResult?: ReadCheck;
 }
 
 /** The tangents of the values of a result from those of the flat arguments. What the rule makes belongs to `owner`. */
 export function tangentsOf(
-  { rule, call, args, result }: Pushed,
+  { rule, call, args, result, checkResult }: Pushed,
   flat: readonly (Value | undefined)[],
   owner: Owning,
 ): readonly unknown[] {
@@ -88,11 +90,15 @@ export function tangentsOf(
     const given = flatArguments(args).map((one, at) => flat[at] ?? one);
     return recordsLike(isOne, result, call(...(nestedLike(args, given) as never[])));
   }
-  const wrapped = (value: unknown): unknown =>
-    isTensor(value) || isKnownResult(value) || isTracedKnown(value) ? owner.wrap(value) : value;
+  const wrapped = (value: unknown, check?: ReadCheck): unknown =>
+    isTensor(value) || isKnownResult(value) || isTracedKnown(value)
+      ? owner.wrap(value, check)
+      : value;
+  const ofResult = (check?: ReadCheck): unknown =>
+    isOne ? wrapped(result, check) : mapArguments([result], (one) => wrapped(one, check))[0];
   const applied = {
-    args: mapArguments(args, wrapped),
-    result: isOne ? wrapped(result) : mapArguments([result], wrapped)[0],
+    args: mapArguments(args, (one) => wrapped(one)),
+    result: ofResult(checkResult),
     wanted: nestedLike(
       args,
       flat.map((tangent) => tangent !== undefined),
@@ -103,7 +109,7 @@ export function tangentsOf(
     const given = recordsLike(isOne, result, rule.jvp(tangents, applied));
     return given.map((one) => adoptedBy(owner, one));
   }
-  const all = transposed(owner.what, rule, applied, tangents);
+  const all = transposed(owner.what, rule, applied, tangents, ofResult());
   const values = isOne ? [result] : flatArguments([result]);
   return values.map((one, at) => {
     if (!isFloating(one as KnownValue)) return undefined;
@@ -130,17 +136,20 @@ function recordsLike(isOne: boolean, result: unknown, given: unknown): readonly 
 /**
  * The tangents of a result from a rule for cotangents: the rule is linear in the cotangent, and its own derivative by it takes tangents the other
  * way. Where that is taken does not matter: at the result itself.
+ *
+ * @param at the result, which may have been written since
  */
 async function transposed(
   what: string,
   rule: DerivativeRule,
   call: { readonly args: readonly unknown[]; readonly result: unknown },
   tangents: readonly unknown[],
+  at: unknown,
 ): Promise<readonly (Tensor | undefined)[]> {
   const tape = new Reverse(what);
   try {
     const places = await Promise.all(
-      flatArguments([call.result]).map(async (one) => {
+      flatArguments([at]).map(async (one) => {
         const value = (await one) as Tensor;
         if (!isFloating(value)) return undefined;
         const wide = value.dtype === 'float64' ? value : await value.cast('float32');
@@ -148,11 +157,11 @@ async function transposed(
       }),
     );
     let next = 0;
-    const [cotangent] = mapArguments([call.result], () => places[next++]?.value);
+    const [cotangent] = mapArguments([at], () => places[next++]?.value);
     const shares = flatLike(call.args, rule.vjp(cotangent as Value, call as never));
     const seeds: Seed[] = [];
-    for (const [at, tangent] of flatArguments(tangents).entries()) {
-      const share = tangent === undefined ? undefined : (shares[at] as Share)?.();
+    for (const [place, tangent] of flatArguments(tangents).entries()) {
+      const share = tangent === undefined ? undefined : (shares[place] as Share)?.();
       if (share === undefined) continue;
       const known = (await whenKnown(share)).made;
       if (!isTracedKnown(known) || known.trace !== tape || known.record === undefined) continue;

@@ -33,6 +33,8 @@ export interface Node {
 /** A tape of operations, for derivatives backwards. */
 export class Reverse extends Recording {
   readonly nodes: Node[] = [];
+  /** What the caller has handles of, with the number of its writes when they were given. */
+  readonly #handed = new Map<Tensor['storage'], number>();
 
   /** A value whose gradient may be asked for. The trace has a handle of its own. */
   input(value: Tensor, name: string): { readonly value: Tensor; readonly source: Source } {
@@ -75,15 +77,43 @@ export class Reverse extends Recording {
     );
   }
 
-  /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
+  /** Others may write it from now on. */
+  noteHanded(one: unknown): void {
+    if (isTensor(one)) this.#handed.set(one.storage, one.storage.writes);
+  }
+
+  /** @throws MercerError MODIFIED where a tensor among the arguments, which a rule reads, was written since the call */
   assertUnchanged({ name, args }: Node): void {
     for (const one of flatArguments(args)) {
-      if (!isTensor(one) || !this.isWritten(one)) continue;
-      throw new MercerError(
-        'MODIFIED',
-        `${this.what}: ${one.label}, which ${name} read, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or give ${name} a clone().`,
-      );
+      const written = isTensor(one) && this.isWritten(one) ? one : this.#overwritten(one);
+      if (written !== undefined)
+        throw this.#modified(written, `${name} read`, `give ${name} a clone()`);
     }
+  }
+
+  /** @throws MercerError MODIFIED where what a call gave was written since it was handed out */
+  assertResultUnchanged({ name, result }: Node): void {
+    for (const one of isKnownResult(result) ? [result] : flatArguments([result])) {
+      const written = this.#overwritten(one);
+      if (written !== undefined)
+        throw this.#modified(written, `${name} gave`, 'write into a clone()');
+    }
+  }
+
+  /** The tensor of a value where it was written since it was handed out. */
+  #overwritten(one: unknown): Tensor | undefined {
+    const made: unknown = isKnownResult(one) ? one.tensor : one;
+    if (!isTensor(made)) return undefined;
+    const { storage } = made;
+    const before = this.#handed.get(storage);
+    return before === undefined || before === storage.writes ? undefined : made;
+  }
+
+  #modified(one: Tensor, which: string, remedy: string): MercerError {
+    return new MercerError(
+      'MODIFIED',
+      `${this.what}: ${one.label}, which ${which}, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or ${remedy}.`,
+    );
   }
 
   /** What a node made and nobody else holds. */
