@@ -277,6 +277,15 @@ describe('rules of its own', () => {
     expect(await codeOf(() => grad((v: Tensor) => whole(v).sum())(x))).toBe('SHAPE_MISMATCH');
   });
 
+  it('of checkpoint gives a handle of its own for what f only passes on', async () => {
+    const same = checkpoint((w: Tensor, _: Tensor) => w);
+    const other = checkpoint((_: Tensor) => x);
+    for (const one of [await same(x, x), await other(x)]) one.dispose();
+    const found = await grad((w: Tensor) => same(w, x).mul(2).add(other(x)).sum())(x);
+    expect(await found.toNested()).toEqual([2, 2, 2]);
+    expect(await x.toNested()).toEqual([1, 2, 3]);
+  });
+
   it('see no values but their arguments', async () => {
     const f = (v: Tensor): Pending<Tensor> => checkpoint((w: Tensor) => w.mul(v))(v).sum();
     expect(await codeOf(() => grad(f)(x))).toBe('NOT_DIFFERENTIABLE');
@@ -374,6 +383,8 @@ describe('memory', () => {
       const one = await tensor(Float64Array.of(1), { ...cpu, shape: [] });
       const all = [value, one, await pull(one), await hvp(f)(x, x), await hessian(f)(x)];
       const { value: v, tangent } = await jvp(async (w: Tensor) => f(w))([x], [x]);
+      const again = checkpoint((w: Tensor) => w.softmax().exp());
+      all.push(await again(x), await grad((w: Tensor) => again(w).sum())(x));
       dispose();
       for (const made of [...all, v, tangent]) made.dispose();
       await codeOf(() => jvp(copied)([x], [x]));
