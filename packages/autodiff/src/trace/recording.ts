@@ -135,6 +135,12 @@ export abstract class Recording implements Trace {
     return traced as unknown as Value;
   }
 
+  /** What a rule gave, as a value of this trace: a rule may give what it did not compute of traced values. */
+  adopted(given: unknown): Value {
+    if (isTracedKnown(given) && given.trace === this) return given as unknown as Value;
+    return this.wrap(this.keep(given));
+  }
+
   /** It is disposed when the trace ends, and not by others. */
   own<T extends Disposable>(one: T): T {
     this.#owned.add(one);
@@ -211,12 +217,22 @@ export abstract class Recording implements Trace {
   /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
   assertUnchanged(name: string, kept: readonly unknown[]): void {
     for (const one of flatArguments(kept)) {
-      if (!isTensor(one) || !this.#isWritten(one)) continue;
-      throw new MercerError(
-        'MODIFIED',
-        `${this.what}: ${one.label}, which ${name} read, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or give ${name} a clone().`,
-      );
+      const written = this.writtenSince(one);
+      if (written !== undefined)
+        throw this.modified(written, `${name} read`, `give ${name} a clone()`);
     }
+  }
+
+  /** The tensor of a value that a rule reads, where it was written since. */
+  protected writtenSince(one: unknown): Tensor | undefined {
+    return isTensor(one) && this.#isWritten(one) ? one : undefined;
+  }
+
+  protected modified(one: Tensor, which: string, remedy: string): MercerError {
+    return new MercerError(
+      'MODIFIED',
+      `${this.what}: ${one.label}, which ${which}, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or ${remedy}.`,
+    );
   }
 
   /** A tensor that is the caller's: the one that is owned, or another handle. */
