@@ -4,7 +4,7 @@ import * as mercer from './index.js';
 const escaped = (text: string): string => text.replaceAll(/[()?.]/g, '\\$&');
 
 type Loose = (...args: readonly unknown[]) => unknown;
-const { cdist, gradient, runKernel, scatterAdd, solveCholesky, tensor, weightedDifferences } =
+const { cdist, gradient, inv, runKernel, scatterAdd, solveCholesky, tensor, weightedDifferences } =
   mercer as unknown as Record<string, Loose>;
 const { genred, kernels, lazyI, lazyJ } = mercer;
 const cpu = { device: 'cpu' } as const;
@@ -32,6 +32,19 @@ const PROMISE = 'a Promise (did you forget await?)';
 const FORGOTTEN: readonly Case[] = [
   ['cdist, a', () => cdist?.(promise, a), forgotten('cdist: a')],
   ['cdist, a pending', () => cdist?.(mercer.tensor([[1]], cpu), a), forgotten('cdist: a')],
+  ['cdist, an elementwise result', () => cdist?.(a.mul(2), a), forgotten('cdist: a')],
+  ['inv, an elementwise result', () => inv?.(a.mul(2)), forgotten('inv: a')],
+  ['lazyI, an elementwise result', () => lazyI(a.mul(2) as never), forgotten('lazyI: the data')],
+  [
+    'solveCholesky, an elementwise result',
+    () => solveCholesky?.(a.mul(2), a),
+    forgotten('solveCholesky: a'),
+  ],
+  [
+    'scatterAdd, an elementwise result',
+    () => scatterAdd?.(a.mul(2), a, a),
+    forgotten('scatterAdd: values'),
+  ],
   ['cdist, b', () => cdist?.(a, promise), forgotten('cdist: b')],
   ['cdist, b behind data', () => cdist?.([[1, 2]], promise), forgotten('cdist: b')],
   ['cdist, out', () => cdist?.(a, a, { out: promise }), forgotten('cdist: out')],

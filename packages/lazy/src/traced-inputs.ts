@@ -13,7 +13,8 @@ export const holdTraced = (
   args: readonly unknown[] = [],
 ): boolean =>
   inputs.some(({ source }) => source.kind === 'tensor' && isTraced(source.tensor)) ||
-  args.some((one) => one instanceof Traced);
+  // what is no list is refused where it is bound
+  (Array.isArray(args) && args.some((one) => one instanceof Traced));
 
 /** Whether a trace differentiates by what an input holds. Inside a rule all values are traced, and mostly for their memory alone. */
 export function isDifferentiated({ source }: Pick<Input, 'source'>): boolean {

@@ -46,6 +46,7 @@ const A_PROMISE = 'a Promise (did you forget await?)';
 function describeObject(value: object): string {
   const prototype = Object.getPrototypeOf(value) as { constructor?: { name?: unknown } } | null;
   const name = prototype === Object.prototype ? '' : prototype?.constructor?.name;
-  if (name === 'Promise') return A_PROMISE;
+  // pending tensors have constructors of their own
+  if (name === 'Promise' || value instanceof Promise) return A_PROMISE;
   return typeof name === 'string' && name !== '' ? `a ${name.slice(0, 40)}` : 'an object';
 }
