@@ -2,7 +2,7 @@ import { device, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { expectClose } from '../test/differences.mjs';
-import { customJvp, grad, hessian, hvp, jvp, vjp } from './index.js';
+import { customJvp, customVjp, grad, hessian, hvp, jvp, vjp } from './index.js';
 
 const cpu = { device: 'cpu' } as const;
 const codeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
@@ -112,6 +112,37 @@ describe('customJvp', () => {
     expect(await codeOf(() => grad((v: Tensor) => wrong(v).sum())(x))).toBe(code);
   });
 
+  const CONSTANTS: readonly (readonly [string, () => unknown])[] = [
+    ['a tensor', () => y],
+    ['a result that is not awaited', () => y.mul(1)],
+    ['a promise', async () => y],
+    ['a view', () => y.view()],
+    ['another dtype', () => y.cast('float32')],
+  ];
+
+  it.each(CONSTANTS)('takes a rule that gives a constant: %s', async (_, constant) => {
+    const ofTangent = customJvp(
+      (v: Tensor) => v.square(),
+      () => constant() as Tensor,
+    );
+    const once = await jvp(async (v: Tensor) => ofTangent(v))([x], [x]);
+    expect([once.tangent.dtype, await once.tangent.toNested()]).toEqual(['float64', [4, 5, 6]]);
+    const { tangent } = await jvp(async (v: Tensor) => ofTangent(v).mul(v).sum())([x], [x]);
+    // the constant times v, and the value v^2 times the direction
+    expect(await tangent.item()).toBe(4 + 10 + 18 + 1 + 8 + 27);
+    const ofCotangent = customVjp(
+      (v: Tensor) => v.square(),
+      () => [constant()],
+    );
+    const loss = (v: Tensor): PromiseLike<Tensor> => ofCotangent(v).add(v).sum();
+    const found = await grad(loss)(x);
+    expect([found.dtype, await found.toNested()]).toEqual(['float64', [5, 6, 7]]);
+    const alone = await grad((v: Tensor) => ofCotangent(v).sum())(x);
+    await alone.fill(0);
+    expect(await y.toNested()).toEqual([4, 5, 6]);
+    expect(await (await hvp(loss)(x, x)).toNested()).toEqual([0, 0, 0]);
+  });
+
   it('refuses what is no function', async () => {
     expect(await codeOf(async () => customJvp(1 as never, () => x))).toBe('INVALID_ARGUMENT');
     expect(await codeOf(async () => customJvp(() => x, 1 as never))).toBe('INVALID_ARGUMENT');
@@ -124,11 +155,22 @@ describe('customJvp', () => {
       (v: Tensor) => v.square(),
       ([t]) => t.slice([0, 1]),
     );
+    const tripled = customJvp(
+      (v: Tensor) => v.square(),
+      () => y,
+    );
+    const fixed = customVjp(
+      (v: Tensor) => v.square(),
+      () => [y],
+    );
     const run = async (): Promise<void> => {
       const { value, tangent } = await jvp(async (v: Tensor) => square(v))([x], [ones]);
       const all = [value, tangent, await grad(loss)(x), await hvp(loss)(x, ones)];
       for (const one of all) one.dispose();
       await codeOf(() => grad((v: Tensor) => wrong(v).sum())(x));
+      const constant = await jvp(async (v: Tensor) => tripled(v).mul(2).sum())([x], [ones]);
+      for (const one of [constant.value, constant.tangent]) one.dispose();
+      (await grad((v: Tensor) => fixed(v).add(v).sum())(x)).dispose();
     };
     await run();
     const kept = await memoryKept(device('cpu'), async () => {

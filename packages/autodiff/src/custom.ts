@@ -1,13 +1,14 @@
 import { describeValue } from '@mercer/options';
 import { MercerError, zeros, type Pending, type Tensor } from '@mercer/tensor';
 import {
+  assertTensor,
   differentiable,
   flatArguments,
   flatLike,
   formatShape,
+  mapArguments,
   nestedLike,
   pending,
-  promisesTraced,
   zerosLike,
   type KnownValue,
   type Shares,
@@ -15,6 +16,8 @@ import {
 } from '@mercer/tensor/operation';
 import { pulled, taped, type Differentiable, type TensorFunction } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
+import { handedOut } from './trace/handed.js';
+import { Owning } from './trace/owning.js';
 import type { Seed } from './trace/pull-back.js';
 import { isFloating, isPrimal } from './trace/values.js';
 
@@ -34,7 +37,10 @@ import { isFloating, isPrimal } from './trace/values.js';
  */
 export const stopGradient: StopGradient = differentiable(
   'stopGradient',
-  ((x: Tensor) => x.view()) as unknown as StopGradient,
+  ((x: unknown) => {
+    assertTensor(x, 'stopGradient: x');
+    return x.view();
+  }) as unknown as StopGradient,
   'constant',
 );
 
@@ -184,9 +190,7 @@ export function customJvp<A extends readonly unknown[]>(
     jvp: (tangents, { args, result }) => {
       const flat = flatArguments(args);
       const whole = flatArguments(tangents).map((one, at) => one ?? zeroTangent(flat[at]));
-      return promisesTraced(
-        pending(tangentOf(nestedLike(args, whole), args, result as unknown as Tensor)),
-      );
+      return pending(tangentOf(nestedLike(args, whole), args, result as unknown as Tensor));
     },
     // the rule is linear in the tangents: what takes cotangents of it to those of tangents does so anywhere
     vjp: (g, { args, result }) =>
@@ -270,13 +274,26 @@ function sharedGradients(
  * console.log(gradient.shape); // [ 2 ]
  * ```
  *
- * @param f gives one tensor. It is differentiated by all its arguments, lists and records of tensors among them
+ * @param f gives one tensor, and is called with traced values. It is differentiated by all its arguments, lists and records of tensors among them
  */
 export function checkpoint<A extends readonly unknown[]>(
   f: TensorFunction<A>,
 ): (...args: A) => Pending<Tensor> {
-  checkFunction('checkpoint', f);
-  return recomputed('checkpoint', f) as (...args: A) => Pending<Tensor>;
+  const what = 'checkpoint';
+  checkFunction(what, f);
+  const run = async (...args: A): Promise<Tensor> => {
+    const trace = new Owning(what);
+    const wrapped = (one: unknown): unknown => (isPrimal(one) ? trace.wrap(one) : one);
+    try {
+      const value = await f(...(mapArguments(args, wrapped) as unknown as A));
+      await trace.close();
+      return isPrimal(value) ? handedOut(value, trace) : value;
+    } finally {
+      await trace.close();
+      trace.dispose();
+    }
+  };
+  return recomputed(what, run) as (...args: A) => Pending<Tensor>;
 }
 
 /** The same for a function that gives a tensor or a list of tensors. */

@@ -140,6 +140,7 @@ export async function taped(
     };
     const own = outputs.map(({ value }) => value);
     handles.push(...own);
+    for (const one of handles) tape.noteHanded(one);
     const value = keeps ? replaced(result, own) : own[0];
     return { tape, leaves, rebuilt, outputs, value, aux, handles };
   } catch (error) {

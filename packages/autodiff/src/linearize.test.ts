@@ -2,7 +2,7 @@ import { device, tensor, zeros, type Pending, type Tensor } from '@mercer/tensor
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { drawn, expectClose } from '../test/differences.mjs';
-import { checkpoint, customJvp, customVjp, grad, jvp, linearize } from './index.js';
+import { checkpoint, customJvp, customVjp, grad, jvp, linearize, vjp } from './index.js';
 
 const cpu = { device: 'cpu' } as const;
 const codeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
@@ -131,6 +131,63 @@ describe('linearize', () => {
     expect(await codeOf(() => linearize((v: Tensor) => v.mul(2, { out: x }))(x))).toBe(
       'NOT_DIFFERENTIABLE',
     );
+  });
+
+  it.each<readonly [string, Unary]>([
+    ['elementwise', (v) => v.exp()],
+    ['awaited between', async (v) => v.exp()],
+    ['no elementwise operation', (v) => v.softmax()],
+    ['a view of what is read', (v) => v.exp().reshape([3, 1])],
+    [
+      'a rule for cotangents',
+      (v) =>
+        customVjp(
+          (w: Tensor) => w.exp(),
+          (g, c) => [g.mul(c.value)],
+        )(v),
+    ],
+  ])('and vjp refuse a value that was written where it is read: %s', async (_, f) => {
+    const given = await linearize(async (v: Tensor) => f(v))(x);
+    (await given.push(x)).dispose();
+    const pulled = await vjp(async (v: Tensor) => f(v))(x);
+    (await pulled.pull(pulled.value)).dispose();
+    for (const { value } of [given, pulled]) await value.fill(0);
+    expect(await codeOf(() => given.push(x))).toBe('MODIFIED');
+    expect(await codeOf(() => pulled.pull(pulled.value))).toBe('MODIFIED');
+    given.dispose();
+    pulled.dispose();
+  });
+
+  it.each<readonly [string, Unary]>([
+    ['elementwise', (v) => v.mul(v)],
+    ['no elementwise operation', (v) => v.cumSum()],
+  ])('and vjp take a value that was written where nothing reads it: %s', async (_, f) => {
+    const given = await linearize(async (v: Tensor) => f(v))(x);
+    const before = await (await given.push(x)).toNested();
+    await given.value.fill(0);
+    expect(await (await given.push(x)).toNested()).toEqual(before);
+    given.dispose();
+    const { value, pull, dispose } = await vjp(async (v: Tensor) => f(v))(x);
+    const cotangent = await value.clone();
+    const slope = await (await pull(cotangent)).toNested();
+    await value.fill(0);
+    expect(await (await pull(cotangent)).toNested()).toEqual(slope);
+    dispose();
+  });
+
+  it('and vjp refuse what is read when aux or another value was written', async () => {
+    const f = async (v: Tensor): Promise<readonly [Tensor, Tensor]> => {
+      const between = v.exp();
+      return [await between.mul(between), await between];
+    };
+    const { aux, pull, dispose } = await vjp(f, { hasAux: true })(x);
+    await aux.fill(0);
+    expect(await codeOf(() => pull(x))).toBe('MODIFIED');
+    dispose();
+    const given = await linearize(f)(x);
+    await given.value[1].fill(0);
+    expect(await codeOf(() => given.push(x))).toBe('MODIFIED');
+    given.dispose();
   });
 
   it('keeps no memory', async () => {

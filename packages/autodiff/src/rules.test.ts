@@ -21,7 +21,7 @@ import {
 } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { centralDifferences, drawn, expectClose, type Scalar } from '../test/differences.mjs';
-import { grad } from './index.js';
+import { grad, hvp } from './index.js';
 
 type Binary = (x: Tensor, y: Tensor) => PromiseLike<Tensor> | Tensor;
 type Unary = (x: Tensor) => PromiseLike<Tensor> | Tensor;
@@ -310,4 +310,22 @@ describe('rows by index', () => {
       [x],
     );
   });
+
+  it.each(['int32', 'int64'] as const)(
+    'scatterAdd has no gradient by rows that it leaves out: %s',
+    async (dtype) => {
+      const outside = await tensor([0, -1, 9], { device: 'cpu', dtype });
+      const squares = async (one: Tensor): Promise<Tensor> =>
+        (await scatterAdd(one as Tensor<'float64'>, outside, 2)).square().sum();
+      const x = await tensor(Float64Array.of(1, 2, 3, 4, 5, 6), { device: 'cpu', shape: [3, 2] });
+      const gradient = await grad(squares)(x);
+      expect(await gradient.toNested()).toEqual([
+        [2, 4],
+        [0, 0],
+        [0, 0],
+      ]);
+      const product = await hvp(squares)(x, x);
+      expect(await product.toNested()).toEqual(await gradient.toNested());
+    },
+  );
 });

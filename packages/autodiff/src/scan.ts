@@ -1,10 +1,10 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, stack, type Tensor } from '@mercer/tensor';
-import { formatShape, readOptions, Traced } from '@mercer/tensor/operation';
+import { formatShape, readOptions } from '@mercer/tensor/operation';
 import { recomputed } from './custom.js';
 import { RETURN_TENSORS } from './differentiated-call.js';
 import { checkBooleans, checkFunction } from './grad.js';
-import { handleOf } from './trace/handed.js';
+import { handedOut } from './trace/handed.js';
 import { Owning } from './trace/owning.js';
 import { leavesOf, replaced, type Leaf, type Settled } from './tree.js';
 
@@ -135,11 +135,7 @@ class Step {
       const given = await this.#f(wrapped(this.#init, carry), x);
       const found = await this.#resultsOf(given);
       await trace.close();
-      return found.map((value) => {
-        const one: unknown = value;
-        const isOwn = one instanceof Traced && one.trace === trace;
-        return isOwn ? trace.taken(one.primal) : handleOf(value);
-      });
+      return found.map((value) => handedOut(value, trace));
     } finally {
       await trace.close();
       trace.dispose();

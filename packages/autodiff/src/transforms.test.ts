@@ -25,6 +25,7 @@ import {
   hvp,
   jacobian,
   jvp,
+  linearize,
   stopGradient,
   vjp,
 } from './index.js';
@@ -276,9 +277,49 @@ describe('rules of its own', () => {
     expect(await codeOf(() => grad((v: Tensor) => whole(v).sum())(x))).toBe('SHAPE_MISMATCH');
   });
 
+  it('of checkpoint gives a handle of its own for what f only passes on', async () => {
+    const same = checkpoint((w: Tensor, _: Tensor) => w);
+    const other = checkpoint((_: Tensor) => x);
+    for (const one of [await same(x, x), await other(x)]) one.dispose();
+    const found = await grad((w: Tensor) => same(w, x).mul(2).add(other(x)).sum())(x);
+    expect(await found.toNested()).toEqual([2, 2, 2]);
+    expect(await x.toNested()).toEqual([1, 2, 3]);
+  });
+
   it('see no values but their arguments', async () => {
     const f = (v: Tensor): Pending<Tensor> => checkpoint((w: Tensor) => w.mul(v))(v).sum();
     expect(await codeOf(() => grad(f)(x))).toBe('NOT_DIFFERENTIABLE');
+  });
+});
+
+describe('whole numbers and truth values', () => {
+  it.each<readonly [string, (v: Tensor) => PromiseLike<Tensor>]>([
+    ['int32', (v) => v.cast('int32').cast('float64')],
+    ['bool', (v) => v.cast('bool').cast('float64')],
+    ['a comparison', (v) => v.gt(0).cast('float64')],
+  ])('between are constants in every order: %s', async (_, whole) => {
+    const at = await tensor(Float64Array.of(1.4, -2.4, 3.4), cpu);
+    const one = await tensor(Float64Array.of(1, 1, 1), cpu);
+    const slopes = await (await whole(at)).toNested();
+    const f = async (v: Tensor): Promise<Tensor> => v.mul(await whole(v));
+    const { tangent } = await jvp(f)([at], [one]);
+    expect(await tangent.toNested()).toEqual(slopes);
+    const matrix = await (await jacobian(f)(at)).toNested();
+    expect((matrix as number[][]).map((row, k) => row[k])).toEqual(slopes);
+    const { push, dispose } = await linearize(f)(at);
+    expect(await (await push(one)).toNested()).toEqual(slopes);
+    dispose();
+    // v^2 times a constant
+    const squares = async (v: Tensor): Promise<Tensor> => (await f(v)).mul(v).sum();
+    const curvature = (slopes as number[]).map((slope) => 2 * slope);
+    expect(await (await hvp(squares)(at, one)).toNested()).toEqual(curvature);
+    const second = await (await hessian(squares)(at)).toNested();
+    expect((second as number[][]).map((row, k) => row[k])).toEqual(curvature);
+  });
+
+  it('have no tangent as arguments', async () => {
+    const { tangent } = await jvp(async (n: Tensor) => n.mul(x))([index], [index]);
+    expect(await tangent.toNested()).toEqual([0, 0, 0]);
   });
 });
 
@@ -342,6 +383,8 @@ describe('memory', () => {
       const one = await tensor(Float64Array.of(1), { ...cpu, shape: [] });
       const all = [value, one, await pull(one), await hvp(f)(x, x), await hessian(f)(x)];
       const { value: v, tangent } = await jvp(async (w: Tensor) => f(w))([x], [x]);
+      const again = checkpoint((w: Tensor) => w.softmax().exp());
+      all.push(await again(x), await grad((w: Tensor) => again(w).sum())(x));
       dispose();
       for (const made of [...all, v, tangent]) made.dispose();
       await codeOf(() => jvp(copied)([x], [x]));
@@ -370,6 +413,15 @@ describe('bad input', () => {
     ],
     ['fewer tangents', 'SHAPE_MISMATCH', () => jvp(async (v: Tensor[]) => v)([[x, x]], [[x]])],
     ['no function', 'INVALID_ARGUMENT', async () => jvp(1 as never)],
+    ['no direction', 'INVALID_ARGUMENT', () => hvp((v: Tensor) => v.sum())(x, undefined as never)],
+    ['jacobian by a tree', 'INVALID_ARGUMENT', () => jacobian(() => x)({ a: x } as never)],
+    ['hessian by a tree', 'INVALID_ARGUMENT', () => hessian(() => x)({ a: x } as never)],
+    [
+      'jacobian by two tensors',
+      'INVALID_ARGUMENT',
+      () => (jacobian((v: Tensor) => v) as (...all: unknown[]) => Promise<unknown>)(x, x),
+    ],
+    ['a number to stopGradient', 'INVALID_ARGUMENT', async () => stopGradient(5 as never)],
     ['no function for a rule', 'INVALID_ARGUMENT', async () => customVjp(() => x, 1 as never)],
     ['an operation without a rule', 'NOT_DIFFERENTIABLE', () => jvp(copied)([x], [x])],
   ])('%s: %s', async (_, code, work) => {

@@ -59,6 +59,13 @@ export const scatterAdd: ScatterAdd = differentiable<
   ScatterAdd,
   readonly [values: KnownValue, index: Index]
 >('scatterAdd', scattered, {
-  vjp: (g, { args: [, index] }) => [() => gatherRows(g as Rows, index)],
+  vjp: (g, { args: [, index] }) => [
+    () => {
+      const [rows = 0, ...rest] = (g as KnownValue).shape;
+      const column = [-1, ...rest.map(() => 1)];
+      const isAdded = index.ge(0).logicalAnd(index.lt(rows)).reshape(column);
+      return isAdded.where(gatherRows(g as Rows, index), 0);
+    },
+  ],
   jvp: 'linear',
 });

@@ -1,8 +1,9 @@
-import { isTensor, type Tensor } from '@mercer/tensor';
+import { isPending, isTensor, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   flatLike,
   isKnownResult,
+  isTraced,
   isTracedKnown,
   mapArguments,
   nestedLike,
@@ -15,7 +16,7 @@ import {
   type Share,
   type Value,
 } from '@mercer/tensor/operation';
-import { Owning } from './owning.js';
+import { Owning, type ReadCheck } from './owning.js';
 import { pullBack, type Seed } from './pull-back.js';
 import { Recording, type FinishedCall } from './recording.js';
 import { isFloating } from './values.js';
@@ -34,7 +35,8 @@ export class Forward extends Recording {
   input(value: Tensor, tangent: Tensor | undefined): Tensor {
     const primal = this.own(value.view());
     this.noteResult(`${this.what}: an argument has`, primal);
-    const change = tangent === undefined ? undefined : this.tangents.own(tangent.view());
+    const changes = tangent !== undefined && isFloating(value);
+    const change = changes ? this.tangents.own(tangent.view()) : undefined;
     return this.wrap(primal, change && this.tangents.wrap(change)) as Tensor;
   }
 
@@ -49,14 +51,17 @@ export class Forward extends Recording {
     result: unknown,
   ): readonly unknown[] {
     const found = this.ruleFor<Value>(recorded);
-    if (found === undefined) return [];
+    // whole numbers and truth values do not change
+    const changes = values.map((one) => isFloating(one as KnownValue));
+    if (found === undefined || !changes.includes(true)) return [];
     const { primitive, kept } = recorded;
     this.assertUnchanged(primitive.name, kept);
     const call = { rule: found.rule, call: primitive.call, args: kept, result };
-    const tangents = tangentsOf(call, found.records, this.tangents);
+    const all = tangentsOf(call, found.records, this.tangents);
+    const tangents = changes.map((one, at) => (one ? all[at] : undefined));
     for (const one of tangents)
       this.noteResult(`${this.what}: the tangent of ${primitive.name} has`, one);
-    return values.map((_, at) => tangents[at]);
+    return tangents;
   }
 }
 
@@ -66,11 +71,13 @@ interface Pushed {
   readonly call: (...args: never[]) => unknown;
   readonly args: readonly unknown[];
   readonly result: unknown;
+  /** Where the result may have been written since. */
+  readonly checkResult?: ReadCheck;
 }
 
 /** The tangents of the values of a result from those of the flat arguments. What the rule makes belongs to `owner`. */
 export function tangentsOf(
-  { rule, call, args, result }: Pushed,
+  { rule, call, args, result, checkResult }: Pushed,
   flat: readonly (Value | undefined)[],
   owner: Owning,
 ): readonly unknown[] {
@@ -79,19 +86,26 @@ export function tangentsOf(
     const given = flatArguments(args).map((one, at) => flat[at] ?? one);
     return recordsLike(isOne, result, call(...(nestedLike(args, given) as never[])));
   }
-  const wrapped = (value: unknown): unknown =>
-    isTensor(value) || isKnownResult(value) || isTracedKnown(value) ? owner.wrap(value) : value;
+  const wrapped = (value: unknown, check?: ReadCheck): unknown =>
+    isTensor(value) || isKnownResult(value) || isTracedKnown(value)
+      ? owner.wrap(value, check)
+      : value;
+  const ofResult = (check?: ReadCheck): unknown =>
+    isOne ? wrapped(result, check) : mapArguments([result], (one) => wrapped(one, check))[0];
   const applied = {
-    args: mapArguments(args, wrapped),
-    result: isOne ? wrapped(result) : mapArguments([result], wrapped)[0],
+    args: mapArguments(args, (one) => wrapped(one)),
+    result: ofResult(checkResult),
     wanted: nestedLike(
       args,
       flat.map((tangent) => tangent !== undefined),
     ),
   } as never;
   const tangents = nestedLike(args, flat);
-  if (rule.jvp !== undefined) return recordsLike(isOne, result, rule.jvp(tangents, applied));
-  const all = transposed(owner.what, rule, applied, tangents);
+  if (rule.jvp !== undefined) {
+    const given = recordsLike(isOne, result, rule.jvp(tangents, applied));
+    return given.map((one) => adoptedBy(owner, one));
+  }
+  const all = transposed(owner.what, rule, applied, tangents, ofResult());
   const values = isOne ? [result] : flatArguments([result]);
   return values.map((one, at) => {
     if (!isFloating(one as KnownValue)) return undefined;
@@ -99,6 +113,14 @@ export function tangentsOf(
     const none = (): Value => zerosLike(owner.wrap(one) as KnownValue);
     return promisesTraced(pending(all.then((found) => found[at] ?? none())));
   });
+}
+
+/** A tangent as a value of the owner's, also where the rule did not compute it of traced values. */
+function adoptedBy(owner: Owning, tangent: unknown): unknown {
+  if (tangent === undefined) return undefined;
+  if (!isPending(tangent) || isKnownResult(tangent)) return owner.adopted(tangent);
+  if (isTraced(tangent)) return tangent;
+  return promisesTraced(pending(tangent.then((one) => owner.adopted(one) as Tensor)));
 }
 
 /** The tangents of values from what an operation gave for them. */
@@ -110,17 +132,20 @@ function recordsLike(isOne: boolean, result: unknown, given: unknown): readonly 
 /**
  * The tangents of a result from a rule for cotangents: the rule is linear in the cotangent, and its own derivative by it takes tangents the other
  * way. Where that is taken does not matter: at the result itself.
+ *
+ * @param at the result, which may have been written since
  */
 async function transposed(
   what: string,
   rule: DerivativeRule,
   call: { readonly args: readonly unknown[]; readonly result: unknown },
   tangents: readonly unknown[],
+  at: unknown,
 ): Promise<readonly (Tensor | undefined)[]> {
   const tape = new Reverse(what);
   try {
     const places = await Promise.all(
-      flatArguments([call.result]).map(async (one) => {
+      flatArguments([at]).map(async (one) => {
         const value = (await one) as Tensor;
         if (!isFloating(value)) return undefined;
         const wide = value.dtype === 'float64' ? value : await value.cast('float32');
@@ -128,14 +153,14 @@ async function transposed(
       }),
     );
     let next = 0;
-    const [cotangent] = mapArguments([call.result], () => places[next++]?.value);
+    const [cotangent] = mapArguments([at], () => places[next++]?.value);
     const shares = flatLike(call.args, rule.vjp(cotangent as Value, call as never));
     const seeds: Seed[] = [];
-    for (const [at, tangent] of flatArguments(tangents).entries()) {
-      const share = tangent === undefined ? undefined : (shares[at] as Share)?.();
+    for (const [place, tangent] of flatArguments(tangents).entries()) {
+      const share = tangent === undefined ? undefined : (shares[place] as Share)?.();
       if (share === undefined) continue;
       const known = (await whenKnown(share)).made;
-      if (!isTracedKnown(known) || known.trace !== tape) continue;
+      if (!isTracedKnown(known) || known.trace !== tape || known.record === undefined) continue;
       const seed = (await whenKnown(tangent)).made as KnownValue;
       seeds.push({ source: known.record as Source, cotangent: seed as unknown as Tensor });
     }

@@ -63,6 +63,12 @@ export async function alone(
 export const handleOf = (one: Tensor | Traced): Tensor =>
   one instanceof Traced ? (one.twin() as unknown as Tensor) : one.view();
 
+/** What a value stands for, or another handle: the caller's when the trace ends. */
+export function handedOut(value: Tensor | Traced, trace: Owning): Tensor {
+  const isOwn = value instanceof Traced && value.trace === trace;
+  return isOwn ? trace.taken(value.primal) : handleOf(value);
+}
+
 /**
  * Anything, with what the values of a trace in it stand for, awaited. Other objects than arrays and plain ones stay as they are.
  *

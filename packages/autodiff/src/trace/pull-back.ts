@@ -15,7 +15,7 @@ import {
 } from '@mercer/tensor/operation';
 import { assertFinite } from './finite.js';
 import { alone, released, spread } from './handed.js';
-import { Owning } from './owning.js';
+import { Owning, type ReadCheck } from './owning.js';
 import { isFloating, type Primal } from './values.js';
 import type { Node, Reverse, Source } from './reverse.js';
 
@@ -49,7 +49,7 @@ export async function pullBack(
       const own = cotangents.get(node);
       if (own !== undefined && node.rule !== undefined) {
         tape.assertUnchanged(node.name, node.args);
-        await pullThrough(node, own, cotangents, owner, tape.detectsNaN);
+        await pullThrough(tape, node, own, cotangents, owner);
         cotangents.delete(node);
       }
       if (keeps) continue;
@@ -80,24 +80,33 @@ async function launchReaders(cotangents: Cotangents, freed: readonly Primal[]): 
 
 /** The rule of one node. */
 async function pullThrough(
-  { name, rule, args, sources, result, outputs }: Node,
+  tape: Reverse,
+  node: Node,
   own: readonly (KnownValue | undefined)[],
   cotangents: Cotangents,
   owner: Owning,
-  detectsNaN: boolean,
 ): Promise<void> {
+  const { name, rule, args, sources, result, outputs } = node;
   if (rule === undefined) return;
   const spreads = own.map((one, at) =>
     one === undefined || rule.broadcasts === true ? one : spread(one, outputs[at]?.shape ?? []),
   );
   const whole = (await Promise.all(spreads.map(whenKnown))).map(({ made }) => made);
-  const wrapped = (value: unknown): unknown =>
-    isTensor(value) || isKnownResult(value) || isTracedKnown(value) ? owner.wrap(value) : value;
+  const wrapped = (value: unknown, check?: ReadCheck): unknown =>
+    isTensor(value) || isKnownResult(value) || isTracedKnown(value)
+      ? owner.wrap(value, check)
+      : value;
+  const ofResult = (value: unknown): unknown =>
+    wrapped(value, () => {
+      tape.assertResultUnchanged(node);
+    });
   let at = 0;
   const [cotangent] = isKnownResult(result) ? whole : mapArguments([result], () => whole[at++]);
   const call = {
-    args: mapArguments(args, wrapped),
-    result: (isKnownResult(result) ? wrapped(result) : mapArguments([result], wrapped)[0]) as never,
+    args: mapArguments(args, (one) => wrapped(one)),
+    result: (isKnownResult(result)
+      ? ofResult(result)
+      : mapArguments([result], ofResult)[0]) as never,
     wanted: nestedLike(
       args,
       sources.map((source) => source !== undefined),
@@ -109,8 +118,9 @@ async function pullThrough(
     if (source === undefined || share === undefined) continue;
     const { made } = await whenKnown(share);
     if (made === undefined) continue;
-    const conformed = await whenKnown(inDType(made as KnownValue, formOf(source), name));
-    if (detectsNaN)
+    const own = owner.adopted(made) as KnownValue;
+    const conformed = await whenKnown(inDType(own, formOf(source), name));
+    if (tape.detectsNaN)
       await assertFinite(conformed.made, `${owner.what}: the gradient of ${name} has`);
     add(cotangents, source, conformed.made as Value);
   }

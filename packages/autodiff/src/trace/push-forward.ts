@@ -35,7 +35,10 @@ export async function pushForward(
       tape.assertUnchanged(node.name, node.args);
       const known = await Promise.all(flat.map(whenKnown));
       const all = known.map(({ made }) => made as Value | undefined);
-      tangents.set(node, tangentsOf({ ...node, rule: node.rule }, all, owner));
+      const checkResult = (): void => {
+        tape.assertResultUnchanged(node);
+      };
+      tangents.set(node, tangentsOf({ ...node, rule: node.rule, checkResult }, all, owner));
     }
     const found = wanted.map((source) => source && tangents.get(source.node)?.[source.output]);
     const known = await Promise.all(found.map(whenKnown));

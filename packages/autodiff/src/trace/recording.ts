@@ -135,6 +135,12 @@ export abstract class Recording implements Trace {
     return traced as unknown as Value;
   }
 
+  /** What a rule gave, as a value of this trace: a rule may give what it did not compute of traced values. */
+  adopted(given: unknown): Value {
+    if (isTracedKnown(given) && given.trace === this) return given as unknown as Value;
+    return this.wrap(this.keep(given));
+  }
+
   /** It is disposed when the trace ends, and not by others. */
   own<T extends Disposable>(one: T): T {
     this.#owned.add(one);

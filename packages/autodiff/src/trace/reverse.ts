@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   isKnownResult,
@@ -32,6 +32,8 @@ export interface Node {
 /** A tape of operations, for derivatives backwards. */
 export class Reverse extends Recording {
   readonly nodes: Node[] = [];
+  /** What the caller has handles of, with the number of its writes when they were given. */
+  readonly #handed = new Map<Tensor['storage'], number>();
 
   /** A value whose gradient may be asked for. The trace has a handle of its own. */
   input(value: Tensor, name: string): { readonly value: Tensor; readonly source: Source } {
@@ -71,6 +73,46 @@ export class Reverse extends Recording {
     this.nodes.push(node);
     return values.map((one, output): Source | undefined =>
       isFloating(one as ValueForm) ? { node, output } : undefined,
+    );
+  }
+
+  /** Others may write it from now on. */
+  noteHanded(one: unknown): void {
+    if (isTensor(one)) this.#handed.set(one.storage, one.storage.writes);
+  }
+
+  /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call, or since it was handed out */
+  override assertUnchanged(name: string, kept: readonly unknown[]): void {
+    super.assertUnchanged(name, kept);
+    for (const one of flatArguments(kept)) {
+      const written = this.#overwritten(one);
+      if (written !== undefined)
+        throw this.#modified(written, `${name} read`, `give ${name} a clone()`);
+    }
+  }
+
+  /** @throws MercerError MODIFIED where what a call gave was written since it was handed out */
+  assertResultUnchanged({ name, result }: Node): void {
+    for (const one of isKnownResult(result) ? [result] : flatArguments([result])) {
+      const written = this.#overwritten(one);
+      if (written !== undefined)
+        throw this.#modified(written, `${name} gave`, 'write into a clone()');
+    }
+  }
+
+  /** The tensor of a value where it was written since it was handed out. */
+  #overwritten(one: unknown): Tensor | undefined {
+    const made: unknown = isKnownResult(one) ? one.tensor : one;
+    if (!isTensor(made)) return undefined;
+    const { storage } = made;
+    const before = this.#handed.get(storage);
+    return before === undefined || before === storage.writes ? undefined : made;
+  }
+
+  #modified(one: Tensor, which: string, remedy: string): MercerError {
+    return new MercerError(
+      'MODIFIED',
+      `${this.what}: ${one.label}, which ${which}, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or ${remedy}.`,
     );
   }
 
