@@ -1,6 +1,7 @@
 import { describeValue } from '@mercer/options';
 import { MercerError, zeros, type Pending, type Tensor } from '@mercer/tensor';
 import {
+  assertTensor,
   differentiable,
   flatArguments,
   flatLike,
@@ -36,7 +37,10 @@ import { isFloating, isPrimal } from './trace/values.js';
  */
 export const stopGradient: StopGradient = differentiable(
   'stopGradient',
-  ((x: Tensor) => x.view()) as unknown as StopGradient,
+  ((x: unknown) => {
+    assertTensor(x, 'stopGradient: x');
+    return x.view();
+  }) as unknown as StopGradient,
   'constant',
 );
 

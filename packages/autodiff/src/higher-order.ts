@@ -1,4 +1,6 @@
-import { eye, stack, zeros, type DType, type Tensor } from '@mercer/tensor';
+import { describeValue } from '@mercer/options';
+import { eye, isTensor, MercerError, stack, zeros, type DType, type Tensor } from '@mercer/tensor';
+import { isTraced } from '@mercer/tensor/operation';
 import type { TensorFunction } from './differentiated-call.js';
 import { checkFunction, grad } from './grad.js';
 import { pushed } from './jvp.js';
@@ -27,6 +29,12 @@ export function hvp<X>(f: TensorFunction<readonly [X]>): (x: X, direction: X) =>
   checkFunction('hvp', f);
   const gradient = grad<readonly [X]>(f, { allowUnused: true });
   return heardInTraces(async (x, direction) => {
+    if (direction === undefined) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        'hvp: the direction is undefined. Pass a direction like the argument.',
+      );
+    }
     const { value, tangent } = await pushed('hvp', gradient, [x], [direction]);
     await disposed(value);
     return tangent;
@@ -55,7 +63,8 @@ export function jacobian<D extends DType>(
   f: TensorToTensor<D>,
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('jacobian', f);
-  return heardInTraces(async (x) => {
+  return heardInTraces(async (...args) => {
+    const x = onlyTensor<D>('jacobian', args);
     const { value, pull, dispose } = await vjp(f)(x);
     try {
       if (value.size >= x.size) {
@@ -92,7 +101,20 @@ export function hessian<D extends DType>(
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('hessian', f);
   const gradient = grad<readonly [Tensor<D>]>(f, { allowUnused: true });
-  return heardInTraces(async (x) => (await columns('hessian', gradient, x, x.shape)) as Tensor<D>);
+  return heardInTraces(async (...args) => {
+    const x = onlyTensor<D>('hessian', args);
+    return (await columns('hessian', gradient, x, x.shape)) as Tensor<D>;
+  });
+}
+
+/** @throws MercerError INVALID_ARGUMENT for other arguments than one tensor */
+function onlyTensor<D extends DType>(what: string, args: readonly unknown[]): Tensor<D> {
+  const [x] = args;
+  if (args.length === 1 && (isTensor(x) || isTraced(x))) return x as Tensor<D>;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: the arguments are ${args.map(describeValue).join(', ')}. Pass one tensor; close over what else the function reads, and join several variables into one.`,
+  );
 }
 
 async function columns<D extends DType>(

@@ -413,6 +413,15 @@ describe('bad input', () => {
     ],
     ['fewer tangents', 'SHAPE_MISMATCH', () => jvp(async (v: Tensor[]) => v)([[x, x]], [[x]])],
     ['no function', 'INVALID_ARGUMENT', async () => jvp(1 as never)],
+    ['no direction', 'INVALID_ARGUMENT', () => hvp((v: Tensor) => v.sum())(x, undefined as never)],
+    ['jacobian by a tree', 'INVALID_ARGUMENT', () => jacobian(() => x)({ a: x } as never)],
+    ['hessian by a tree', 'INVALID_ARGUMENT', () => hessian(() => x)({ a: x } as never)],
+    [
+      'jacobian by two tensors',
+      'INVALID_ARGUMENT',
+      () => (jacobian((v: Tensor) => v) as (...all: unknown[]) => Promise<unknown>)(x, x),
+    ],
+    ['a number to stopGradient', 'INVALID_ARGUMENT', async () => stopGradient(5 as never)],
     ['no function for a rule', 'INVALID_ARGUMENT', async () => customVjp(() => x, 1 as never)],
     ['an operation without a rule', 'NOT_DIFFERENTIABLE', () => jvp(copied)([x], [x])],
   ])('%s: %s', async (_, code, work) => {

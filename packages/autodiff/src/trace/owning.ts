@@ -1,5 +1,5 @@
 import { flatArguments, isTracedKnown } from '@mercer/tensor/operation';
-import { Recording, type RecordedCall } from './recording.js';
+import { Recording, type FinishedCall } from './recording.js';
 
 /** Asserts that a value may be read. */
 export type ReadCheck = () => void;
@@ -9,7 +9,7 @@ export type ReadCheck = () => void;
  * {@link ReadCheck} or undefined.
  */
 export class Owning extends Recording {
-  protected override recordsOf({ args }: RecordedCall): readonly unknown[] {
+  protected override recordsOf({ args }: FinishedCall): readonly unknown[] {
     for (const one of flatArguments(args))
       if (isTracedKnown(one) && one.trace === this) (one.record as ReadCheck | undefined)?.();
     return [];
