@@ -94,6 +94,13 @@ export async function taped(
   const trees = await Promise.all(
     numbers.map((at) => leavesOf(args[at], `${what}: argument ${at}`)),
   );
+  const empty = trees.findIndex((tree) => tree.length === 0);
+  if (empty >= 0) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: argument ${numbers[empty]} holds no tensor. Pass a tensor, or arrays and objects of tensors.`,
+    );
+  }
   const tape = new Reverse(what, options.detectNaN);
   const handles: Tensor[] = [];
   try {

@@ -238,6 +238,17 @@ describe('bad input', () => {
       async () => grad((v: Tensor) => v.sum())(await tensor(Int32Array.of(1), cpu)),
     ],
     ['a number', 'INVALID_ARGUMENT', () => grad((v: number) => x.mul(v).sum())(3)],
+    ['an object of nothing', 'INVALID_ARGUMENT', () => grad((_: object) => x.sum())({})],
+    ['an empty list', 'INVALID_ARGUMENT', () => grad((_: readonly Tensor[]) => x.sum())([])],
+    [
+      'an object that is part of itself',
+      'INVALID_ARGUMENT',
+      () => {
+        const around: { x: Tensor; self?: object } = { x };
+        around.self = around;
+        return grad((v: { readonly x: Tensor }) => v.x.sum())(around);
+      },
+    ],
     ['no function', 'INVALID_ARGUMENT', async () => grad(3 as never)],
     [
       'an option that is none',

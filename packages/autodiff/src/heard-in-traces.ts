@@ -1,4 +1,5 @@
-import { flatArguments, isTraced } from '@mercer/tensor/operation';
+import { isTraced } from '@mercer/tensor/operation';
+import { isRecord } from './tree.js';
 
 /**
  * The same function. Where its arguments are traced it is called in one that is differentiated, whose value does not depend on what nobody awaits there: that
@@ -10,6 +11,14 @@ export const heardInTraces =
   ): ((...args: A) => Promise<R>) =>
   (...args) => {
     const result = call(...args);
-    if (flatArguments(args).some(isTraced)) result.catch(() => undefined);
+    if (holdsTraced(args, new Set())) result.catch(() => undefined);
     return result;
   };
+
+/** Whether a tree holds a traced value. It may be part of itself, which the call refuses. */
+function holdsTraced(tree: unknown, seen: Set<unknown>): boolean {
+  if (isTraced(tree)) return true;
+  if (seen.has(tree) || !(Array.isArray(tree) || isRecord(tree))) return false;
+  seen.add(tree);
+  return Object.values(tree).some((one) => holdsTraced(one, seen));
+}

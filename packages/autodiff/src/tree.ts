@@ -18,19 +18,27 @@ export async function leavesOf(
   remedy = 'Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums',
 ): Promise<readonly Leaf[]> {
   const leaves: Leaf[] = [];
-  const visit = async (one: unknown, at: string): Promise<void> => {
+  const visit = async (one: unknown, at: string, around: readonly unknown[]): Promise<void> => {
     const value = isPending(one) ? await one : one;
+    if (around.includes(value)) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${at} is an object that it is part of. ${remedy}.`,
+      );
+    }
+    const within = [...around, value];
     if (isTensor(value) || isTraced(value)) {
       leaves.push({ value: value as Tensor, path: at });
     } else if (Array.isArray(value)) {
-      for (const [k, element] of value.entries()) await visit(element, `${at}[${k}]`);
+      for (const [k, element] of value.entries()) await visit(element, `${at}[${k}]`, within);
     } else if (isRecord(value)) {
-      for (const [name, member] of Object.entries(value)) await visit(member, `${at}.${name}`);
+      for (const [name, member] of Object.entries(value))
+        await visit(member, `${at}.${name}`, within);
     } else {
       throw new MercerError('INVALID_ARGUMENT', `${at} is ${describeValue(value)}. ${remedy}.`);
     }
   };
-  await visit(tree, path);
+  await visit(tree, path, []);
   return leaves;
 }
 
