@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { sweep } from './backstop.js';
-import { empty } from './create.js';
+import { collectGarbage } from './collect-garbage.js';
+import { empty, full } from './index.js';
 import { device } from './devices.js';
 import { memory } from './memory.js';
 import type { Tensor } from './tensor.js';
@@ -54,6 +55,23 @@ describe('the backstop', () => {
     expect(memory()).toMatchObject({ leaks: leaks + 1, leakedBytes });
     base.dispose();
     expect(memory()).toMatchObject({ leaks: leaks + 1, leakedBytes });
+  });
+
+  it('counts bytes that a forgotten result would have read', async () => {
+    const read = await full([100], 1, where);
+    sweep();
+    const { liveBytes, leakedBytes } = memory();
+    (() => void read.mul(2))();
+    read.dispose();
+    expect(memory().liveBytes).toBe(liveBytes);
+    for (let i = 0; i < 50 && memory().liveBytes === liveBytes; i++) {
+      collectGarbage();
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    expect(memory()).toMatchObject({
+      liveBytes: liveBytes - 400,
+      leakedBytes: leakedBytes + 400,
+    });
   });
 
   it('keeps a storage that only a view reaches', () => {

@@ -36,7 +36,8 @@ const registry = new FinalizationRegistry<Lifetime>((lifetime) => {
 function reclaim(lifetime: Lifetime): void {
   const { storage } = lifetime;
   if (!lifetime.release()) return;
-  storage.device.noteLeak(storage.disposed ? storage.bytes : 0);
+  storage.device.noteLeak();
+  if (storage.disposed) storage.device.noteLeakedBytes(storage.bytes);
 }
 
 /** Below this many tensors a collection is not worth its time. */

@@ -199,8 +199,12 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   }
 
   /** The backstop freed a tensor that nobody disposed. */
-  noteLeak(bytes: number): void {
+  noteLeak(): void {
     this.#leaks++;
+  }
+
+  /** What held memory last was collected. */
+  noteLeakedBytes(bytes: number): void {
     this.#leakedBytes += bytes;
   }
 

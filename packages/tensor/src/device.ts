@@ -27,7 +27,10 @@ export interface DeviceMemory {
   readonly peakBytes: number;
   /** Tensors that were collected without having been disposed, and freed by the backstop. */
   readonly leaks: number;
-  /** Bytes of the storages that were freed so: `liveBytes + leakedBytes` is what was never disposed, whenever garbage is collected. */
+  /**
+   * Bytes of storages that were freed because the tensor, or the result not launched yet, that held them last was collected: `liveBytes + leakedBytes` is what was
+   * never given back by the program, whenever garbage is collected.
+   */
   readonly leakedBytes: number;
   /** Free and total memory of the device itself, all programs together. */
   readonly freeBytes: number;

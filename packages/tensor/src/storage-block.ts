@@ -7,8 +7,10 @@ import type { StreamCore, StreamUse } from './stream-core.js';
 export interface StorageOwner extends Device {
   /** The storage's last owner is gone. */
   forget(storage: StorageBlock): void;
-  /** A tensor was collected that nobody had disposed; `bytes` of memory went with it. */
-  noteLeak(bytes: number): void;
+  /** A tensor was collected that nobody had disposed. */
+  noteLeak(): void;
+  /** Memory was given back because what held it last was collected. */
+  noteLeakedBytes(bytes: number): void;
 }
 
 /** Memory as the runtime of a device gives it. */

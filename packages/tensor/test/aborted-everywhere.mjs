@@ -41,6 +41,6 @@ export async function abortedEverywhere(call, undisposed) {
       throw new Error(`look ${at} gave ${result} and not the reason`, { cause: result });
     }
     const left = undisposed() - before;
-    if (left !== 0) throw new Error(`look ${at} left ${left} bytes`);
+    if (left > 0) throw new Error(`look ${at} left ${left} bytes`);
   }
 }

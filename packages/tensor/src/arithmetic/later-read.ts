@@ -156,7 +156,9 @@ export class LaterRead implements UnlaunchedRead {
 }
 
 const collected = new FinalizationRegistry<ReadHold>((hold) => {
+  const held = hold.storages;
   hold.release();
+  for (const { device, disposed, bytes } of held) if (disposed) device.noteLeakedBytes(bytes);
 });
 
 /** What one reader holds until it has read it, or was collected without. */
@@ -172,6 +174,11 @@ export class ReadHold {
 
   get holds(): boolean {
     return this.#holds;
+  }
+
+  /** What is held, each once. */
+  get storages(): readonly StorageBlock[] {
+    return this.#holds ? [...new Set(this.#reads.map(({ storage }) => storage))] : [];
   }
 
   acquire(): void {
