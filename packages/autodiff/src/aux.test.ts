@@ -2,13 +2,9 @@ import { device, isTensor, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { grad, valueAndGrad, vjp } from './index.js';
+import { codeOf } from '../test/code-of.mjs';
 
 const cpu = { device: 'cpu' } as const;
-const codeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
-  work().then(
-    () => 'nothing',
-    (error: unknown) => (error as { code?: unknown }).code,
-  );
 
 let x: Tensor<'float64'>;
 

@@ -3,13 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { expectClose } from '../test/differences.mjs';
 import { customJvp, customVjp, grad, hessian, hvp, jvp, vjp } from './index.js';
+import { codeOf } from '../test/code-of.mjs';
 
 const cpu = { device: 'cpu' } as const;
-const codeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
-  work().then(
-    () => 'nothing',
-    (error: unknown) => (error as { code?: unknown }).code,
-  );
 const numbers = async (x: Tensor): Promise<number[]> => Array.from(await x.toTypedArray(), Number);
 
 let x: Tensor<'float64'>;

@@ -29,13 +29,9 @@ import {
   stopGradient,
   vjp,
 } from './index.js';
+import { codeOf } from '../test/code-of.mjs';
 
 const cpu = { device: 'cpu' } as const;
-const codeOf = async (work: () => Promise<unknown>): Promise<unknown> =>
-  work().then(
-    () => 'nothing',
-    (error: unknown) => (error as { code?: unknown }).code,
-  );
 const dot = async (a: Tensor, b: Tensor): Promise<number> => Number(await a.mul(b).sum().item());
 
 /** What has no derivative rule: elements of a traced value in another tensor. */

@@ -1,26 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { concat, tensor, type Pending, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { checkpoint, grad, hvp, jvp, linearize } from './index.js';
+import { untaken } from '../../tensor/test/untaken.mjs';
 
 let x: Tensor<'float64'>;
 beforeAll(async () => {
   x = await tensor(Float64Array.of(1, 2, 3, 4), { shape: [2, 2], device: 'cpu' });
 });
-
-/** Rejections that nobody has taken. */
-async function untaken(work: () => Promise<unknown>): Promise<unknown[]> {
-  const seen: unknown[] = [];
-  const note = (reason: unknown): void => void seen.push(reason);
-  process.on('unhandledRejection', note);
-  try {
-    await work();
-    await sleep(20);
-  } finally {
-    process.off('unhandledRejection', note);
-  }
-  return seen;
-}
 
 const unused: readonly (readonly [string, (v: Tensor) => unknown])[] = [
   ['an operation that is launched', (v) => v.norm().mul(2).softmax()],

@@ -49,5 +49,5 @@ export async function expectCompilerStopped(
   } finally {
     unsubscribe(CHANNEL, note);
   }
-  expect(undisposed()).toBeLessThanOrEqual(before);
+  expect(undisposed()).toBe(before);
 }

@@ -22,6 +22,7 @@ import {
 import { attachMethods } from './operation/index.js';
 import { neg, variable } from '@mercer/formula';
 import { undisposedBytes } from '../test/memory-kept.mjs';
+import { untaken } from '../test/untaken.mjs';
 
 const where = { device: 'cpu' } as const;
 const make = (): PendingTensor<'float64'> =>
@@ -32,20 +33,6 @@ const make = (): PendingTensor<'float64'> =>
     ],
     { ...where, dtype: 'float64' },
   );
-
-/** Rejections that nobody took while `work` ran. */
-async function untaken(work: () => Promise<void>): Promise<unknown[]> {
-  const seen: unknown[] = [];
-  const note = (reason: unknown): void => void seen.push(reason);
-  process.on('unhandledRejection', note);
-  try {
-    await work();
-    await sleep(5);
-  } finally {
-    process.off('unhandledRejection', note);
-  }
-  return seen;
-}
 
 describe('a result before it is awaited', () => {
   it('has every method that the tensor has', async () => {

@@ -1,0 +1,1 @@
+export function codeOf(work: () => Promise<unknown>): Promise<unknown>;

@@ -1,0 +1,1 @@
+export function untaken(work: () => Promise<unknown>): Promise<unknown[]>;
