@@ -5,6 +5,8 @@ import type { NamedKernel } from '../named-kernel.js';
 import { emitSum } from './emit-sum.js';
 import { planSum } from './sum-plan.js';
 import { emitMap } from './emit-map.js';
+import { planMap } from './map-plan.js';
+import type { MapProblem } from './map-plan-types.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 
 const x = variable('x');
@@ -65,6 +67,20 @@ export function mapProblems(): readonly OneResult[] {
   return problems;
 }
 
+/** A step of gradient descent with momentum: two results of different dtypes, and a parameter. */
+const SEVERAL_RESULTS: MapProblem = {
+  shape: [50, 100],
+  inputs: [
+    { name: 'x', dtype: 'float32', strides: [100, 1] },
+    { name: 'y', dtype: 'float64', strides: [1, 50] },
+  ],
+  parameters: { scale: 0.5 },
+  results: [
+    { expr: sub(x, mul(scale, y)), dtype: 'float32', strides: [100, 1] },
+    { expr: add(mul(0.9, y), x), dtype: 'float64', strides: [1, 50] },
+  ],
+};
+
 /** Sums over an axis, each text once. */
 export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
@@ -83,8 +99,12 @@ export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
 /** The kernels of `mapProblems` on a device, each text once. */
 export function defaultMaps(limits: DeviceLimits): NamedKernel[] {
   const kernels = new Map<string, NamedKernel>();
-  for (const problem of mapProblems()) {
-    const kernel = emitMap(planOne(problem, limits).plan);
+  const plans = [
+    ...mapProblems().map((problem) => planOne(problem, limits).plan),
+    planMap(SEVERAL_RESULTS, limits).plan,
+  ];
+  for (const plan of plans) {
+    const kernel = emitMap(plan);
     kernels.set(kernel.source, { name: kernel.name, kernel });
   }
   return [...kernels.values()];
