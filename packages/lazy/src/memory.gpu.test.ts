@@ -1,4 +1,4 @@
-import { devices, tensor } from '@mercer/tensor';
+import { devices, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { lazyI, lazyJ } from './index.js';
 
@@ -21,7 +21,12 @@ for (const gpu of gpus) {
       let least = before;
       let looks = 0;
       const state = { isDone: false };
-      const sums = gaussian.matmul(b).finally(() => {
+      const compute = async (): Promise<Tensor> => {
+        const sums = await gaussian.matmul(b);
+        await gpu.synchronize();
+        return sums;
+      };
+      const sums = compute().finally(() => {
         state.isDone = true;
       });
       while (!state.isDone) {
