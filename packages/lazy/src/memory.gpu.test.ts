@@ -21,7 +21,7 @@ for (const gpu of gpus) {
       let least = before;
       let looks = 0;
       const state = { isDone: false };
-      const compute = async (): Promise<Tensor> => {
+      const compute = async (): Promise<Tensor<'float32'>> => {
         const sums = await gaussian.matmul(b);
         await gpu.synchronize();
         return sums;
