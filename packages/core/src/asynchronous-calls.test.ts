@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import * as mercer from './index.js';
+import { negated } from './testing/negated.test-support.js';
 
 const { cdist, lazyI, lazyJ, tensor } = mercer;
 
@@ -55,6 +56,7 @@ beforeAll(async () => {
     ['fill of a view', (o) => target.slice(null, [0, 2]).fill(1, o)],
     ['full', (o) => mercer.full([3], 2, o)],
     ['map', (o) => mercer.map(mercer.formula.exp(a), { a: x }, o), [6, 4]],
+    ['unsafeKernel', (o) => negated({ x }, o), [6, 4]],
     ['sumTo', (o) => mercer.sumTo(x, [1, 4], o)],
     ['add', (o) => x.add(1, o), [6, 4]],
     ['a chain', (o) => x.add(1).square().mul(x, o), [6, 4]],

@@ -121,7 +121,7 @@ const NO_OPERATIONS = [
   'checkGradients scan checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize stopGradient valueAndGrad vjp',
   'arange empty eye full linspace oneHot zeros countRows scope',
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
-  'cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
+  'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
 ].flatMap(words);

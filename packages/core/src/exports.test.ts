@@ -208,6 +208,7 @@ it('exports what users use, and nothing else', () => {
       "topK",
       "tril",
       "triu",
+      "unsafeKernel",
       "upperTriangle",
       "valueAndGrad",
       "valueAndGradients",

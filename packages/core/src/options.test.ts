@@ -6,6 +6,7 @@ import * as mercer from './index.js';
 import * as npy from './npy.js';
 import * as safetensors from './safetensors.js';
 import { runtimeRows, type Call, type Row } from './runtime-options.test-support.js';
+import { negated } from './testing/negated.test-support.js';
 
 const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferences } = mercer;
 
@@ -169,6 +170,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['gatherRows.prepare', (o) => mercer.gatherRows.prepare(a, at, o)],
     ['map', (o) => mercer.map(formula.variable('a'), { a }, o)],
     ['map.prepare', (o) => mercer.map.prepare(formula.variable('a'), { a }, o)],
+    ['UnsafeKernel', (o) => negated({ x: a }, o)],
+    ['UnsafeKernel.prepare', (o) => negated.prepare({ x: a }, o)],
     ['sumTo', (o) => mercer.sumTo(a, [1], o)],
     ['sumTo.prepare', (o) => mercer.sumTo.prepare(a, [1], o)],
     ['cpu.builtin', (o) => mercer.cpu.builtin('copy', o)],

@@ -6,6 +6,7 @@ import { abortedEverywhere, disposeAll } from '../../tensor/test/aborted-everywh
 import * as mercer from './index.js';
 import * as npy from './npy.js';
 import { expectCompilerStopped } from './stopped-compiler.test-support.js';
+import { negated } from './testing/negated.test-support.js';
 import { undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 
 type Options = { readonly signal: AbortSignal };
@@ -76,6 +77,7 @@ const distance = (): mercer.LazyTensor => mercer.lazyI(a, { name: 'x' }).sqdist(
 /** Calls that plan and load kernels. */
 const LOADING: Readonly<Record<string, Call>> = {
   map: (o) => mercer.map(mercer.formula.neg(mercer.formula.variable('a')), { a }, o),
+  unsafeKernel: (o) => negated({ x: a }, o),
   sumTo: (o) => mercer.sumTo(a, [1, 1], o),
   scatterAdd: (o) => mercer.scatterAdd(a, index, 1, o),
   gatherRows: (o) => mercer.gatherRows(a, index, o),

@@ -63,6 +63,7 @@ export type {
 export { diagonalParams, pairwiseParams, valueParams } from './pairwise/params.js';
 export * from './elementwise/index.js';
 export * from './random/index.js';
+export * from './user/index.js';
 export * from './reduce/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';

@@ -78,7 +78,7 @@ export async function needsCompiler({ name }: EmittedKernel): Promise<MercerErro
   const remedy = reason === 'MERCER_CPU' ? 'Unset MERCER_CPU where there is a compiler. ' : '';
   return new MercerError(
     'UNSUPPORTED',
-    `loading ${name}: it has operations that the interpreter lacks, and ${why}. ${remedy}${compilerRemedy}`,
+    `loading ${name}: the interpreter cannot run it, and ${why}. ${remedy}${compilerRemedy}`,
   );
 }
 

@@ -129,4 +129,22 @@ export type {
   RawArrayOf,
   TypedArrayOf,
 } from './typed-arrays.js';
+export { unsafeKernel } from './unsafe-kernel/unsafe-kernel.js';
+export type {
+  PreparedUnsafeOptions,
+  UnsafeArguments,
+  UnsafeCall,
+  UnsafeExtents,
+  UnsafeGiven,
+  UnsafeGrid,
+  UnsafeKernel,
+  UnsafeKernelDefinition,
+  UnsafeLaunch,
+  UnsafeOptions,
+  UnsafeParameter,
+  UnsafeParameters,
+  UnsafeResults,
+  UnsafeSizes,
+  UnsafeText,
+} from './unsafe-kernel/definition.js';
 export { broadcastShapes, type SliceRange } from './views.js';

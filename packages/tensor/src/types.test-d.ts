@@ -21,6 +21,7 @@ import {
   stack,
   sumTo,
   tensor,
+  unsafeKernel,
   zeros,
   type Device,
   type DType,
@@ -245,6 +246,50 @@ describe('public signatures', () => {
     void map(both, { x: single }, { out: { twice: single }, dtype: { isPositive: 'int32' } });
     // @ts-expect-error no result is called that
     void map(both, { x: single }, { out: { thrice: single } });
+  });
+
+  test('kernels of users', () => {
+    const [single, double] = [empty([2]), empty([2], { dtype: 'float64' })];
+    const one = unsafeKernel({
+      parameters: {
+        x: { input: 'float32' },
+        y: { output: 'float64' },
+        a: { scalar: 'float32' },
+        n: { size: 'int32' },
+      },
+      sizes: ({ x, a }) => ({ y: [x.size, a], n: x.size }),
+      launch: ({ n, y }) => ({ grid: n, block: y.size }),
+      cuda: '',
+    });
+    expectTypeOf(one({ x: single, a: 1 })).toEqualTypeOf<Pending<Tensor<'float64'>>>();
+    expectTypeOf(one.prepare({ x: single, a: 1 })).resolves.returns.toEqualTypeOf<
+      Tensor<'float64'>
+    >();
+    // @ts-expect-error another dtype
+    void one({ x: double, a: 1 });
+    // @ts-expect-error the scalar is missing
+    void one({ x: single });
+    // @ts-expect-error sizes are not given
+    void one({ x: single, a: 1, n: 3 });
+    // @ts-expect-error an output of another dtype
+    void one({ x: single, a: 1 }, { out: single });
+    const two = unsafeKernel({
+      parameters: { p: { output: 'int32' }, q: { output: 'bool' } },
+      sizes: () => ({ p: [1], q: [1] }),
+      launch: () => ({ grid: 1, block: [1, 1] }),
+      cuda: '',
+    });
+    expectTypeOf(two({})).resolves.toEqualTypeOf<{
+      readonly p: Tensor<'int32'>;
+      readonly q: Tensor<'bool'>;
+    }>();
+    unsafeKernel({
+      parameters: { p: { output: 'int32' }, n: { size: 'int32' } },
+      // @ts-expect-error n is a size and has to be given
+      sizes: () => ({ p: [1] }),
+      launch: () => ({ grid: 1, block: 1 }),
+      cuda: '',
+    });
   });
 
   test('devices', () => {

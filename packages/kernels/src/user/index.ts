@@ -1,0 +1,1 @@
+export { emitUserKernel, type UserKernel } from './user-kernel.js';
