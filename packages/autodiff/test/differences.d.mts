@@ -1,14 +1,20 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Device, Tensor } from '@mercer/tensor';
 
 /** Numbers from 0 to 1 that look random and are the same in every run. */
 export function uniform(seed: number): () => number;
 
-/** A float64 tensor with elements between two numbers. */
-export function drawn(
+/** Makes a float64 tensor with elements between two numbers. */
+export type Drawn = (
   shape: readonly number[],
   range: readonly [from: number, to: number],
   seed?: number,
-): Promise<Tensor<'float64'>>;
+) => Promise<Tensor<'float64'>>;
+
+/** On a device. */
+export function drawnOn(device: () => Device | 'cpu'): Drawn;
+
+/** On the CPU. */
+export const drawn: Drawn;
 
 /** A function of tensors whose value has one element. */
 export type Scalar = (...inputs: Tensor[]) => PromiseLike<Tensor> | Tensor;

@@ -11,13 +11,17 @@ export function uniform(seed) {
   };
 }
 
-/** A float64 tensor with elements between two numbers. */
-export function drawn(shape, [from, to], seed = 1) {
-  const next = uniform(seed);
-  const size = shape.reduce((a, b) => a * b, 1);
-  const data = Float64Array.from({ length: size }, () => from + (to - from) * next());
-  return tensor(data, { shape, device: 'cpu' });
+/** Makes float64 tensors on a device, with elements between two numbers. */
+export function drawnOn(device) {
+  return (shape, [from, to], seed = 1) => {
+    const next = uniform(seed);
+    const size = shape.reduce((a, b) => a * b, 1);
+    const data = Float64Array.from({ length: size }, () => from + (to - from) * next());
+    return tensor(data, { shape, device: device() });
+  };
 }
+
+export const drawn = drawnOn(() => 'cpu');
 
 const valueOf = async (f, inputs) => Number(await (await f(...inputs)).item());
 
@@ -28,7 +32,7 @@ export async function centralDifferences(f, inputs, by, step = 1e-5) {
   const data = Float64Array.from(await x.toTypedArray(), Number);
   const at = async (k, change) => {
     const moved = data.with(k, (data[k] ?? 0) + change);
-    const one = await tensor(moved, { shape: x.shape, device: 'cpu' });
+    const one = await tensor(moved, { shape: x.shape, device: x.device });
     return valueOf(f, inputs.with(by, one));
   };
   const slopes = new Float64Array(data.length);
