@@ -2,6 +2,7 @@ import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import {
+  copiedPart,
   copyFunctions,
   stagedElements,
   stageElements,
@@ -72,11 +73,8 @@ export function pipelineOf(
     places.set(operand.name, next);
     next += stagedElements(operand);
   }
-  const kept = keptOf(operands, options, stageBytes);
-  const loads = operands.map(
-    ({ name, lineStride, innerIsK }, i) =>
-      `load_${name}(target + ${(places.get(name) ?? 0) * bytes}, ${kept.from}sources[${i}] + first${innerIsK ? '' : ` * ${lineStride}`}, ${lineStride}, own, ${kept.from}counts[${i}], steps);`,
-  );
+  const targets = operands.map(({ name }) => (places.get(name) ?? 0) * bytes);
+  const kept = keptOf(operands, targets, options, stageBytes);
   const split =
     splitK === 1
       ? 'const long long kStart = 0, kSteps = k;'
@@ -91,14 +89,13 @@ export function pipelineOf(
     setup: `  constexpr int STAGE = ${elements};
   // which steps of k
   ${split}
-${indent(kept.setup)}
   const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
+${indent(kept.setup)}
   const auto load = [&](int turn, int stage, unsigned own) {
     if (turn < ${kept.from}turns) {
-      const unsigned target = shared + stage * ${elements * bytes};
-      const long long first = (long long)turn * ${tileK};
+      const unsigned place = stage * ${elements * bytes};
       const int steps = turn == ${kept.from}turns - 1 ? ${kept.from}last : ${tileK};
-${indent(loads.join('\n'), 6)}
+${indent(kept.loads, 6)}
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
   };`,
@@ -120,6 +117,8 @@ interface Kept {
   readonly from: string;
   readonly type: string;
   readonly setup: string;
+  /** The copies of a turn to the stage that lies `place` bytes behind the first one. */
+  readonly loads: string;
   /** Declares `own`. */
   readonly own: string;
   /** Declares `end`. */
@@ -129,7 +128,8 @@ interface Kept {
 
 function keptOf(
   operands: readonly PipelineOperand[],
-  { tileK, keepsInRegisters }: PipelineOptions,
+  targets: readonly number[],
+  { threads, tileK, keepsInRegisters }: PipelineOptions,
   stageBytes: number,
 ): Kept {
   const [{ dtype }] = operands as readonly [PipelineOperand];
@@ -145,12 +145,41 @@ function keptOf(
   );
   const turns = `(int)((kSteps + ${tileK - 1}) / ${tileK})`;
   const last = `(int)(kSteps - (kSteps - 1) / ${tileK} * ${tileK})`;
+  // a thread's own part of each operand: in front of the loop, or in every turn
+  const parts = (
+    thread: string,
+    source: (n: number) => string,
+    count: (n: number) => string,
+  ): string =>
+    lines(
+      ...operands.map((operand, n) => {
+        const { name, lineStride, dtype } = operand;
+        const part = copiedPart(operand, threads, thread);
+        const [inner, outer] = [`${name}Inner`, `${name}Outer`];
+        return `const int ${inner} = ${part.inner}, ${outer} = ${part.outer}, ${name}Left = ${count(n)} - ${part.beside(inner, outer)};
+const ${type}* ${name}Source = ${source(n)} + ${part.source(inner, outer, lineStride)};
+const unsigned ${name}Target = shared + ${targets[n] ?? 0} + (${part.target(inner, outer)}) * ${dtypeBytes(dtype)};`;
+      }),
+    );
+  const loads = lines(
+    ...operands.map(
+      ({ name, lineStride }) =>
+        `load_${name}(${name}Target + place, ${name}Source, ${lineStride}, ${name}Inner, ${name}Outer, ${name}Left, steps);`,
+    ),
+  );
   if (keepsInRegisters) {
     return {
       from: '',
       type: '',
-      setup: `const ${type}* const sources[] = {${sources.join(', ')}};
-const int counts[] = {${counts.join(', ')}}, turns = ${turns}, last = ${last};`,
+      setup: lines(
+        `const int turns = ${turns}, last = ${last};`,
+        parts(
+          'thread',
+          (n) => sources[n] ?? '',
+          (n) => counts[n] ?? '',
+        ),
+      ),
+      loads,
       own: 'const unsigned own = thread;',
       end: (locate) => `unsigned block;
 asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
@@ -159,12 +188,25 @@ const Place end = ${locate};`,
     };
   }
   const count = String(operands.length);
+  const first = ({ innerIsK, lineStride }: PipelineOperand): string =>
+    `(long long)turn * ${tileK}${innerIsK ? '' : ` * ${lineStride}`}`;
   return {
     from: 'kept->',
     type: `struct Kept { Place place; const ${type}* sources[${count}]; int counts[${count}], turns, last; };`,
     setup: `Kept* const kept = reinterpret_cast<Kept*>(memory + ${stageBytes});
 if (thread == 0) *kept = {place, {${sources.join(', ')}}, {${counts.join(', ')}}, ${turns}, ${last}};
 __syncthreads();`,
+    loads: lines(
+      parts(
+        'own',
+        (n) =>
+          lines(
+            ...operands.slice(n, n + 1).map((operand) => `kept->sources[${n}] + ${first(operand)}`),
+          ),
+        (n) => `kept->counts[${n}]`,
+      ),
+      loads,
+    ),
     own: `unsigned own;
 asm volatile("mov.u32 %0, %%tid.x;" : "=r"(own));`,
     end: () => 'const Place end = kept->place;',

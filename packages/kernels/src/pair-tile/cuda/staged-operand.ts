@@ -63,22 +63,47 @@ function copyShape(operand: StagedOperand, threads: number): CopyShape {
   return { vector, across, step, passes, parts: needed / across };
 }
 
+/** What a thread copies of a stage, as text. */
+export interface CopiedPart {
+  /** Where the thread's first element lies, along the contiguous axis and across. */
+  readonly inner: string;
+  readonly outer: string;
+  /** How far that is from the first element of the stage: in device memory, with lines `stride` apart, and in shared memory. */
+  readonly source: (inner: string, outer: string, stride: string) => string;
+  readonly target: (inner: string, outer: string) => string;
+  /** The coordinate of the two that k does not run along. */
+  readonly beside: (inner: string, outer: string) => string;
+}
+
+/** The part of thread `thread`. */
+export function copiedPart(operand: StagedOperand, threads: number, thread: string): CopiedPart {
+  const { vector, across } = copyShape(operand, threads);
+  const { stride, turned, line, innerIsK } = operand;
+  return {
+    inner: `${thread} % ${across}${vector === 1 ? '' : ` * ${vector}`}`,
+    outer: `${thread} / ${across}`,
+    source: (inner, outer, lines) => `${outer} * ${lines} + ${inner}`,
+    // lines in another order are placed one by one
+    target: (inner, outer) =>
+      turned ? `${inner} * ${stride} + ${outer}` : line ? inner : `${outer} * ${stride} + ${inner}`,
+    beside: (inner, outer) => (innerIsK ? outer : inner),
+  };
+}
+
 /**
- * The function `load_<name>`: asynchronous copies of this thread's part of one stage, whose first element is `source`. `count` elements
- * exist along the other axis, `steps` along k. What lies outside the operand becomes 0; with `repeatLast`, steps beyond the
- * end of k repeat the last one.
+ * The function `load_<name>`: asynchronous copies of this thread's part of one stage, from its first element on; moves `source` to the next
+ * stage. `left` elements exist along the other axis from there on, and `steps` along k in the stage. What lies outside the operand becomes
+ * 0; with `repeatLast`, steps beyond the end of k repeat the last one.
  */
 export function stageFunction(operand: StagedOperand, tileK: number, threads: number): string {
-  const { name, dtype } = operand;
-  const { vector, across } = copyShape(operand, threads);
-  return `__device__ __forceinline__ void load_${name}(unsigned target, const ${cudaType(dtype)}* source, long long stride, unsigned thread, int count, int steps) {
-  const int inner = thread % ${across}${vector === 1 ? '' : ` * ${vector}`}, outer = thread / ${across};
-  source += outer * stride + inner;
+  const { name, dtype, innerIsK } = operand;
+  return `__device__ __forceinline__ void load_${name}(unsigned target, const ${cudaType(dtype)}*& source, long long stride, int inner, int outer, int left, int steps) {
   if (steps >= ${tileK}) {
     ${copies(operand, threads, true)}
   } else {
     ${copies(operand, threads, false)}
   }
+  source += ${tileK}${innerIsK ? '' : ' * stride'};
 }`;
 }
 
@@ -95,61 +120,37 @@ function copies(operand: StagedOperand, threads: number, isWhole: boolean): stri
     ['e', most / vector] as const,
   ];
   const used = loops.filter(([, count]) => count > 1);
-  const column = ['inner', parts > 1 && `part * ${across * most}`, most > vector && 'e']
-    .filter((text) => text !== false)
-    .join(' + ');
-  const row = passes > 1 ? `outer + pass * ${step}` : 'outer';
+  const row = passes > 1 ? `pass * ${step}` : '';
+  const column = sum(parts > 1 && `part * ${across * most}`, most > vector && 'e');
   const bytes = dtypeBytes(dtype);
   const size = String(vector * bytes);
-  const places = [
-    'source',
-    passes > 1 && `pass * ${step} * stride`,
-    repeats ? `(min(${column}, steps - 1) - inner)` : column.slice('inner + '.length),
-  ].filter((text) => text !== false && text !== '');
+  const repeated = repeats && `(min(${sum('inner', column)}, steps - 1) - inner)`;
+  const from = sum('source', row && `${row} * stride`, repeated || column);
   const place = turned
-    ? `(${column}) * ${stride} + ${row}`
-    : `(${line === undefined ? row : line(row)}) * ${stride} + ${column}`;
-  const guard = operand.outer % step === 0 ? '' : `if (${row} < ${operand.outer}) `;
-  const valid = validBytes({
-    row,
-    column,
-    vector,
-    bytes,
-    innerIsK,
-    checksSteps: !isWhole && !repeats,
-  });
+    ? sum(column && `(${column}) * ${stride}`, row)
+    : sum(line ? `(${line(sum('outer', row))}) * ${stride}` : row && `${row} * ${stride}`, column);
+  const guard = operand.outer % step === 0 ? '' : `if (${sum('outer', row)} < ${operand.outer}) `;
+  const alongK = innerIsK ? column : row;
+  const beside = (innerIsK ? row : column) || '0';
+  const inSteps = `${sum(innerIsK ? 'inner' : 'outer', alongK)} < steps`;
+  const checksSteps = !isWhole && !repeats;
+  const least = (count: string): string => `min(max(${count}, 0), ${vector}) * ${bytes}`;
+  const valid = innerIsK
+    ? `${beside} < left${checksSteps && vector === 1 ? ` && ${inSteps}` : ''} ? ${checksSteps && vector > 1 ? least(`steps - inner - (${column || '0'})`) : size} : 0`
+    : `${checksSteps ? `${inSteps} ? ` : ''}${vector > 1 ? least(`left - (${beside})`) : `(${beside} < left ? ${size} : 0)`}${checksSteps ? ' : 0' : ''}`;
   const isLong = mostUnrolled !== undefined && vector === 1 && passes * parts > mostUnrolled;
   const unroll = isWhole ? (isLong ? '#pragma unroll 2' : '#pragma unroll') : '#pragma unroll 1';
   const heads = used.map(
-    ([name, count]) =>
-      `${unroll}\n    for (int ${name} = 0; ${name} < ${count}; ++${name})\n      `,
+    ([name, count]) => `${unroll}
+    for (int ${name} = 0; ${name} < ${count}; ++${name})
+      `,
   );
-  return `${heads.join('')}${guard}copy${size}(target + (${place}) * ${bytes}, ${places.join(' + ')}, ${valid});`;
+  return `${heads.join('')}${guard}copy${size}(${sum('target', place && `(${place}) * ${bytes}`)}, ${from}, ${valid});`;
 }
 
-interface CopiedElements {
-  readonly row: string;
-  readonly column: string;
-  readonly vector: number;
-  readonly bytes: number;
-  readonly innerIsK: boolean;
-  readonly checksSteps: boolean;
-}
-
-/** How many bytes of a copy exist, as text. */
-function validBytes({ row, column, vector, bytes, innerIsK, checksSteps }: CopiedElements): string {
-  const size = String(vector * bytes);
-  const rowLimit = innerIsK ? 'count' : checksSteps ? 'steps' : undefined;
-  const columnLimit = innerIsK ? (checksSteps ? 'steps' : undefined) : 'count';
-  const inRow = rowLimit && `${row} < ${rowLimit}`;
-  const inColumn = columnLimit && vector === 1 && `${column} < ${columnLimit}`;
-  const test = [inRow, inColumn].filter((text) => typeof text === 'string').join(' && ');
-  const there =
-    columnLimit === undefined || vector === 1
-      ? size
-      : `min(max(${columnLimit} - (${column}), 0), ${vector}) * ${bytes}`;
-  return test === '' ? there : `${test} ? ${there} : 0`;
-}
+/** The texts that there are, added up. */
+const sum = (...texts: (string | false)[]): string =>
+  texts.filter((text) => text !== false && text !== '').join(' + ');
 
 /** The asynchronous copies of 4, 8 and 16 bytes that the operands use: bytes past `valid` become 0. */
 export function copyFunctions(operands: readonly StagedOperand[], threads: number): string {
