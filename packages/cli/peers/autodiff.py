@@ -1,7 +1,7 @@
-"""Times what `mercer bench autodiff` measures in torch and in JAX, with errors against float64 in numpy.
+"""Times what `mercer bench autodiff` measures in torch or in JAX, with errors against float64 in numpy.
 
-The first argument is a set-up as JSON: {"device": "cpu" or "cuda:0", "names": [...], "sizes": {batch, elements, points}}. The last
-line of the output is {"versions": {...}, "rows": [...], "missing": [...]}; a row is {operation, library, way, n, us, error, host?,
+The first argument is a set-up as JSON: {"library": "torch" or "jax", "device": "cpu" or "cuda:0", "names": [...], "sizes": {batch,
+elements, points}}. The last line of the output is {"versions": {...}, "rows": [...], "missing": [...]}; a row is {operation, library, way, n, us, error, host?,
 peakSizes?} with times in microseconds as {median, p10, p90, count}.
 """
 
@@ -113,7 +113,7 @@ class Torch:
     def __init__(self, device):
         import torch
 
-        self.torch, self.device, self.name = torch, device, "torch"
+        self.torch, self.device = torch, device
         self.versions = {"torch": version_of(torch)}
         self.timer = timer_for(torch, device)
 
@@ -225,8 +225,10 @@ class Jax:
 
     def __init__(self, device):
         import jax
+        import jax.nn
+        import jax.numpy
 
-        self.jax, self.name = jax, "jax"
+        self.jax = jax
         self.versions = {"jax": version_of(jax)}
         kind, _, index = device.partition(":")
         self.device = jax.devices("gpu" if kind == "cuda" else "cpu")[int(index or 0)]
@@ -304,27 +306,21 @@ class Jax:
 
 def main():
     set_up = json.loads(sys.argv[1])
-    versions, rows, missing = {}, [], []
-    for library in (Torch, Jax):
-        name = library.__name__.lower()
+    library, rows, missing, versions = set_up["library"], [], [], {}
+    try:
+        peer = dict(torch=Torch, jax=Jax)[library](set_up["device"])
+        versions = peer.versions
+    except Exception as error:
+        missing.append(f"{library}: {first_line(error)}")
+        set_up["names"] = []
+    for operation in set_up["names"]:
+        measured = getattr(peer, operation, None)
         try:
-            peer = library(set_up["device"])
-            versions.update(peer.versions)
-        except Exception as error:
-            missing.append(f"{name}: {first_line(error)}")
-            continue
-        for operation in set_up["names"]:
-            measured = getattr(peer, operation, None)
-            if measured is None:
-                continue
-            try:
-                rows += [dict(library=name, **row) for row in measured(set_up["sizes"])]
-            except Exception as error:  # one operation of a peer may not work
-                missing.append(f"{name} {operation}: {first_line(error)}")
-        # a peer that takes the process down does not take the others' figures
+            rows += [dict(library=library, **row) for row in measured(set_up["sizes"])] if measured else []
+        except Exception as error:  # one operation of a peer may not work
+            missing.append(f"{library} {operation}: {first_line(error)}")
+        # what takes the process down does not take the figures before it
         print(json.dumps(dict(versions=versions, rows=rows, missing=missing)), flush=True)
-        if name == "torch" and set_up["device"] != "cpu":
-            peer.torch.cuda.empty_cache()
     print(json.dumps(dict(versions=versions, rows=rows, missing=missing)), flush=True)
 
 

@@ -35,8 +35,11 @@ describe('mercer bench autodiff', () => {
       error: 1e-7,
     });
     const rows = [row('expSum', 'torch'), row('map', 'torch')];
-    const line = JSON.stringify({ versions: { torch: '0' }, missing: ['jax: none'], rows });
-    const python = await pythonThat(`echo chatter; echo '${line}'`);
+    const torch = JSON.stringify({ versions: { torch: '0' }, missing: [], rows });
+    const jax = JSON.stringify({ versions: {}, missing: ['jax: none'], rows: [] });
+    const python = await pythonThat(
+      `echo chatter; case "$2" in *jax*) echo '${jax}';; *) echo '${torch}';; esac`,
+    );
     const out = join(folder, 'autodiff.json');
     const report = (await mercerJson([...ON_CPU, '--python', python, '--out', out])) as {
       readonly rows: readonly AutodiffRow[];

@@ -6,16 +6,30 @@ export interface AutodiffPeers extends PeerAnswer {
   readonly rows: readonly AutodiffRow[];
 }
 
-/** Times torch and JAX on the same problems and device in a process of their own. What fails is reported and never thrown. */
+const LIBRARIES = ['torch', 'jax'] as const;
+
+/**
+ * Times torch and JAX on the same problems and device, each in a process of its own: what CUDA libraries they bring may differ. What
+ * fails is reported and never thrown.
+ */
 export async function measureAutodiffPeers(
   python: string,
   device: { readonly id: string; readonly kind: 'cpu' | 'cuda' },
   names: readonly AutodiffName[],
 ): Promise<AutodiffPeers> {
-  const { versions, missing, rows } = await runPeerScript<'rows', AutodiffRow>(python, {
-    script: 'autodiff.py',
-    setUp: { device: device.id, names, sizes: SIZES[device.kind] },
-    rows: 'rows',
-  });
-  return { versions, rows: rows.filter(({ operation }) => names.includes(operation)), missing };
+  let all: AutodiffPeers = { versions: {}, rows: [], missing: [] };
+  for (const library of LIBRARIES) {
+    const { versions, missing, rows } = await runPeerScript<'rows', AutodiffRow>(python, {
+      script: 'autodiff.py',
+      setUp: { library, device: device.id, names, sizes: SIZES[device.kind] },
+      rows: 'rows',
+    });
+    const named = rows.filter(({ operation }) => names.includes(operation));
+    all = {
+      versions: { ...all.versions, ...versions },
+      rows: [...all.rows, ...named],
+      missing: [...all.missing, ...missing],
+    };
+  }
+  return all;
 }
