@@ -17,7 +17,7 @@ describe.skipIf(!imports('numpy'))(
         const found = rows.filter((row) => row.library === library);
         if (imports(library)) {
           expect(versions).toHaveProperty(library);
-          expect(found).toMatchObject([{ operation: 'expSum', n: 250_000 }]);
+          expect(found).toMatchObject([{ operation: 'expSum', n: 100_000 }]);
           expect(found[0]?.error).toBeLessThan(1e-5);
         } else {
           expect(found).toEqual([]);

@@ -34,6 +34,6 @@ export interface AutodiffSizes {
 }
 
 export const SIZES: Readonly<Record<'cpu' | 'cuda', AutodiffSizes>> = {
-  cpu: { batch: 128, elements: 250_000, points: [1000, 3000] },
+  cpu: { batch: 128, elements: 100_000, points: [1000, 3000] },
   cuda: { batch: 1024, elements: 5e7, points: [1e4, 1e5] },
 };

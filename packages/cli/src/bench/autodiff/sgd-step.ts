@@ -32,8 +32,10 @@ function loss(layers: Layers, images: Tensor, wanted: Tensor): Pending<Tensor> {
 const product = (a: Tensor, b: Tensor): Tensor =>
   (a as Tensor<'float32'>).matmul(b as Tensor<'float32'>) as unknown as Tensor;
 
-/** The ways in which a step's value and gradients are computed. */
-const WAYS: Readonly<Record<string, () => Descend>> = {
+/** The ways in which a step's value and gradients are computed, made with an example of the arguments. */
+const WAYS: Readonly<
+  Record<string, (...example: Parameters<Descend>) => Descend | Promise<Descend>>
+> = {
   'recorded anew': () => valueAndGrad(loss) as Descend,
 };
 
@@ -55,7 +57,7 @@ export async function measureSgdStep(
         bias: await tensor(bias as Float32Array, { device }),
       })),
     );
-    const descend = made();
+    const descend = await made(layers, images, wanted);
     const first = await descend(layers, images, wanted);
     const error = await worstError(first.grad, truth);
     dispose(first);
