@@ -1,6 +1,5 @@
 import {
   cdist,
-  empty,
   formula,
   gatherRows,
   lazyI,
@@ -13,6 +12,7 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/core';
+import { busyWork } from './busy-work.js';
 import { hostTimeUs } from './host-time.js';
 import type { Spread } from './statistics.js';
 
@@ -61,8 +61,6 @@ interface Measured {
 const POINTS = 1000;
 const IDLE_ROUNDS = 150;
 const BUSY_ROUNDS = 40;
-/** Rows and components of the distances that keep a GPU busy for some 14 ms on an H200. */
-const BUSY = { rows: 8192, components: 512 };
 
 /** Host time of ordinary and prepared calls of small problems, on a warm process: every call is one like the call before. */
 export async function measureCallTimes(
@@ -140,20 +138,6 @@ async function callsOn(device: Device): Promise<Readonly<Record<CallName, Measur
       prepared: () => preparedGaussian([]),
     },
     matmul: { text: 'a product of two 16 x 16 matrices', ordinary: () => matmul(small, small) },
-  };
-}
-
-/** Enqueues work for some milliseconds. */
-async function busyWork(device: Device): Promise<() => void> {
-  const { rows, components } = BUSY;
-  const points = await tensor(new Float32Array(rows * components), {
-    shape: [rows, components],
-    device,
-  });
-  const prepared = await cdist.prepare(points, points, { p: 1.3 });
-  const out = empty([rows, rows], { device });
-  return () => {
-    prepared(points, points, { out });
   };
 }
 

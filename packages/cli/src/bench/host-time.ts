@@ -8,29 +8,33 @@ export const CALLS_OF_A_ROUND = 32;
 /** How the host time of calls is taken. */
 export interface HostTimeOptions {
   readonly rounds: number;
+  /** Calls of a round, 32 without it: few enough that no queue fills. */
+  readonly calls?: number;
+  /** Rounds that only warm up, 60 without it. */
+  readonly warmUpRounds?: number;
   /** Called before the calls of a round, when the device is idle. */
   readonly before?: (() => void) | undefined;
 }
 
 /**
- * Microseconds of host time that one call takes, from the call until it has returned or its promise has resolved, over rounds of 32
+ * Microseconds of host time that one call takes, from the call until it has returned or its promise has resolved, over rounds of
  * calls. The device works on behind them; every round begins when it is idle.
  */
 export async function hostTimeUs(
   device: Device,
   call: () => void | Promise<void>,
-  { rounds, before }: HostTimeOptions,
+  { rounds, calls = CALLS_OF_A_ROUND, warmUpRounds = WARM_UP_ROUNDS, before }: HostTimeOptions,
 ): Promise<Spread> {
   const times: number[] = [];
-  for (let round = -WARM_UP_ROUNDS; round < rounds; round++) {
+  for (let round = -warmUpRounds; round < rounds; round++) {
     await device.synchronize();
     before?.();
     const start = performance.now();
-    for (let n = 0; n < CALLS_OF_A_ROUND; n++) {
+    for (let n = 0; n < calls; n++) {
       const returned = call();
       if (returned instanceof Promise) await returned;
     }
-    if (round >= 0) times.push(((performance.now() - start) / CALLS_OF_A_ROUND) * 1e3);
+    if (round >= 0) times.push(((performance.now() - start) / calls) * 1e3);
   }
   await device.synchronize();
   return spreadOf(times);

@@ -24,6 +24,7 @@ import { chooseDevice } from '../options/choose-device.js';
 import { parseChoice, parseCount, parseList, parseP } from '../options/parse-option.js';
 import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
+import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
 import {
   measure,
@@ -68,7 +69,7 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench calls|cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
@@ -139,6 +140,7 @@ export function benchCommand(): Command {
     ).action(action(keops)),
   );
   command.addCommand(benchCallsCommand());
+  command.addCommand(benchAutodiffCommand());
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),
     { hidden: true }, // what the suites run with an empty store and with a filled one

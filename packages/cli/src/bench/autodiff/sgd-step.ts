@@ -1,0 +1,103 @@
+import { oneHot, tensor, valueAndGrad, type Device, type Pending, type Tensor } from '@mercer/core';
+import { busyWork } from '../busy-work.js';
+import { hostTimeUs } from '../host-time.js';
+import type { HostTimes } from '../calls.js';
+import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
+import { stepNumbers, trueGradients, WIDTHS } from './network.js';
+import { relativeError } from './relative-error.js';
+import { timeOfCalls } from './time-of-calls.js';
+
+const RATE = 0.05;
+const STEPS = 10;
+/** Few enough of some thirty launches each that no queue fills. */
+const HOST_ROUNDS = { calls: 4, warmUpRounds: 20, rounds: 40 };
+
+type Layers = readonly { readonly weight: Tensor; readonly bias: Tensor }[];
+type Descend = (
+  layers: Layers,
+  images: Tensor,
+  wanted: Tensor,
+) => Promise<{ readonly value: Tensor; readonly grad: Layers }>;
+
+/** Softmax cross-entropy of a network of two hidden layers. */
+function loss(layers: Layers, images: Tensor, wanted: Tensor): Pending<Tensor> {
+  let x = images;
+  for (const [k, { weight, bias }] of layers.entries()) {
+    const sums = product(x, weight).add(bias);
+    x = (k === layers.length - 1 ? sums : sums.relu()) as unknown as Tensor;
+  }
+  return x.logSoftmax(1).mul(wanted).sum(1).mean().neg();
+}
+
+const product = (a: Tensor, b: Tensor): Tensor =>
+  (a as Tensor<'float32'>).matmul(b as Tensor<'float32'>) as unknown as Tensor;
+
+/** The ways in which a step's value and gradients are computed, made with an example of the arguments. */
+const WAYS: Readonly<
+  Record<string, (...example: Parameters<Descend>) => Descend | Promise<Descend>>
+> = {
+  'recorded anew': () => valueAndGrad(loss) as Descend,
+};
+
+/** One step of gradient descent: value, gradients and update. */
+export async function measureSgdStep(
+  device: Device,
+  { batch }: AutodiffSizes,
+): Promise<readonly AutodiffRow[]> {
+  const numbers = stepNumbers(batch);
+  const truth = trueGradients(numbers);
+  using images = await tensor(numbers.images, { shape: [batch, WIDTHS[0]], device });
+  using labels = await tensor(numbers.labels, { device });
+  using wanted = await oneHot(labels, WIDTHS[3]);
+  const rows: AutodiffRow[] = [];
+  for (const [way, made] of Object.entries(WAYS)) {
+    const layers = await Promise.all(
+      numbers.layers.map(async ({ inputs, outputs, weight, bias }) => ({
+        weight: await tensor(weight as Float32Array, { shape: [inputs, outputs], device }),
+        bias: await tensor(bias as Float32Array, { device }),
+      })),
+    );
+    const descend = await made(layers, images, wanted);
+    const first = await descend(layers, images, wanted);
+    const error = await worstError(first.grad, truth);
+    dispose(first);
+    const step = async (): Promise<void> => {
+      const found = await descend(layers, images, wanted);
+      await update(layers, found.grad);
+      dispose(found);
+    };
+    const us = await timeOfCalls(device, STEPS, step);
+    const host = await hostTimes(device, step);
+    rows.push({ operation: 'sgdStep', library: 'mercer', way, n: batch, us, host, error });
+    for (const { weight, bias } of layers) for (const one of [weight, bias]) one.dispose();
+  }
+  return rows;
+}
+
+async function update(layers: Layers, slopes: Layers): Promise<void> {
+  const moved = layers.flatMap(({ weight, bias }, k) => [
+    weight.sub((slopes[k]?.weight ?? weight).mul(RATE), { out: weight }),
+    bias.sub((slopes[k]?.bias ?? bias).mul(RATE), { out: bias }),
+  ]);
+  await Promise.all(moved);
+}
+
+function dispose({ value, grad }: Awaited<ReturnType<Descend>>): void {
+  value.dispose();
+  for (const { weight, bias } of grad) for (const one of [weight, bias]) one.dispose();
+}
+
+async function worstError(slopes: Layers, truth: readonly Float64Array[]): Promise<number> {
+  const found = slopes.flatMap(({ weight, bias }) => [weight, bias]);
+  const errors = await Promise.all(
+    found.map(async (one, k) => relativeError(await one.toTypedArray(), truth[k] ?? [])),
+  );
+  return Math.max(...errors);
+}
+
+async function hostTimes(device: Device, step: () => Promise<void>): Promise<HostTimes> {
+  const idleUs = await hostTimeUs(device, step, HOST_ROUNDS);
+  if (device.kind === 'cpu') return { idleUs };
+  const before = await busyWork(device);
+  return { idleUs, busyUs: await hostTimeUs(device, step, { ...HOST_ROUNDS, before }) };
+}
