@@ -48,11 +48,14 @@ const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
   index: ({ axis }, _, point) => Float64Array.of(point[axis]),
   elementwise: (node, args) => {
     const f = elementwiseFunction(node);
+    const strides = args.map(({ length }) => Number(length > 1));
     const at = new Array<number>(args.length);
-    return components(node.dim, (k) => {
-      for (let n = 0; n < args.length; n++) at[n] = args[n]![args[n]!.length === 1 ? 0 : k]!;
-      return f(at);
-    });
+    const out = new Float64Array(node.dim);
+    for (let k = 0; k < node.dim; k++) {
+      for (let n = 0; n < args.length; n++) at[n] = args[n]![k * strides[n]!]!;
+      out[k] = f(at);
+    }
+    return out;
   },
   components: ({ combine }, [x]) => Float64Array.of(COMBINE[combine](x!)),
   repeat: ({ dim }, [x]) => new Float64Array(dim).fill(x![0]!),
@@ -197,21 +200,56 @@ export function evaluateVector(root: VectorExpr, data: InputData, at?: RowPair):
 export function vectorEvaluator(
   root: VectorExpr,
 ): (data: InputData, i: number, j: number, rowsJ?: number) => Float64Array {
+  const steps = stepsOf(root);
+  return (data, i, j, rowsJ) => pairEvaluator(steps, data)(i, j, rowsJ);
+}
+
+/** {@link vectorEvaluator} over data that stay as they are: what reads neither row that is another than before is not computed again. */
+export function pairsEvaluator(root: VectorExpr, data: InputData): PairEvaluator {
+  return pairEvaluator(stepsOf(root), data);
+}
+
+type PairEvaluator = (i: number, j: number, rowsJ?: number) => Float64Array;
+
+/** A node with its rule, its arguments by their steps, and the rows that it reads through them. */
+interface Step {
+  readonly node: VectorExpr;
+  readonly rule: EvaluateRule<Kind>;
+  readonly args: readonly number[];
+  readonly readsI: boolean;
+  readonly readsJ: boolean;
+}
+
+function stepsOf(root: VectorExpr): readonly Step[] {
   const order = postOrderVector(root);
   const at = new Map(order.map((node, k) => [node, k]));
-  const steps = order.map((node) => ({
-    node,
-    // One untyped step for the table: the kind chooses the rule.
-    rule: EVALUATE[node.kind] as EvaluateRule<Kind>,
-    args: node.args.map((arg) => at.get(arg)!),
-  }));
-  return (data, i, j, rowsJ) => {
+  const steps: Step[] = [];
+  for (const node of order) {
+    const args = node.args.map((arg) => at.get(arg)!);
+    const side = node.kind === 'index' ? node.axis : node.kind === 'variable' && node.category;
+    steps.push({
+      node,
+      // One untyped step for the table: the kind chooses the rule.
+      rule: EVALUATE[node.kind] as EvaluateRule<Kind>,
+      args,
+      readsI: side === 'i' || side === 'pair' || args.some((arg) => steps[arg]!.readsI),
+      readsJ: side === 'j' || side === 'pair' || args.some((arg) => steps[arg]!.readsJ),
+    });
+  }
+  return steps;
+}
+
+function pairEvaluator(steps: readonly Step[], data: InputData): PairEvaluator {
+  const values: Float64Array[] = [];
+  let [lastI, lastJ] = [NaN, NaN];
+  return (i, j, rowsJ) => {
     const point = { i, j, rowsJ, data };
-    const values: Float64Array[] = [];
-    for (const { node, rule, args } of steps) {
+    for (const [k, { node, rule, args, readsI, readsJ }] of steps.entries()) {
+      if (k in values && !(readsI && i !== lastI) && !(readsJ && j !== lastJ)) continue;
       const given = args.map((arg) => values[arg]!);
-      values.push(rule(node, given, point));
+      values[k] = rule(node, given, point);
     }
+    [lastI, lastJ] = [i, j];
     return values.at(-1)!;
   };
 }
