@@ -40,23 +40,27 @@ function components(dim: number, component: (k: number) => number): Float64Array
   return out;
 }
 
-/** Float64 meaning of every kind of node. */
-const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
-  literal: ({ value }) => Float64Array.of(value),
-  zero: ({ dim }) => new Float64Array(dim),
-  variable: (node, _, point) => rowOf(node, ROW[node.category](point, node), point.data, true),
-  index: ({ axis }, _, point) => Float64Array.of(point[axis]),
-  elementwise: (node, args) => {
-    const f = elementwiseFunction(node);
-    const strides = args.map(({ length }) => Number(length > 1));
-    const at = new Array<number>(args.length);
+/** The rule of an elementwise node, whose operation is looked up once. */
+function elementwiseRule(node: NodeOfKind<'elementwise'>): EvaluateRule<'elementwise'> {
+  const f = elementwiseFunction(node);
+  const strides = node.args.map(({ dim }) => Number(dim > 1));
+  const at = new Array<number>(strides.length);
+  return (_, args) => {
     const out = new Float64Array(node.dim);
     for (let k = 0; k < node.dim; k++) {
       for (let n = 0; n < args.length; n++) at[n] = args[n]![k * strides[n]!]!;
       out[k] = f(at);
     }
     return out;
-  },
+  };
+}
+
+/** Float64 meaning of every other kind of node. */
+const EVALUATE: { readonly [K in Exclude<Kind, 'elementwise'>]: EvaluateRule<K> } = {
+  literal: ({ value }) => Float64Array.of(value),
+  zero: ({ dim }) => new Float64Array(dim),
+  variable: (node, _, point) => rowOf(node, ROW[node.category](point, node), point.data, true),
+  index: ({ axis }, _, point) => Float64Array.of(point[axis]),
   components: ({ combine }, [x]) => Float64Array.of(COMBINE[combine](x!)),
   repeat: ({ dim }, [x]) => new Float64Array(dim).fill(x![0]!),
   slice: ({ dim, start, step }, [x]) => components(dim, (k) => x![start + k * step]!),
@@ -227,10 +231,11 @@ function stepsOf(root: VectorExpr): readonly Step[] {
   for (const node of order) {
     const args = node.args.map((arg) => at.get(arg)!);
     const side = node.kind === 'index' ? node.axis : node.kind === 'variable' && node.category;
+    const rule = node.kind === 'elementwise' ? elementwiseRule(node) : EVALUATE[node.kind];
     steps.push({
       node,
-      // One untyped step for the table: the kind chooses the rule.
-      rule: EVALUATE[node.kind] as EvaluateRule<Kind>,
+      // One untyped step for all rules: the kind chooses.
+      rule: rule as EvaluateRule<Kind>,
       args,
       readsI: side === 'i' || side === 'pair' || args.some((arg) => steps[arg]!.readsI),
       readsJ: side === 'j' || side === 'pair' || args.some((arg) => steps[arg]!.readsJ),
