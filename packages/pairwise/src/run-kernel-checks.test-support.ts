@@ -9,7 +9,6 @@ import {
   type ReferenceParameters,
   type ReferenceResult,
 } from './run-kernel-reference.test-support.js';
-import { combinations } from './together.test-support.js';
 
 /** What a call must give, in rows and columns of a shape. */
 export interface KernelOracle extends ReferenceResult {
@@ -66,29 +65,4 @@ export async function expectKernel(
 ): Promise<void> {
   const dtype = result.dtype === 'float64' ? 'float64' : 'float32';
   await expectOracle(result, kernelOracle(dtype, descriptor, a, b, parameters));
-}
-
-/** A value for every factor in every row, all rows there are. */
-export function everyRow(levels: readonly number[]): number[][] {
-  return combinations(...levels.map((count) => Array.from({ length: count }, (_, i) => i)));
-}
-
-/** A value for every factor in every row, such that any two values of two factors meet in some row. */
-export function coveringArray(levels: readonly number[]): number[][] {
-  const rows = everyRow(levels);
-  const pairsOf = (row: readonly number[]): string[] =>
-    row.flatMap((x, i) => row.slice(i + 1).map((y, j) => `${i}:${x} ${i + 1 + j}:${y}`));
-  const open = new Set(rows.flatMap(pairsOf));
-  const chosen: number[][] = [];
-  while (open.size > 0) {
-    let best: number[] = [];
-    let gain = 0;
-    for (const row of rows) {
-      const covers = pairsOf(row).filter((pair) => open.has(pair)).length;
-      if (covers > gain) [best, gain] = [row, covers];
-    }
-    chosen.push(best);
-    for (const pair of pairsOf(best)) open.delete(pair);
-  }
-  return chosen;
 }

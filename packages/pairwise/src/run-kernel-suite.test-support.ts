@@ -12,18 +12,18 @@ import {
 } from './index.js';
 import type { ParameterName } from './kernel-parameters.js';
 import { matrix, ORDERS, upload, uploadBatch } from './matrices.test-support.js';
-import {
-  coveringArray,
-  everyRow,
-  expectKernel,
-  expectOracle,
-  kernelOracle,
-} from './run-kernel-checks.test-support.js';
+import { expectKernel, expectOracle, kernelOracle } from './run-kernel-checks.test-support.js';
 import { describeConventions } from './run-kernel-conventions.test-support.js';
 import { describeKernelBadInput } from './run-kernel-bad-input.test-support.js';
 import { describeKernelOperands } from './run-kernel-operands.test-support.js';
 import { describePreparedKernel } from './run-kernel-prepared.test-support.js';
-import { combinations, covering, together } from './together.test-support.js';
+import {
+  combinations,
+  covering,
+  coveringArray,
+  everyRow,
+  together,
+} from './together.test-support.js';
 
 const EXPONENTS = [0.5, 1, 1.3, 1.5, 2, 3, 7.5, Infinity];
 const DTYPES = ['float32', 'float64'] as const;

@@ -40,20 +40,27 @@ function components(dim: number, component: (k: number) => number): Float64Array
   return out;
 }
 
-/** Float64 meaning of every kind of node. */
-const EVALUATE: { readonly [K in Kind]: EvaluateRule<K> } = {
+/** The rule of an elementwise node, whose operation is looked up once. */
+function elementwiseRule(node: NodeOfKind<'elementwise'>): EvaluateRule<'elementwise'> {
+  const f = elementwiseFunction(node);
+  const strides = node.args.map(({ dim }) => Number(dim > 1));
+  const at = new Array<number>(strides.length);
+  return (_, args) => {
+    const out = new Float64Array(node.dim);
+    for (let k = 0; k < node.dim; k++) {
+      for (let n = 0; n < args.length; n++) at[n] = args[n]![k * strides[n]!]!;
+      out[k] = f(at);
+    }
+    return out;
+  };
+}
+
+/** Float64 meaning of every other kind of node. */
+const EVALUATE: { readonly [K in Exclude<Kind, 'elementwise'>]: EvaluateRule<K> } = {
   literal: ({ value }) => Float64Array.of(value),
   zero: ({ dim }) => new Float64Array(dim),
   variable: (node, _, point) => rowOf(node, ROW[node.category](point, node), point.data, true),
   index: ({ axis }, _, point) => Float64Array.of(point[axis]),
-  elementwise: (node, args) => {
-    const f = elementwiseFunction(node);
-    const at = new Array<number>(args.length);
-    return components(node.dim, (k) => {
-      for (let n = 0; n < args.length; n++) at[n] = args[n]![args[n]!.length === 1 ? 0 : k]!;
-      return f(at);
-    });
-  },
   components: ({ combine }, [x]) => Float64Array.of(COMBINE[combine](x!)),
   repeat: ({ dim }, [x]) => new Float64Array(dim).fill(x![0]!),
   slice: ({ dim, start, step }, [x]) => components(dim, (k) => x![start + k * step]!),
@@ -197,21 +204,57 @@ export function evaluateVector(root: VectorExpr, data: InputData, at?: RowPair):
 export function vectorEvaluator(
   root: VectorExpr,
 ): (data: InputData, i: number, j: number, rowsJ?: number) => Float64Array {
+  const steps = stepsOf(root);
+  return (data, i, j, rowsJ) => pairEvaluator(steps, data)(i, j, rowsJ);
+}
+
+/** {@link vectorEvaluator} over data that stay as they are: what reads neither row that is another than before is not computed again. */
+export function pairsEvaluator(root: VectorExpr, data: InputData): PairEvaluator {
+  return pairEvaluator(stepsOf(root), data);
+}
+
+type PairEvaluator = (i: number, j: number, rowsJ?: number) => Float64Array;
+
+/** A node with its rule, its arguments by their steps, and the rows that it reads through them. */
+interface Step {
+  readonly node: VectorExpr;
+  readonly rule: EvaluateRule<Kind>;
+  readonly args: readonly number[];
+  readonly readsI: boolean;
+  readonly readsJ: boolean;
+}
+
+function stepsOf(root: VectorExpr): readonly Step[] {
   const order = postOrderVector(root);
   const at = new Map(order.map((node, k) => [node, k]));
-  const steps = order.map((node) => ({
-    node,
-    // One untyped step for the table: the kind chooses the rule.
-    rule: EVALUATE[node.kind] as EvaluateRule<Kind>,
-    args: node.args.map((arg) => at.get(arg)!),
-  }));
-  return (data, i, j, rowsJ) => {
+  const steps: Step[] = [];
+  for (const node of order) {
+    const args = node.args.map((arg) => at.get(arg)!);
+    const side = node.kind === 'index' ? node.axis : node.kind === 'variable' && node.category;
+    const rule = node.kind === 'elementwise' ? elementwiseRule(node) : EVALUATE[node.kind];
+    steps.push({
+      node,
+      // One untyped step for all rules: the kind chooses.
+      rule: rule as EvaluateRule<Kind>,
+      args,
+      readsI: side === 'i' || side === 'pair' || args.some((arg) => steps[arg]!.readsI),
+      readsJ: side === 'j' || side === 'pair' || args.some((arg) => steps[arg]!.readsJ),
+    });
+  }
+  return steps;
+}
+
+function pairEvaluator(steps: readonly Step[], data: InputData): PairEvaluator {
+  const values: Float64Array[] = [];
+  let [lastI, lastJ] = [NaN, NaN];
+  return (i, j, rowsJ) => {
     const point = { i, j, rowsJ, data };
-    const values: Float64Array[] = [];
-    for (const { node, rule, args } of steps) {
+    for (const [k, { node, rule, args, readsI, readsJ }] of steps.entries()) {
+      if (k in values && !(readsI && i !== lastI) && !(readsJ && j !== lastJ)) continue;
       const given = args.map((arg) => values[arg]!);
-      values.push(rule(node, given, point));
+      values[k] = rule(node, given, point);
     }
+    [lastI, lastJ] = [i, j];
     return values.at(-1)!;
   };
 }

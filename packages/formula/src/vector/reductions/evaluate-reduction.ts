@@ -1,4 +1,4 @@
-import { vectorEvaluator, type InputData } from '../evaluate-vector.js';
+import { pairsEvaluator, type InputData } from '../evaluate-vector.js';
 import { outputsOf, type Reduction } from './reduction.js';
 
 /** How many rows either side has. */
@@ -36,17 +36,18 @@ export function evaluateReduction(
   { rowsI, rowsJ }: RowCounts,
 ): ReductionValues {
   const [kept, reduced] = reduction.axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
-  const formula = vectorEvaluator(reduction.formula);
+  const formula = pairsEvaluator(reduction.formula, data);
   const one = Float64Array.of(1);
-  const weight = reduction.weight === undefined ? () => one : vectorEvaluator(reduction.weight);
+  const weight =
+    reduction.weight === undefined ? () => one : pairsEvaluator(reduction.weight, data);
   const outputs = outputsOf(reduction);
   const result = Object.fromEntries(
     outputs.map(({ name, dim }) => [name, new Float64Array(kept * dim)]),
   );
   for (let row = 0; row < kept; row++) {
-    const along = (evaluate: ReturnType<typeof vectorEvaluator>): Float64Array[] =>
+    const along = (evaluate: ReturnType<typeof pairsEvaluator>): Float64Array[] =>
       Array.from({ length: reduced }, (_, at) =>
-        reduction.axis === 1 ? evaluate(data, row, at, rowsJ) : evaluate(data, at, row, rowsJ),
+        reduction.axis === 1 ? evaluate(row, at, rowsJ) : evaluate(at, row, rowsJ),
       );
     const series: Series = { formula: along(formula), weight: along(weight) };
     const values = reduceRow(reduction, series);

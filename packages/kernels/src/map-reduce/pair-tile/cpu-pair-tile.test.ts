@@ -35,7 +35,7 @@ describe('map-reduce of long vectors on the CPU', () => {
     },
   );
 
-  // all pairs of them are in cpu-every-pair.test.ts
+  // pairs of them are in cpu-every-pair.test.ts
   test('the sweep has every dim and every reduction', () => {
     expect([...new Set(SWEEP.map(({ inner }) => inner))]).toEqual([...DIMS]);
     const kinds = new Set(SWEEP.map(({ kind }) => kind));
