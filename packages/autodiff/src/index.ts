@@ -38,6 +38,7 @@ export {
   type ValueAndTangent,
 } from './jvp.js';
 export { linearize, type Linearized } from './linearize.js';
+export { prepare, type Prepared } from './prepare.js';
 export { scan, type Scanned, type ScanOptions } from './scan.js';
 export type { Settled, Tree } from './tree.js';
 export { vjp, type CotangentOf, type Pulled, type VjpOptions } from './vjp.js';

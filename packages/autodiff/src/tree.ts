@@ -11,11 +11,12 @@ export interface Leaf {
   readonly path: string;
 }
 
-/** The tensors of a tree, those that are pending waited for. @throws MercerError INVALID_ARGUMENT for what is no tensor */
+/** The tensors of a tree, those that are pending waited for. @param hasToo what else a tree may have @throws MercerError INVALID_ARGUMENT for what is no tensor */
 export async function leavesOf(
   tree: unknown,
   path: string,
   remedy = 'Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums',
+  hasToo: (value: unknown) => boolean = () => false,
 ): Promise<readonly Leaf[]> {
   const leaves: Leaf[] = [];
   const visit = async (one: unknown, at: string, around: readonly unknown[]): Promise<void> => {
@@ -34,7 +35,7 @@ export async function leavesOf(
     } else if (isRecord(value)) {
       for (const [name, member] of Object.entries(value))
         await visit(member, `${at}.${name}`, within);
-    } else {
+    } else if (!hasToo(value)) {
       throw new MercerError('INVALID_ARGUMENT', `${at} is ${describeValue(value)}. ${remedy}.`);
     }
   };
@@ -54,11 +55,12 @@ export function isTree(value: unknown): boolean {
 }
 
 /** The tree with its tensors replaced, in the order of {@link leavesOf}. */
-export function replaced(tree: unknown, leaves: readonly unknown[]): unknown {
-  let next = 0;
+export function replaced(tree: unknown, leaves: Iterable<unknown>): unknown {
+  const next = leaves[Symbol.iterator]();
   const visit = (one: unknown): unknown => {
-    if (isPending(one) || isTensor(one) || isTraced(one)) return leaves[next++];
+    if (isPending(one) || isTensor(one) || isTraced(one)) return next.next().value;
     if (Array.isArray(one)) return one.map(visit);
+    if (!isRecord(one)) return one;
     return Object.fromEntries(
       Object.entries(one as Record<string, unknown>).map(([name, member]) => [name, visit(member)]),
     );

@@ -2,6 +2,7 @@ import type { KeptRanges, MapReducePlan } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { tensor, type Tensor } from '@mercer/tensor';
 import {
+  assertNotPreparing,
   CallSteps,
   differentiable,
   launchSteps,
@@ -115,6 +116,7 @@ async function foundPairs(
     const found = await launchSteps(WHAT, { steps, tensors: given(steps, tensors) }, options);
     made.push(...found);
     const counted = found.at(-1) as Tensor<LazyDType>;
+    assertNotPreparing(WHAT);
     const sums = exclusiveSums(await counted.toTypedArray({ stream, signal }));
     // What the first pass made follows the inputs.
     const read = bound.map((one): PairInput | undefined => {

@@ -1,4 +1,5 @@
 import type { Tensor, WorkOptions } from '@mercer/tensor';
+import { assertNotPreparing } from '@mercer/tensor/operation';
 import {
   NoConvergenceError,
   NotFiniteError,
@@ -38,6 +39,7 @@ export async function checkInfos(
   meaning: InfoMeaning,
   { signal }: WorkOptions,
 ): Promise<void> {
+  assertNotPreparing(what);
   const values = await infos.toTypedArray({ signal });
   const index = values.findIndex((info) => info !== 0);
   const info = values[index];

@@ -37,7 +37,7 @@ function reclaim(lifetime: Lifetime): void {
   const { storage } = lifetime;
   if (!lifetime.release()) return;
   storage.device.noteLeak();
-  if (storage.disposed) storage.device.noteLeakedBytes(storage.bytes);
+  if (storage.disposed) storage.device.noteLeakedBytes(storage.countedBytes);
 }
 
 /** Below this many tensors a collection is not worth its time. */

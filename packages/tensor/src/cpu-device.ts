@@ -23,7 +23,7 @@ import { HostPool } from './host-pool.js';
 import { jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
 import type { NativeMemory, StorageBlock } from './storage-block.js';
-import { StreamCore } from './stream-core.js';
+import { StreamCore, type CapturedGraph } from './stream-core.js';
 
 /** Host copies up to this size are done at once: some 0.2 ms. */
 const IMMEDIATE_BYTES = 2 ** 20;
@@ -60,6 +60,26 @@ class CpuStreamCore extends StreamCore<CpuEvent> {
 
   protected release(): void {
     this.native.dispose();
+  }
+
+  override get capturing(): boolean {
+    return this.capture !== undefined && !this.disposed;
+  }
+
+  protected startCapture(): void {
+    this.native.beginCapture();
+  }
+
+  protected finishCapture(): CapturedGraph {
+    const graph = this.native.endCapture();
+    return {
+      launch: (stream) => {
+        nativeOf(stream).enqueueGraph(graph);
+      },
+      dispose: () => {
+        graph.dispose();
+      },
+    };
   }
 }
 

@@ -15,6 +15,7 @@ import {
   type CudaLimits,
   type EmittedKernel,
 } from '@mercer/kernels';
+import { CaptureMemory } from './capture/capture-memory.js';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device, LoadOptions } from './device.js';
 import { keptBytes, KeptMemory, type DeviceMemoryBlock } from './kept-memory.js';
@@ -22,7 +23,7 @@ import { jitCache, toolchainOf } from './jit.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
 import type { NativeMemory, StorageBlock } from './storage-block.js';
-import { StreamCore, type StreamUse } from './stream-core.js';
+import { StreamCore, type CapturedGraph, type StreamUse } from './stream-core.js';
 
 /** Dynamic shared memory that a kernel may use without asking. */
 const PLAIN_SHARED_BYTES = 48 * 1024;
@@ -81,6 +82,24 @@ export class CudaStreamCore extends StreamCore<CudaEvent> {
   /** Gives back what it keeps, behind its work. */
   freeKept(): void {
     for (const { handle } of this.#kept.takeAll()) handle.free(this.native);
+  }
+
+  protected startCapture(): void {
+    this.freeKept();
+    this.native.beginCapture();
+  }
+
+  protected finishCapture(): CapturedGraph {
+    using graph = this.native.endCapture();
+    const exec = graph.instantiate();
+    return {
+      launch: (stream) => {
+        exec.launch(nativeOf(stream));
+      },
+      dispose: () => {
+        exec.dispose();
+      },
+    };
   }
 
   protected release(): void {
@@ -287,6 +306,15 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   ): Promise<void> | undefined {
     const { buffer, byteOffset: at, byteLength } = source;
     if (byteLength === 0) return undefined;
+    const { capture } = stream;
+    if (capture instanceof CaptureMemory) {
+      // uploaded once, and copied by every replay: the memory may be another's in between
+      const held = capture.hold(byteLength, 'numbers');
+      const taken = this.upload(held, 0, source, this.ownStream);
+      held.noteWrite(this.ownStream);
+      this.move(to, byteOffset, held, 0, byteLength, stream);
+      return taken;
+    }
     stream.enqueued++;
     return stream.native.copyKeptToDevice(
       bufferOf(to),

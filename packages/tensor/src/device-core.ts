@@ -1,6 +1,9 @@
 import type { BuiltinKernel, DeviceLimits, EmittedKernel, LaunchableKernel } from '@mercer/kernels';
 import { runBatch } from '@mercer/jit-cache';
 import { sweep } from './backstop.js';
+import { ambientStream } from './capture/ambient-stream.js';
+import { CaptureMemory } from './capture/capture-memory.js';
+import { elsewhere } from './capture/refusals.js';
 import type { CpuExecutor } from './cpu-executor.js';
 import {
   ALLOCATE_OPTIONS,
@@ -129,7 +132,16 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     stream: S,
   ): boolean;
 
+  /** Inside a function that is prepared that is the stream of its work. */
   get defaultStream(): S {
+    const ambient = ambientStream();
+    if (ambient === undefined) return this.ownStream;
+    if (ambient.device !== this) throw elsewhere('defaultStream', ambient.device, this.id);
+    return ambient as unknown as S;
+  }
+
+  /** The default stream, also inside a function that is prepared. */
+  get ownStream(): S {
     this.#defaultStream ??= this.#addStream(this.newStream(`${this.id} default stream`, undefined));
     return this.#defaultStream;
   }
@@ -149,7 +161,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** Its streams that are neither disposed nor collected, but those of its own. */
   protected streams(): S[] {
     const alive = this.#streams.map((ref) => ref.deref()).filter((s) => s !== undefined);
-    return alive.filter((stream) => !stream.disposed);
+    return alive.filter((stream) => !stream.disposed && stream.capture === undefined);
   }
 
   async synchronize(options?: SignalOption): Promise<void> {
@@ -185,6 +197,8 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
 
   /** The same for a number of bytes and a stream of this device that were checked. */
   take(bytes: number, purpose: string, stream: S, zeroed = false): StorageBlock {
+    const { capture } = stream;
+    if (capture instanceof CaptureMemory) return capture.allocate(bytes, purpose, zeroed);
     const memory = this.#reserve({ bytes, stream, purpose, zeroed });
     const storage = new StorageBlock(this, memory, bytes, purpose, stream.newest());
     this.#live.add(storage);

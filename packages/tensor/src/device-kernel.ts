@@ -120,7 +120,7 @@ export class DeviceKernel implements LoadedKernel {
         else storages[i]?.beforeWrite(core);
       }
       core.admit();
-      const profiler = activeProfiler();
+      const profiler = core.capture === undefined ? activeProfiler() : undefined;
       const begin = profiler?.begin(core);
       this.#native.launch(geometry, core, packer.bytes, keepAlive);
       core.enqueued++;

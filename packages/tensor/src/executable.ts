@@ -7,6 +7,7 @@ import {
   type Behind,
   type DebugOption,
 } from '@mercer/jit-cache';
+import { ambientStream } from './capture/ambient-stream.js';
 import { isTooLong, noticeTooLong } from './cpu-executor.js';
 import type { LoadOptions } from './device.js';
 
@@ -79,7 +80,8 @@ export class Executable<T> {
     const ways = await this.#parts.ways();
     if (ways === 'interpreted' || this.#isTooLong)
       return (await this.#interpret(signal, debug)).form;
-    if (ways === 'compiled' || values === undefined)
+    // what is captured is launched often
+    if (ways === 'compiled' || values === undefined || ambientStream() !== undefined)
       return this.#waitForCompiled({ debug, signal });
     if (this.#failedBehind) return (await this.#interpret(signal, debug)).form;
     const compileMs = await this.#parts.compileMs();

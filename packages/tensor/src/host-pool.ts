@@ -43,7 +43,7 @@ export class HostPool {
         if (spare.stream !== stream) {
           // Nobody else will come for the buffers of a stream that is gone.
           if (!spare.stream.disposed) continue;
-          stream.waitFor({ stream: spare.stream, seq: spare.stream.enqueued });
+          stream.waitFor({ stream: spare.stream, seq: spare.stream.tail().seq });
         }
         spares[i] = spares.at(-1) ?? spare;
         spares.pop();

@@ -23,6 +23,8 @@ export type MercerErrorCode =
   | 'UNSUPPORTED'
   /** A structured clone or a message to another thread was asked for; the message says how to send the data. */
   | 'NOT_CLONEABLE'
+  /** A value was asked for inside a function that is prepared, or one of its values outside. */
+  | 'CAPTURED'
   /** Two copies of this package in one program. */
   | 'TWO_COPIES'
   /** An operation without a derivative rule got a value of a function that is differentiated. */

@@ -1,5 +1,6 @@
 import { finish, type Steps } from '@mercer/formula';
 import { dtypeBytes, type DType } from '@mercer/kernels';
+import { assertNotPreparing } from './capture/refusals.js';
 import { inTurn } from './call-order.js';
 import { sizeOfShape } from './checked-size.js';
 import type { OptionNames } from '@mercer/options';
@@ -67,6 +68,7 @@ async function download(
   const { signal } = options;
   signal?.throwIfAborted();
   const device = coreOf(storage.device);
+  assertNotPreparing('toTypedArray');
   const stream = streamFor(device, options.stream, 'toTypedArray');
   const target = newStorageArray(dtype, count);
   // in an object, so that its turn ends when it is enqueued
@@ -105,7 +107,7 @@ export async function readNested<D extends DType>(
 export function nestedAtHand<D extends DType>(source: Operand<D>): NestedOf<D> | undefined {
   const { storage, dtype, shape, strides } = source;
   if (storage.disposed || storage.calls?.hasWriters === true) return undefined;
-  if (storage.lastWrite.stream.inFlight > 0) return undefined;
+  if (storage.isCaptured || storage.lastWrite.stream.inFlight > 0) return undefined;
   const { first, last } = elementRange(source) ?? { first: source.offset, last: source.offset - 1 };
   const bytes = dtypeBytes(dtype);
   const span = last - first + 1;

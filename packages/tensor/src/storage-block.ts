@@ -1,3 +1,4 @@
+import { isCaptured } from './capture/refusals.js';
 import { CallLine, placeInOrder, type OrderedMemory, type Turn } from './call-order.js';
 import { MercerError } from './mercer-error.js';
 import type { Device, Storage } from './device.js';
@@ -151,8 +152,34 @@ export class StorageBlock implements Storage, OrderedMemory {
     }
   }
 
+  /** Whether `stream` captures its work and the memory was there before, so that nothing happens to it now. @throws MercerError CAPTURED for memory of another capture */
+  #isOutside(stream: StreamCore): boolean {
+    if (stream.capture === undefined || stream.hasCaptured(this.#writer)) return false;
+    this.assertComputed();
+    return true;
+  }
+
+  /** @throws MercerError CAPTURED where it is only written in replays @internal */
+  assertComputed(): void {
+    if (this.isCaptured) throw isCaptured(`storage (${this.purpose} on ${this.device.id})`);
+  }
+
+  /** Whether it is memory of captured work, written in replays alone. @internal */
+  get isCaptured(): boolean {
+    return this.#writer.stream.hasCaptured(this.#writer);
+  }
+
+  /** Bytes that its device counts: memory of a capture is part of what that holds. @internal */
+  get countedBytes(): number {
+    return this.isCaptured ? 0 : this.bytes;
+  }
+
   /** Makes `stream` wait for the last write on another stream. @internal */
   beforeRead(stream: StreamCore): void {
+    if (this.#isOutside(stream)) {
+      stream.capture?.touch(this, false);
+      return;
+    }
     if (this.#writer.stream !== stream) stream.waitFor(this.#writer);
   }
 
@@ -160,6 +187,10 @@ export class StorageBlock implements Storage, OrderedMemory {
   beforeWrite(stream: StreamCore): void {
     if (this.#laterReads !== undefined) {
       for (const read of [...this.#laterReads]) read.keepFrom(stream);
+    }
+    if (this.#isOutside(stream)) {
+      stream.capture?.touch(this, true);
+      return;
     }
     if (this.#writer.stream !== stream) stream.waitFor(this.#writer);
     for (const reader of this.#readers) {
@@ -169,6 +200,7 @@ export class StorageBlock implements Storage, OrderedMemory {
 
   /** Notes that the newest work on `stream` reads. @internal */
   noteRead(stream: StreamCore): void {
+    if (this.#isOutside(stream)) return;
     const use = stream.newest();
     for (let at = 0; at < this.#readers.length; at++) {
       if (this.#readers[at]?.stream !== stream) continue;
@@ -184,6 +216,7 @@ export class StorageBlock implements Storage, OrderedMemory {
     // one that waited was counted when it was called
     if (place === undefined) this.#writes++;
     this.#written = place ?? placeInOrder();
+    if (this.#isOutside(stream)) return;
     this.#writer = stream.newest();
     if (this.#readers.length > 0) this.#readers = [];
   }

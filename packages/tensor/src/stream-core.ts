@@ -1,5 +1,13 @@
-import { SIGNAL_OPTION, type Device, type SignalOption, type Stream } from './device.js';
+import {
+  SIGNAL_OPTION,
+  type Device,
+  type SignalOption,
+  type Storage,
+  type Stream,
+} from './device.js';
 import { localHandle } from './local-handle.js';
+import { ambientStream } from './capture/ambient-stream.js';
+import { elsewhere, isCaptured } from './capture/refusals.js';
 import { MercerError } from './mercer-error.js';
 import { readOptions } from './read-options.js';
 import { unlessAborted } from './unless-aborted.js';
@@ -29,6 +37,19 @@ interface Mark {
   readonly event: NativeEvent;
 }
 
+/** Work that was captured from a stream. @internal */
+export interface CapturedGraph {
+  /** Enqueues all of it on a stream of the device. */
+  launch(stream: StreamCore): void;
+  dispose(): void;
+}
+
+/** Who captures the work of a stream. @internal */
+export interface StreamCapture {
+  /** Captured work uses memory that was there before. */
+  touch(storage: Storage, writes: boolean): void;
+}
+
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 /** What both kinds of stream share: order across streams and the bound on launches in flight. @internal */
@@ -45,6 +66,8 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   readonly #waitedFor = new WeakMap<StreamCore, number>();
   #newest: StreamUse | undefined;
   #tail: { readonly seq: number; readonly event: E } | undefined;
+  #capture: StreamCapture | undefined;
+  #capturedFrom = Infinity;
 
   constructor(device: Device, label: string) {
     this.device = device;
@@ -58,6 +81,8 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   protected abstract waitEvent(event: E): void;
   protected abstract whenDone(): Promise<void>;
   protected abstract release(): void;
+  protected abstract startCapture(): void;
+  protected abstract finishCapture(): CapturedGraph;
 
   get disposed(): boolean {
     return this.#disposed;
@@ -68,7 +93,43 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
     return false;
   }
 
+  /** Who captures its work, or did. */
+  get capture(): StreamCapture | undefined {
+    return this.#capture;
+  }
+
+  /** Whether a use of memory is only captured, and was never enqueued. */
+  hasCaptured(use: StreamUse): boolean {
+    return use.seq >= this.#capturedFrom && use.stream === this;
+  }
+
+  /** Captures all work from here on, until `endCapture`. Who waits for the stream waits for what was enqueued before. */
+  beginCapture(capture: StreamCapture): void {
+    this.tail();
+    this.startCapture();
+    this.enqueued++;
+    this.#capturedFrom = this.enqueued;
+    this.#capture = capture;
+  }
+
+  /** What was captured. It is the end of the stream. */
+  endCapture(): CapturedGraph {
+    this.#disposed = true;
+    this.#dropMarks();
+    try {
+      return this.finishCapture();
+    } finally {
+      this.release();
+    }
+  }
+
   assertAlive(): void {
+    if (this.#disposed && this.#capture !== undefined) {
+      throw new MercerError(
+        'CAPTURED',
+        `${this.label}: prepare() has captured the function, and work of it comes later. Await everything in the function before it ends.`,
+      );
+    }
     if (this.#disposed) {
       throw new MercerError(
         'DISPOSED',
@@ -81,6 +142,7 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   waitFor(use: StreamUse): void {
     const other = use.stream as StreamCore<E>;
     if (other === this || (this.#waitedFor.get(other) ?? -1) >= use.seq) return;
+    if (other.hasCaptured(use)) throw isCaptured('a tensor');
     const tail = other.tail();
     this.waitEvent(tail.event);
     this.#waitedFor.set(other, tail.seq);
@@ -88,6 +150,7 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
 
   /** An event behind everything enqueued so far; the same one while nothing is added. */
   tail(): { readonly seq: number; readonly event: E } {
+    if (this.#capture !== undefined && this.#tail !== undefined) return this.#tail;
     if (this.#tail?.seq !== this.enqueued) {
       this.#tail?.event.dispose();
       this.#tail = { seq: this.enqueued, event: this.record() };
@@ -156,9 +219,13 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
     if (this.#disposed) return;
     this.tail();
     this.#disposed = true;
+    this.#dropMarks();
+    this.release();
+  }
+
+  #dropMarks(): void {
     for (const mark of this.#marks) mark.event.dispose();
     this.#marks = [];
-    this.release();
   }
 
   [Symbol.dispose](): void {
@@ -194,5 +261,9 @@ export function streamFor(device: Device, stream: Stream | undefined, what: stri
     );
   }
   chosen.assertAlive();
+  const ambient = ambientStream();
+  if (ambient?.capture !== undefined && ambient !== chosen) {
+    throw elsewhere(what, ambient.device, chosen.label);
+  }
   return chosen;
 }

@@ -2,6 +2,7 @@ import { inspect, type InspectOptions } from 'node:util';
 import type { DType } from '@mercer/kernels';
 import { describeValue, refusePromise, type OptionNames } from '@mercer/options';
 import type { Axes } from './arithmetic/axes.js';
+import { assertNotPreparing } from './capture/refusals.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
 import { inTurn, Turn } from './call-order.js';
@@ -84,6 +85,10 @@ let count = 0;
 
 /** A number for what checks and plans read of a tensor. @throws MercerError DISPOSED @internal */
 export let layoutNumber: (tensor: Tensor) => number;
+/** Tensors that were made later have larger numbers. @internal */
+export let numberOf: (tensor: Tensor) => number;
+/** The number of the tensor that was made last. @internal */
+export const tensorsMade = (): number => count;
 /** Remembers the plan that a result was computed with. @internal */
 export let rememberPlan: (result: Tensor, plan: object) => void;
 /** The plan that was remembered of a result; undefined for all else. @internal */
@@ -123,6 +128,7 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   static {
     layoutNumber = (tensor) => tensor.#form.numberAt(tensor.storage.address + tensor.byteOffset);
+    numberOf = (tensor) => tensor.#id;
     rememberPlan = (tensor, plan) => {
       tensor.#plan = plan;
     };
@@ -396,6 +402,8 @@ export class Tensor<D extends DType = DType> implements Layout {
   ready(options?: SignalOption): Pending<Tensor<D>> {
     return pendingCall(async (): Promise<Tensor<D>> => {
       const { signal } = readOptions('ready', options, SIGNAL_OPTION);
+      assertNotPreparing('ready', 'waits');
+      this.storage.assertComputed();
       await inTurn([this.storage], [], signal, () =>
         unlessAborted(this.storage.lastWrite.stream.tailDone(), signal),
       );

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { MercerError } from './mercer-error.js';
 import type { Stream } from './device.js';
+import { ambientStream, inContextOf } from './capture/ambient-stream.js';
 import { placeInOrder, type Turn } from './call-order.js';
 import { ActsAsPending, pendingPrototype } from './pending.js';
 import type { Tensor } from './tensor.js';
@@ -23,6 +24,8 @@ export abstract class Unlaunched extends ActsAsPending {
   #waiting: ((tensor: Tensor) => void)[] = [];
   /** Among calls: it reads what those before it write. */
   readonly place = placeInOrder();
+  /** Where it is launched, by whomever: as part of the function in which it was made. */
+  readonly #context = ambientStream();
 
   get [Symbol.toStringTag](): string {
     return 'Pending';
@@ -93,7 +96,7 @@ export abstract class Unlaunched extends ActsAsPending {
         `${this.label}: it was disposed before it was computed. Use it before dispose().`,
       );
     }
-    const tensor = await this.start(options);
+    const tensor = await inContextOf(this.#context, () => this.start(options));
     this.#tensor = tensor;
     for (const take of this.#waiting) take(tensor);
     this.#waiting = [];

@@ -30,7 +30,10 @@ export async function uploadArray<S extends StreamCore>(
   const piece = device.takenAtOnce;
   signal?.throwIfAborted();
   // Memory of the host is written directly, once the end of its former life is over: it may have come from a pool.
-  const host = byteLength > piece ? device.hostView(to, 0, byteLength) : undefined;
+  const host =
+    byteLength > piece && stream.capture === undefined
+      ? device.hostView(to, 0, byteLength)
+      : undefined;
   if (host !== undefined) await unlessAborted(stream.tailDone(), signal);
   for (let at = 0, pieces = 1; at < byteLength; at += piece, pieces++) {
     if (at > 0) {
@@ -52,7 +55,8 @@ export async function uploadArray<S extends StreamCore>(
     const taken = device.upload(to, at, part, stream);
     to.noteWrite(stream);
     await taken;
-    if (pieces % MOST_WAITING === 0) await unlessAborted(stream.tailDone(), signal);
+    if (pieces % MOST_WAITING === 0 && stream.capture === undefined)
+      await unlessAborted(stream.tailDone(), signal);
   }
   onProgress?.({ done: byteLength, total: byteLength });
 }

@@ -1,5 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
+import { assertNotPreparing } from '@mercer/tensor/operation';
 import { EPSILON, type LinalgDType } from '../checks.js';
 import { BACKWARD_OPTIONS, type BackwardOptions } from './backward-options.js';
 
@@ -64,6 +65,7 @@ export async function reportDegenerate(
   { signal }: BackwardOptions,
 ): Promise<void> {
   const n = values.shape.at(-1) ?? 0;
+  assertNotPreparing(what);
   const all = await values.toTypedArray({ signal });
   for (let entry = 0; entry * n < all.length; entry++) {
     const own = all.subarray(entry * n, (entry + 1) * n);

@@ -1,6 +1,11 @@
 import type { CudaKernel } from '@mercer/kernels';
 import type { LoadOptions } from '@mercer/tensor';
-import { whenEnqueued, type CallRoutine, type RoutineCall } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  whenEnqueued,
+  type CallRoutine,
+  type RoutineCall,
+} from '@mercer/tensor/operation';
 import type { LinalgDType, Setting } from '../checks.js';
 import { argumentsOf, type PlannedArguments } from '../routine.js';
 import { routines, type FieldsOf, type RoutineName } from '../routines.js';
@@ -176,6 +181,7 @@ export function cudaRoutine<K extends RoutineName>(
     },
     ready: (call) =>
       namingTheLibrary(setting, function* () {
+        if (SPECTRAL.has(name)) assertNotPreparing(setting.what, 'waits inside a library');
         if (countOf(setting.batchShape) === 0) return;
         const wanted = LIBRARIES[name](callOf(call));
         if (wanted.length === 0) return;

@@ -1,5 +1,5 @@
 import { tensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
-import { keptPlace, waited, type CallRoutine } from '@mercer/tensor/operation';
+import { assertNotPreparing, keptPlace, waited, type CallRoutine } from '@mercer/tensor/operation';
 import type { Setting } from '../checks.js';
 import type { MatrixOperand } from '../operand.js';
 import { argumentsOf, type Arguments, type Field, type PlannedArguments } from '../routine.js';
@@ -30,6 +30,7 @@ async function run(
   args: Arguments,
   { stream, ...watch }: Watch & { readonly stream: Stream },
 ): Promise<void> {
+  assertNotPreparing(watch.what);
   const within = { stream, signal: watch.signal };
   const inPlace = keptPlace();
   const count = batchShape.reduce((product, extent) => product * extent, 1);

@@ -158,7 +158,8 @@ export class LaterRead implements UnlaunchedRead {
 const collected = new FinalizationRegistry<ReadHold>((hold) => {
   const held = hold.storages;
   hold.release();
-  for (const { device, disposed, bytes } of held) if (disposed) device.noteLeakedBytes(bytes);
+  for (const { device, disposed, countedBytes } of held)
+    if (disposed) device.noteLeakedBytes(countedBytes);
 });
 
 /** What one reader holds until it has read it, or was collected without. */

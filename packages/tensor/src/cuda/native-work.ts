@@ -1,5 +1,6 @@
 import type { HostBuffer } from '@mercer/cpu-runtime';
 import type { CudaStream, DeviceBuffer, DeviceRegion } from '@mercer/cuda-runtime';
+import { assertNotPreparing } from '../capture/refusals.js';
 import { CudaStreamCore } from '../cuda-device.js';
 import type { MemoryArgument, Storage, Stream } from '../device.js';
 import { MercerError } from '../mercer-error.js';
@@ -71,6 +72,7 @@ export interface HostRegion {
  * @throws MercerError DISPOSED, UNSUPPORTED for memory of a GPU
  */
 export function hostRegionOf(memory: Touched): HostRegion {
+  assertNotPreparing('hostRegionOf', 'uses memory of the host');
   const storage = storageOf(memory);
   storage.assertAlive();
   if (storage.device.kind !== 'cpu') {
@@ -110,6 +112,7 @@ export async function runNative(
   work: NativeWork,
   run: (streams: NativeStreams) => Promise<void>,
 ): Promise<void> {
+  assertNotPreparing(work.what, 'waits inside a library');
   using turn = new NativeTurn(stream, work);
   await run(turn.streams);
 }

@@ -3,6 +3,7 @@ import { checkAxis } from '../arithmetic/axes.js';
 import { attachMethods } from '../attach-methods.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import { Turn } from '../call-order.js';
+import { assertNotPreparing } from '../capture/refusals.js';
 import { formatShape } from '../checked-size.js';
 import { MercerError } from '../mercer-error.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
@@ -47,6 +48,7 @@ async function compressed(
   options: ShapingOptions,
 ): Promise<Tensor> {
   checkMask(x, mask, axis);
+  assertNotPreparing('compress');
   const { stream, signal } = options;
   const turn = new Turn(storagesOf(x, mask), storagesOf(options.out));
   try {

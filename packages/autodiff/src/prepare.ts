@@ -1,0 +1,254 @@
+import { describeValue } from '@mercer/options';
+import { isPending, isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import {
+  assertNotPreparing,
+  captured,
+  formatShape,
+  isDense,
+  isTraced,
+  notDifferentiable,
+  type Replay,
+} from '@mercer/tensor/operation';
+import { RETURN_TENSORS } from './differentiated-call.js';
+import { checkFunction } from './grad.js';
+import { isRecord, isTree, leavesOf, replaced, type Leaf, type Settled } from './tree.js';
+
+/** A function whose work was captured: see {@link prepare}. */
+export interface Prepared<A extends readonly unknown[], R> extends Disposable {
+  /**
+   * Does the work again, with these arguments in the place of the example's.
+   *
+   * @returns new tensors, which the caller disposes
+   * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT where an argument is not like the example's; DISPOSED
+   */
+  (...args: A): Settled<R>;
+  /** Returns the memory that the work is done in. Results stay. */
+  dispose(): void;
+}
+
+/**
+ * Captures what a function does with tensors, to do it again with others: on a GPU as one CUDA graph, on the CPU as a list. A call then costs the copies of its
+ * arguments and results, and one launch. Its results are those that the function gives, bit for bit.
+ *
+ * ```ts
+ * import { prepare, valueAndGrad } from '@mercer/autodiff';
+ * import { tensor, type Tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const loss = (w: Tensor<'float32'>) => w.square().sum();
+ * using step = await prepare(valueAndGrad(loss), await tensor([1, 2, 3], where));
+ * const { value, grad } = step(await tensor([4, 5, 6], where));
+ * console.log(await value.item(), await grad.toNested()); // 77 [ 8, 10, 12 ]
+ * ```
+ *
+ * @param f any function of tensors, such as `grad(loss)`, `jvp(f)` or a step of an optimiser. It is called twice, with copies of the example, the first time to compile its kernels. It
+ *   gives a tensor, or objects and arrays of tensors, or undefined. What it branches on, and numbers that it makes, random ones too, stay those of the example. Tensors that it
+ *   closes over are read and written anew by each call
+ * @param example arguments of the shapes, dtypes and layouts of later calls, at least one of them with a tensor. Arguments without tensors stay as they are
+ * @throws MercerError CAPTURED where `f` reads a value; UNSUPPORTED where it uses another stream or device, or a library that waits; NOT_CONTIGUOUS for an argument with
+ *   gaps; INVALID_ARGUMENT, also where `f` writes its arguments; what `f` throws
+ */
+export async function prepare<A extends readonly unknown[], R>(
+  f: (...args: A) => R,
+  ...example: A
+): Promise<Prepared<A, R>> {
+  checkFunction('prepare', f);
+  assertNotPreparing('prepare', 'captures work');
+  const leaves = await exampleLeaves(example);
+  const like = alikeOf(example, leaves);
+  let result: unknown;
+  const replay: Replay = await captured(
+    async (given) => {
+      const value = await f(...(rebuilt(like, given.values()) as readonly unknown[] as A));
+      const found = await leavesOf(value, 'prepare: the value', RETURN_TENSORS, isUndefined);
+      result = replaced(value, found.map(formOf));
+      return found.map((one) => one.value);
+    },
+    leaves.map(({ value }) => value),
+  );
+  const call = (...args: A): Settled<R> => {
+    if (replay.disposed) {
+      throw new MercerError(
+        'DISPOSED',
+        'a prepared function: it was disposed. Call it before dispose(), or prepare another.',
+      );
+    }
+    const given: Tensor[] = [];
+    checkCount(args.length, like.length);
+    for (const [at, one] of like.entries()) addAlike(given, args[at], one, `argument ${at}`);
+    return rebuilt(result, replay.call(given).values()) as Settled<R>;
+  };
+  const dispose = (): void => {
+    replay.dispose();
+  };
+  return Object.assign(call, { dispose, [Symbol.dispose]: dispose });
+}
+
+const isUndefined = (value: unknown): boolean => value === undefined;
+
+/** The tensors of the example. @throws MercerError */
+async function exampleLeaves(example: readonly unknown[]): Promise<readonly Leaf[]> {
+  const leaves: Leaf[] = [];
+  for (const [at, one] of example.entries())
+    if (holdsTensor(one)) leaves.push(...(await leavesOf(one, `prepare: argument ${at}`, PASS)));
+  const [first] = leaves;
+  if (first === undefined) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      'prepare: no argument of the example has a tensor. Pass the arguments of a call, one of them with a tensor.',
+    );
+  }
+  for (const { value, path } of leaves) {
+    if (isTraced(value)) {
+      throw notDifferentiable(path, 'since prepare() captures whole calls: prepare the derivative');
+    }
+    value.assertAlive();
+    if (value.device !== first.value.device) throw otherDevice(path, value, first.value);
+    if (isDense(value.shape, value.strides)) continue;
+    throw new MercerError(
+      'NOT_CONTIGUOUS',
+      `${path} is a view with gaps, strides ${value.strides.join()}. Pass its contiguous().`,
+    );
+  }
+  return leaves;
+}
+
+const PASS =
+  'Pass a tensor, or arrays and objects of tensors, and numbers as arguments of their own';
+
+/** Whether there is a tensor somewhere in it. */
+function holdsTensor(one: unknown, seen = new Set<unknown>()): boolean {
+  if (isTree(one)) return true;
+  if (seen.has(one) || !(Array.isArray(one) || isRecord(one))) return false;
+  seen.add(one);
+  return Object.values(one).some((member) => holdsTensor(member, seen));
+}
+
+/** What the place of a tensor in a tree takes. */
+class Form {
+  readonly tensor: Pick<Tensor, 'device' | 'dtype' | 'shape' | 'strides'>;
+
+  constructor({ device, dtype, shape, strides }: Tensor) {
+    this.tensor = { device, dtype, shape, strides };
+  }
+
+  /** The tensor that a value is. @throws MercerError where it is not like this one */
+  fitted(one: unknown, path: string): Tensor {
+    const what = `a prepared function: ${path}`;
+    if (isTraced(one)) {
+      throw notDifferentiable(
+        what,
+        'a replay has no derivative: prepare the derivative of the function',
+      );
+    }
+    if (!isTensor(one)) {
+      const why = isPending(one) ? 'a tensor that is not there yet. Await it' : describeValue(one);
+      throw unlike(what, 'a tensor', why);
+    }
+    const { device, dtype, shape, strides } = this.tensor;
+    if (one.device !== device) throw otherDevice(what, one, this.tensor);
+    if (one.dtype !== dtype) throw unlike(what, dtype, one.dtype, 'DTYPE_MISMATCH');
+    if (String(one.shape) !== String(shape)) {
+      throw unlike(what, formatShape(shape), formatShape(one.shape), 'SHAPE_MISMATCH');
+    }
+    if (String(one.strides) !== String(strides)) {
+      throw unlike(what, `strides ${strides.join()}`, `strides ${one.strides.join()}`);
+    }
+    return one;
+  }
+}
+
+const formOf = ({ value }: Leaf): Form => new Form(value);
+
+/** The arguments with forms in the place of tensors. */
+function alikeOf(example: readonly unknown[], leaves: readonly Leaf[]): readonly unknown[] {
+  const forms = leaves.map(formOf).values();
+  return example.map((one) => (holdsTensor(one) ? replaced(one, forms) : new Constant(one)));
+}
+
+/** An argument that is the same in every call. */
+class Constant {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+
+  /** @throws MercerError INVALID_ARGUMENT */
+  assertSame(one: unknown, path: string): void {
+    if (Object.is(one, this.value)) return;
+    throw unlike(
+      `a prepared function: ${path}`,
+      describeValue(this.value),
+      `${describeValue(one)}, and what is no tensor stays as it was captured`,
+    );
+  }
+}
+
+/** The tree with the next tensors in the place of its forms. */
+function rebuilt(like: unknown, tensors: Iterator<Tensor>): unknown {
+  if (like instanceof Form) return tensors.next().value;
+  if (like instanceof Constant) return like.value;
+  if (Array.isArray(like)) return like.map((one) => rebuilt(one, tensors));
+  if (!isRecord(like)) return like;
+  return Object.fromEntries(
+    Object.entries(like).map(([name, one]) => [name, rebuilt(one, tensors)]),
+  );
+}
+
+/** Adds the tensors of a tree that is like another. @throws MercerError where it is not */
+function addAlike(tensors: Tensor[], one: unknown, like: unknown, path: string): void {
+  if (like instanceof Constant) {
+    like.assertSame(one, path);
+  } else if (like instanceof Form) {
+    tensors.push(like.fitted(one, path));
+  } else if (Array.isArray(like)) {
+    const given = Array.isArray(one) ? (one as readonly unknown[]) : undefined;
+    if (given?.length !== like.length) throw otherTree(path, one, `a list of ${like.length}`);
+    for (const [at, each] of like.entries()) addAlike(tensors, given[at], each, `${path}[${at}]`);
+  } else if (isRecord(like)) {
+    const names = Object.keys(like);
+    const isAlike =
+      isRecord(one) &&
+      Object.keys(one).length === names.length &&
+      names.every((name) => Object.hasOwn(one, name));
+    if (!isAlike) throw otherTree(path, one, `an object of ${names.join(', ')}`);
+    for (const name of names) addAlike(tensors, one[name], like[name], `${path}.${name}`);
+  }
+}
+
+const unlike = (
+  what: string,
+  then: string,
+  now: string,
+  code: 'INVALID_ARGUMENT' | 'DTYPE_MISMATCH' | 'SHAPE_MISMATCH' = 'INVALID_ARGUMENT',
+): MercerError =>
+  new MercerError(
+    code,
+    `${what} was ${then} when it was prepared, and is ${now}. Pass what is like the example, or prepare another.`,
+  );
+
+const otherTree = (path: string, one: unknown, then: string): MercerError => {
+  const names = isRecord(one) ? `an object of ${Object.keys(one).join(', ')}` : undefined;
+  const now = Array.isArray(one) ? `a list of ${one.length}` : (names ?? describeValue(one));
+  return unlike(`a prepared function: ${path}`, then, now);
+};
+
+const otherDevice = (
+  what: string,
+  { device }: Pick<Tensor, 'device'>,
+  like: Pick<Tensor, 'device'>,
+): MercerError =>
+  new MercerError(
+    'DEVICE_MISMATCH',
+    `${what} lies on ${device.id}, and the work on ${like.device.id}. Move it with to('${like.device.id}').`,
+  );
+
+/** @throws MercerError INVALID_ARGUMENT */
+function checkCount(count: number, wanted: number): void {
+  if (count === wanted) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `a prepared function: ${count} arguments were given, and it was prepared with ${wanted}. Pass as many.`,
+  );
+}

@@ -1,0 +1,391 @@
+import {
+  cumSum,
+  gatherRows,
+  scatterAdd,
+  stack,
+  tensor,
+  where,
+  zeros,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
+import { grad, hvp, jvp, prepare, scan, valueAndGrad } from '../index.js';
+
+type Floats = Tensor<'float32'>;
+type Call = (x: Floats, y: Floats) => unknown;
+
+/** Numbers that no other row of the suite has. */
+const numbers = (count: number, seed: number): Float32Array =>
+  Float32Array.from({ length: count }, (_, k) => Math.sin(1 + k * 1.7 + seed * 0.31) + 1.5);
+
+/** Tensors of a tree, in its order. */
+function tensorsOf(tree: unknown): Tensor[] {
+  if (typeof tree !== 'object' || tree === null) return [];
+  if ('toTypedArray' in tree) return [tree as Tensor];
+  return Object.values(tree).flatMap(tensorsOf);
+}
+
+const elementsOf = (tree: unknown): Promise<unknown[]> =>
+  Promise.all(tensorsOf(tree).map(async (one) => [one.dtype, one.shape, await one.toTypedArray()]));
+
+function disposeAll(...trees: readonly unknown[]): void {
+  for (const one of trees.flatMap(tensorsOf)) one.dispose();
+}
+
+const loss = async (x: Floats, y: Floats): Promise<Tensor> => {
+  using row = await x.sum(0);
+  return await x.sub(y).square().mul(row).mean();
+};
+
+const CALLS: Readonly<Record<string, Call>> = {
+  'a chain': (x, y) => x.mul(y).sin().add(1).sqrt(),
+  'a value with its gradients': valueAndGrad(loss, { argnums: [0, 1] }),
+  'a gradient of a gradient': (x, y) =>
+    grad((a: Floats) =>
+      grad((b: Floats) => b.square().mul(b).mul(y).sum())(a).then((g) => g.sum()),
+    )(x),
+  'a tangent': (x, y) => jvp(async (a: Floats): Promise<Tensor> => a.exp().mul(y))([x], [y]),
+  'a product with a Hessian': (x, y) => hvp((a: Floats) => a.square().mul(a).sum())(x, y),
+  'a loop': (x, y) =>
+    scan(
+      async (carry: Tensor, row: Tensor) => {
+        const next = await carry.mul(0.5).add(row);
+        return [next, await next.square()] as const;
+      },
+      y.slice(0),
+      x,
+    ),
+  'a loop that gives no rows': (x, y) =>
+    scan(
+      async (carry: Tensor, row: Tensor) => [await carry.add(row), undefined] as const,
+      y.slice(0),
+      x,
+    ),
+  'a gradient through a loop': (x, y) =>
+    grad(async (a: Floats): Promise<Tensor> => {
+      const step = async (carry: Tensor, row: Tensor) => [await carry.mul(row), undefined] as const;
+      const { carry } = await scan(step, y.slice(0), a);
+      return carry.sum();
+    })(x),
+  'views, and an argument itself': (x, y) => [
+    x.transpose(),
+    y,
+    x.slice(1),
+    y.slice(0).broadcastTo([2, 3]),
+  ],
+  'a constant of host numbers': async (x) =>
+    x
+      .mul(await tensor([1, 2, 3], { device: x.device }))
+      .add(await zeros([4, 3], { device: x.device })),
+  'a branch by where': (x, y) => where(x.gt(y), x, y.neg()),
+  'sums along an axis, of several kinds': (x) => [cumSum(x, 0), x.max(1), x.softmax()],
+  'rows by index': async (x) => {
+    const index = await tensor(Int32Array.of(2, 0, 2), { device: x.device });
+    const rows = await gatherRows(x, index);
+    return scatterAdd(rows, index, 4);
+  },
+  'memory that is used again': async (x, y) => {
+    let value: Floats = await x.clone();
+    for (let k = 0; k < 8; k++) {
+      using before = value;
+      value = await before.mul(y).add(k);
+    }
+    return value;
+  },
+};
+
+/** What prepare does, on a device. */
+export function prepareSuite(name: string, deviceOf: () => Device): void {
+  describe(`prepare on ${name}`, () => {
+    const make = (seed: number, shape: readonly number[] = [4, 3]): Promise<Floats> =>
+      tensor(numbers(12, seed), { shape, device: deviceOf() });
+
+    it.each(Object.entries(CALLS))(
+      '%s gives what the function gives, bit for bit',
+      async (_, f) => {
+        const prepared = await prepare(f, await make(1), await make(2));
+        for (const seed of [1, 3, 5]) {
+          const [x, y] = [await make(seed), await make(seed + 1)];
+          const wanted = await elementsOf(await awaited(f(x, y)));
+          expect(wanted.length).toBeGreaterThan(0);
+          expect(await elementsOf(prepared(x, y))).toEqual(wanted);
+        }
+        prepared.dispose();
+      },
+    );
+
+    it('results survive later calls and the end', async () => {
+      const f = (x: Floats) => [x.mul(2), x.sum()] as const;
+      const prepared = await prepare(f, await make(1));
+      const [first, second] = [prepared(await make(1)), prepared(await make(2))];
+      prepared.dispose();
+      expect(await elementsOf(first)).toEqual(await elementsOf(await awaited(f(await make(1)))));
+      expect(await elementsOf(second)).toEqual(await elementsOf(await awaited(f(await make(2)))));
+    });
+
+    it('trees of arguments are rebuilt, and what is no tensor stays', async () => {
+      const f = (
+        { w, list: [a] }: { w: Floats; list: readonly [Floats] },
+        scale: number,
+      ): { out: unknown } => ({ out: w.add(a).mul(scale) });
+      const of = async (seed: number) => ({ w: await make(seed), list: [await make(9)] as const });
+      const prepared = await prepare(f, await of(1), 3);
+      const { out } = prepared(await of(2), 3);
+      expect(await elementsOf(out)).toEqual(await elementsOf(await awaited(f(await of(2), 3))));
+    });
+
+    it('reads and writes the tensors that the function closes over as they are at each call', async () => {
+      const [w, total] = [await make(1), await zeros([4, 3], { device: deviceOf() })];
+      const step = async (x: Floats): Promise<void> => {
+        await total.copyFrom(total.add(x.mul(w)));
+      };
+      const prepared = await prepare(step, await make(2));
+      await total.fill(0);
+      await w.fill(2);
+      const x = await make(3);
+      prepared(x);
+      prepared(x);
+      const wanted = numbers(12, 3).map((one) => Math.fround(one * 2));
+      expect(await total.toTypedArray()).toEqual(wanted.map((one) => Math.fround(one + one)));
+    });
+
+    it('keeps its place among calls that are not enqueued yet', async () => {
+      const w = await make(1);
+      const prepared = await prepare(async (x: Floats) => x.add(w), await make(2));
+      const x = await make(3);
+      const before = w.mul(1);
+      void w.copyFrom(w.mul(2));
+      const sum = prepared(x);
+      void w.fill(0);
+      const doubled = numbers(12, 1).map((one) => Math.fround(2 * one));
+      expect(await sum.toTypedArray()).toEqual(
+        numbers(12, 3).map((one, k) => Math.fround(one + (doubled[k] ?? NaN))),
+      );
+      expect(await before.toTypedArray()).toEqual(numbers(12, 1));
+    });
+
+    it('holds a tensor that it reads, also when its owner disposes it', async () => {
+      const device = deviceOf();
+      const x = await make(2);
+      const kept = await memoryKept(device, async () => {
+        const w = await make(1);
+        const prepared = await prepare(async (one: Floats) => one.mul(w), x);
+        w.dispose();
+        using product = prepared(x);
+        const [a, b] = [numbers(12, 2), numbers(12, 1)];
+        expect(await product.toTypedArray()).toEqual(
+          a.map((one, k) => Math.fround(one * (b[k] ?? 0))),
+        );
+        prepared.dispose();
+      });
+      expect(kept).toEqual(NOTHING);
+    });
+
+    it('1000 calls keep nothing, and neither does what was prepared once it is disposed', async () => {
+      const [x, y] = [await make(1), await make(2)];
+      const f = valueAndGrad(loss);
+      disposeAll(await f(x, y));
+      const kept = await memoryKept(deviceOf(), async () => {
+        const prepared = await prepare(f, x, y);
+        disposeAll(prepared(x, y));
+        const inCalls = await memoryKept(deviceOf(), async () => {
+          for (let k = 0; k < 1000; k++) disposeAll(prepared(x, y));
+          await deviceOf().synchronize();
+        });
+        expect(inCalls).toEqual(NOTHING);
+        prepared.dispose();
+      });
+      expect(kept).toEqual(NOTHING);
+    });
+
+    it('two functions are prepared beside each other and beside calls of the program', async () => {
+      const [x, y] = [await make(1), await make(2)];
+      const [f, g] = [CALLS['a loop'] as Call, CALLS['a value with its gradients'] as Call];
+      const other = async (): Promise<unknown[]> => {
+        const found: unknown[] = [];
+        for (let k = 0; k < 40; k++) {
+          using sum = await stack([await x.mul(k), y]);
+          found.push(await (await sum.sum()).item());
+        }
+        return found;
+      };
+      const alone = await other();
+      const [one, two, beside] = await Promise.all([prepare(f, x, y), prepare(g, x, y), other()]);
+      expect(beside).toEqual(alone);
+      expect(await elementsOf(one(x, y))).toEqual(await elementsOf(await awaited(f(x, y))));
+      expect(await elementsOf(two(x, y))).toEqual(await elementsOf(await awaited(g(x, y))));
+    });
+
+    it('a chain that was made before is computed outside the capture', async () => {
+      const [x, w] = [await make(1), await make(2)];
+      let calls = 0;
+      const outside = [w.mul(2), w.mul(3)];
+      const f = (one: Floats) => stack([one, outside[calls++] as never]);
+      const prepared = await prepare(f, x);
+      const [a, b] = [numbers(12, 1), numbers(12, 2)];
+      const wanted = [...a, ...b.map((one) => Math.fround(one * 3))];
+      expect([...(await prepared(x).toTypedArray())]).toEqual(wanted);
+      expect(await outside[1]?.toTypedArray()).toEqual(b.map((one) => Math.fround(one * 3)));
+    });
+
+    it('a function that fails while it is captured leaves nothing', async () => {
+      const x = await make(1);
+      let calls = 0;
+      const kept = await memoryKept(deviceOf(), async () => {
+        const f = async (one: Floats): Promise<Tensor> => {
+          using twice = await one.mul(2);
+          if (++calls === 2) throw new RangeError('mine');
+          return await twice.add(1);
+        };
+        await expect(prepare(f, x)).rejects.toThrow(new RangeError('mine'));
+      });
+      expect(kept).toEqual(NOTHING);
+      expect(await x.toTypedArray()).toEqual(numbers(12, 1));
+    });
+
+    it.each<[name: string, f: (x: Floats) => unknown, code: string, message: RegExp]>([
+      ['toTypedArray', (x) => x.toTypedArray(), 'CAPTURED', /reads values inside a function/],
+      ['toNested', (x) => x.add(1).toNested(), 'CAPTURED', /reads values/],
+      ['item', async (x) => (await x.sum()).item(), 'CAPTURED', /where\(\)/],
+      ['print', (x) => x.print(), 'CAPTURED', /without prepare\(\)/],
+      ['ready', (x) => x.ready(), 'CAPTURED', /ready: it waits/],
+      [
+        'a stream',
+        async (x) => x.clone({ stream: x.device.createStream() }),
+        'UNSUPPORTED',
+        /one stream/,
+      ],
+      [
+        'prepare',
+        async (x) => prepare((one: Floats) => one.mul(1), x),
+        'CAPTURED',
+        /prepare: it captures/,
+      ],
+      [
+        'a written argument',
+        (x) => x.fill(0),
+        'INVALID_ARGUMENT',
+        /writes tensor 0 of its arguments/,
+      ],
+      ['a number', () => 3, 'INVALID_ARGUMENT', /the value is 3/],
+    ])('refuses %s inside the function', async (_, f, code, message) => {
+      await expect(prepare(f, await make(1))).rejects.toMatchObject({
+        code,
+        message: expect.stringMatching(message) as string,
+      });
+    });
+
+    it('a value that leaves the function has no elements', async () => {
+      const x = await make(1);
+      let left: Tensor | undefined;
+      const f = async (one: Floats): Promise<Tensor> => {
+        left = await one.mul(2);
+        return left.add(1);
+      };
+      const prepared = await prepare(f, x);
+      const one = left as Tensor;
+      expect(inspect(one)).toBe('Tensor(float32 [4, 3] on ' + x.device.id + ')');
+      for (const use of [
+        () => one.toTypedArray(),
+        () => one.add(1),
+        () => one.ready(),
+        () => x.clone().add(one),
+      ]) {
+        await expect(use()).rejects.toMatchObject({ code: 'CAPTURED' });
+      }
+      expect(await prepared(x).toTypedArray()).toEqual(
+        numbers(12, 1).map((n) => Math.fround(Math.fround(n * 2) + 1)),
+      );
+    });
+
+    it('a prepared function is neither differentiated nor prepared', async () => {
+      const x = await make(1);
+      const prepared = await prepare((one: Floats) => one.square().sum(), x);
+      await expect(grad((one: Floats) => prepared(one))(x)).rejects.toMatchObject({
+        code: 'NOT_DIFFERENTIABLE',
+        message: expect.stringMatching(/prepare the derivative/) as string,
+      });
+      await expect(prepare((one: Floats) => prepared(one), x)).rejects.toMatchObject({
+        code: 'CAPTURED',
+        message: expect.stringMatching(/a prepared function: it is replayed/) as string,
+      });
+    });
+
+    it('refuses arguments that are not like the example', async () => {
+      const f = (tree: { a: Floats; b: readonly Floats[] }, scale: number): unknown =>
+        tree.a.mul(scale).add(tree.b[0] as Floats);
+      const x = await make(1);
+      const prepared = await prepare(f, { a: x, b: [x] }, 2);
+      const refuses = (args: readonly unknown[], code: string, message: RegExp): void => {
+        const call = (): unknown => (prepared as (...all: readonly unknown[]) => unknown)(...args);
+        expect(call).toThrow(expect.objectContaining({ code }) as Error);
+        expect(call).toThrow(message);
+      };
+      const long = await make(1, [2, 6]);
+      refuses([{ a: x, b: [x] }], 'INVALID_ARGUMENT', /1 arguments were given/);
+      refuses(
+        [{ a: long, b: [x] }, 2],
+        'SHAPE_MISMATCH',
+        /argument 0\.a was \[4, 3\].* is \[2, 6\]/,
+      );
+      refuses([{ a: x, b: [x, x] }, 2], 'INVALID_ARGUMENT', /argument 0\.b was a list of 1/);
+      refuses([{ a: x }, 2], 'INVALID_ARGUMENT', /argument 0 was an object of a, b/);
+      refuses([{ a: x, b: [x], c: x }, 2], 'INVALID_ARGUMENT', /an object of a, b, c/);
+      refuses([{ a: x, b: [x] }, 3], 'INVALID_ARGUMENT', /argument 1 was 2 .* is 3/);
+      refuses([{ a: x, b: [4] }, 2], 'INVALID_ARGUMENT', /argument 0\.b\[0\] was a tensor/);
+      refuses([{ a: x.mul(1), b: [x] }, 2], 'INVALID_ARGUMENT', /Await it/);
+      refuses([{ a: await x.cast('float64'), b: [x] }, 2], 'DTYPE_MISMATCH', /float32 .* float64/);
+      refuses(
+        [{ a: (await make(1, [3, 4])).transpose(), b: [x] }, 2],
+        'INVALID_ARGUMENT',
+        /strides 1,4/,
+      );
+      const gone = await make(1);
+      gone.dispose();
+      refuses([{ a: gone, b: [x] }, 2], 'DISPOSED', /was disposed/);
+      prepared.dispose();
+      prepared.dispose();
+      refuses([{ a: x, b: [x] }, 2], 'DISPOSED', /a prepared function: it was disposed/);
+    });
+
+    it('takes an argument that lies otherwise, where the example did', async () => {
+      const of = async (seed: number) => (await make(seed, [3, 4])).transpose();
+      const prepared = await prepare((x: Floats) => x.mul(2), await of(1));
+      expect(await elementsOf(prepared(await of(2)))).toEqual(
+        await elementsOf(await (await of(2)).mul(2)),
+      );
+    });
+
+    it('refuses examples without tensors, with gaps, and of something else', async () => {
+      const x = await make(1);
+      const refused = async (
+        args: readonly unknown[],
+        code: string,
+        message: RegExp,
+      ): Promise<void> => {
+        const call = prepare as (...given: readonly unknown[]) => Promise<unknown>;
+        await expect(call(() => x, ...args)).rejects.toMatchObject({
+          code,
+          message: expect.stringMatching(message) as string,
+        });
+      };
+      await refused([3], 'INVALID_ARGUMENT', /no argument of the example has a tensor/);
+      await refused([x.slice([0, 4], [0, 2])], 'NOT_CONTIGUOUS', /argument 0 is a view with gaps/);
+      await refused([{ x, rate: 0.1 }], 'INVALID_ARGUMENT', /argument 0\.rate is 0\.1/);
+      await expect(prepare(3 as never, x)).rejects.toThrow(/prepare: expected a function/);
+    });
+  });
+}
+
+/** A tree with its promises awaited. */
+async function awaited(tree: unknown): Promise<unknown> {
+  const one = await tree;
+  if (tensorsOf(one)[0] === one) return one;
+  if (Array.isArray(one)) return Promise.all(one.map(awaited));
+  if (typeof one !== 'object' || one === null) return one;
+  const entries = Object.entries(one).map(async ([name, each]) => [name, await awaited(each)]);
+  return Object.fromEntries((await Promise.all(entries)) as [string, unknown][]);
+}

@@ -1,0 +1,121 @@
+import type { DeviceCore } from '../device-core.js';
+import { pooledBytes } from '../host-pool.js';
+import { StorageBlock } from '../storage-block.js';
+import type { CapturedGraph, StreamCore } from '../stream-core.js';
+import { MercerError } from '../mercer-error.js';
+import { withAmbientStream } from './ambient-stream.js';
+import { CaptureMemory } from './capture-memory.js';
+
+/** Memory that captured work uses and that was there before: whether it writes it. */
+export type Touched = ReadonlyMap<StorageBlock, boolean>;
+
+/** Work that was captured, with the memory that it computes in. */
+export interface CapturedWork {
+  readonly graph: CapturedGraph;
+  /** Held until `dispose`. */
+  readonly touched: Touched;
+  dispose(): void;
+}
+
+/**
+ * Work of functions on a stream of its own: first as it is, then captured. What is allocated meanwhile is the capture's: memory that is given back is taken
+ * again, since the work runs in its order, and nothing goes back to the device before `dispose`.
+ */
+export class Capture extends CaptureMemory {
+  readonly #device: DeviceCore;
+  readonly #stream: StreamCore;
+  readonly #blocks: StorageBlock[] = [];
+  readonly #free = new Map<number, StorageBlock[]>();
+  readonly #touched = new Map<StorageBlock, boolean>();
+
+  constructor(device: DeviceCore) {
+    super();
+    this.#device = device;
+    this.#stream = device.createStream();
+  }
+
+  /** Calls a function, whose work is done. */
+  run<T>(work: () => T | PromiseLike<T>): Promise<T> {
+    return withAmbientStream(this.#stream, work);
+  }
+
+  /** Calls a function, whose work is captured. Nothing is left of it where it fails. @throws what it throws */
+  async record<T>(work: () => T | PromiseLike<T>): Promise<{ value: T; captured: CapturedWork }> {
+    this.#stream.beginCapture(this);
+    let value: T;
+    try {
+      value = await this.run(work);
+    } catch (error) {
+      this.#stream.endCapture().dispose();
+      this.#release();
+      throw refused(error);
+    }
+    try {
+      const graph = this.#stream.endCapture();
+      const dispose = (): void => {
+        graph.dispose();
+        this.#release();
+      };
+      return { value, captured: { graph, touched: this.#touched, dispose } };
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
+  /** Where nothing was captured. */
+  dispose(): void {
+    this.#stream.dispose();
+    this.#release();
+  }
+
+  allocate(bytes: number, purpose: string, zeroed: boolean): StorageBlock {
+    const size = pooledBytes(bytes);
+    const block = this.#free.get(size)?.pop() ?? this.hold(size, purpose);
+    const memory = {
+      address: block.address,
+      handle: block.handle,
+      free: (): void => {
+        const spares = this.#free.get(size);
+        if (spares === undefined) this.#free.set(size, [block]);
+        else spares.push(block);
+      },
+    };
+    const storage = new StorageBlock(this.#device, memory, bytes, purpose, this.#stream.newest());
+    if (zeroed && bytes > 0) {
+      const zeros = this.hold(bytes, 'zeros', true);
+      this.#device.move(storage, 0, zeros, 0, bytes, this.#stream);
+    }
+    return storage;
+  }
+
+  hold(bytes: number, purpose: string, zeroed = false): StorageBlock {
+    const { ownStream } = this.#device;
+    const block = this.#device.take(bytes, `${purpose}, prepared`, ownStream, zeroed);
+    this.#blocks.push(block);
+    return block;
+  }
+
+  touch(storage: StorageBlock, writes: boolean): void {
+    const before = this.#touched.get(storage);
+    if (before === undefined) storage.retain();
+    this.#touched.set(storage, writes || before === true);
+  }
+
+  #release(): void {
+    for (const one of [...this.#blocks, ...this.#touched.keys()]) one.dispose();
+    this.#blocks.length = 0;
+    this.#touched.clear();
+    this.#free.clear();
+  }
+}
+
+/** What the runtimes refuse while they capture, in words of the caller. */
+function refused(error: unknown): unknown {
+  if (!(error instanceof Error && 'code' in error && error.code === 'CAPTURING')) return error;
+  return new MercerError(
+    'UNSUPPORTED',
+    `prepare: the function does what cannot be captured (${error.message}). Call it without prepare().`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,30 @@
+import type { Device } from '../device.js';
+import { MercerError } from '../mercer-error.js';
+import { ambientStream } from './ambient-stream.js';
+
+/** That a value was asked for where there is none. */
+export const isCaptured = (what: string): MercerError =>
+  new MercerError(
+    'CAPTURED',
+    `${what}: it was computed inside a function while prepare() captured it, so it has no values outside. Return it from the function.`,
+  );
+
+/**
+ * That host code cannot be replayed. Nothing outside a function that is prepared.
+ *
+ * @throws MercerError CAPTURED
+ */
+export function assertNotPreparing(what: string, does = 'reads values'): void {
+  if (ambientStream() === undefined) return;
+  throw new MercerError(
+    'CAPTURED',
+    `${what}: it ${does} inside a function that prepare() captures, and a replay would go by the values of the example. Compute with tensors, as where() does instead of a branch, return what is to be read, or call the function without prepare().`,
+  );
+}
+
+/** That a captured function computes elsewhere. */
+export const elsewhere = (what: string, device: Device, place: string): MercerError =>
+  new MercerError(
+    'UNSUPPORTED',
+    `${what}: inside a function that prepare() captures all work is on one stream of ${device.id}, and this is on ${place}. Leave out the stream, move tensors to ${device.id} before, or call the function without prepare().`,
+  );
