@@ -40,4 +40,5 @@ export {
 export { linearize, type Linearized } from './linearize.js';
 export { scan, type Scanned, type ScanOptions } from './scan.js';
 export type { Settled, Tree } from './tree.js';
+export { vmap, type MappedAxes, type VmapOptions } from './vmap.js';
 export { vjp, type CotangentOf, type Pulled, type VjpOptions } from './vjp.js';

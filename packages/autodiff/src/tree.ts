@@ -42,9 +42,13 @@ export async function leavesOf(
   return leaves;
 }
 
+/** A tensor, or what will be one. */
+export const isLeaf = (value: unknown): boolean =>
+  isPending(value) || isTensor(value) || isTraced(value);
+
 /** Whether a value has a tensor, and nothing that a tree has not. */
 export function isTree(value: unknown): boolean {
-  if (isPending(value) || isTensor(value) || isTraced(value)) return true;
+  if (isLeaf(value)) return true;
   const members: readonly unknown[] | undefined = Array.isArray(value)
     ? value
     : isRecord(value)
@@ -57,7 +61,7 @@ export function isTree(value: unknown): boolean {
 export function replaced(tree: unknown, leaves: readonly unknown[]): unknown {
   let next = 0;
   const visit = (one: unknown): unknown => {
-    if (isPending(one) || isTensor(one) || isTraced(one)) return leaves[next++];
+    if (isLeaf(one)) return leaves[next++];
     if (Array.isArray(one)) return one.map(visit);
     return Object.fromEntries(
       Object.entries(one as Record<string, unknown>).map(([name, member]) => [name, visit(member)]),

@@ -213,6 +213,7 @@ it('exports what users use, and nothing else', () => {
       "valueAndGrad",
       "valueAndGradients",
       "vjp",
+      "vmap",
       "weightedDifferences",
       "where",
       "withGradients",
