@@ -145,11 +145,13 @@ describe('what is mapped is what a loop over the examples gives', () => {
     const w = await drawn([3, 2], [0, 1], 4);
     const deep = await drawn([2, 3, 3], [0, 1], 5);
     const calls: Readonly<Record<string, Call>> = {
-      matmul: (x) => matmul(x, w as never),
-      batches: (x) => matmul(deep as never, x as never),
-      both: async (x) =>
-        matmul((await deep.mul(x.sum())) as never, x as never, { transposeB: true }),
-      vector: (x) => matmul(x.slice(0) as never, w as never),
+      matmul: (x) => matmul(x as Floats, w),
+      batches: (x) => matmul(deep, x as Floats),
+      both: async (x) => {
+        const scaled: unknown = await deep.mul(x.sum());
+        return matmul(scaled as Floats, x as Floats, { transposeB: true });
+      },
+      vector: (x) => matmul(x.slice(0) as Floats, w),
       einsum: (x) => einsum('...ij,jk', [x, w] as never),
       diagonal: (x) => einsum('ii->i', [x] as never),
       lower: (x) => x.diag(-1),

@@ -88,14 +88,7 @@ export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
-export {
-  aligned,
-  byElements,
-  exampleShape,
-  inFront,
-  spreadOver,
-  type AnyCall,
-} from '../trace/batching.js';
+export { exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
 export { recorded, whenKnown } from '../trace/dispatch.js';
 export {
