@@ -8,6 +8,8 @@ export type AutodiffErrorCode =
   | 'INDEPENDENT'
   /** A traced value was used after the function that is differentiated had ended. */
   | 'ESCAPED'
+  /** The elements of a value were read that stands for one of each example. */
+  | 'MAPPED'
   /** What a derivative needs was disposed. */
   | 'FREED'
   /** A value or a derivative is NaN or infinite, and `detectNaN` looks for that. */

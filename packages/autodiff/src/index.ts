@@ -41,4 +41,5 @@ export { linearize, type Linearized } from './linearize.js';
 export { prepare, type Prepared } from './prepare.js';
 export { scan, type Scanned, type ScanOptions } from './scan.js';
 export type { Settled, Tree } from './tree.js';
+export { vmap, type MappedAxes, type VmapOptions } from './vmap.js';
 export { vjp, type CotangentOf, type Pulled, type VjpOptions } from './vjp.js';

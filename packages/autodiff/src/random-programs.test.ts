@@ -1,4 +1,8 @@
 import { device } from '@mercer/tensor';
-import { describeRandomPrograms } from './testing/random-programs-suite.test-support.js';
+import {
+  describeMappedPrograms,
+  describeRandomPrograms,
+} from './testing/random-programs-suite.test-support.js';
 
 describeRandomPrograms(() => device('cpu'), 200);
+describeMappedPrograms(() => device('cpu'), 120);

@@ -43,9 +43,13 @@ export async function leavesOf(
   return leaves;
 }
 
+/** A tensor, or what will be one. */
+export const isLeaf = (value: unknown): boolean =>
+  isPending(value) || isTensor(value) || isTraced(value);
+
 /** Whether a value has a tensor, and nothing that a tree has not. */
 export function isTree(value: unknown): boolean {
-  if (isPending(value) || isTensor(value) || isTraced(value)) return true;
+  if (isLeaf(value)) return true;
   const members: readonly unknown[] | undefined = Array.isArray(value)
     ? value
     : isRecord(value)
@@ -58,7 +62,7 @@ export function isTree(value: unknown): boolean {
 export function replaced(tree: unknown, leaves: Iterable<unknown>): unknown {
   const next = leaves[Symbol.iterator]();
   const visit = (one: unknown): unknown => {
-    if (isPending(one) || isTensor(one) || isTraced(one)) return next.next().value;
+    if (isLeaf(one)) return next.next().value;
     if (Array.isArray(one)) return one.map(visit);
     if (!isRecord(one)) return one;
     return Object.fromEntries(

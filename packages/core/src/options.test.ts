@@ -143,6 +143,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['grad', (o) => mercer.grad(sumOf, o)(a), 'argnum', 'argnums'],
     ['valueAndGrad', (o) => mercer.valueAndGrad(sumOf, o)(a), 'argnum', 'argnums'],
     ['vjp', (o) => mercer.vjp(sumOf, o)(a), 'hasaux', 'hasAux'],
+    ['vmap', (o) => mercer.vmap((v: typeof a) => v, o)(a), 'inAxis', 'inAxes'],
     ['jvp', (o) => mercer.jvp(async (v: typeof a) => v, o)([a], [a]), 'detectNan', 'detectNaN'],
     ['checkGradients', (o) => mercer.checkGradients(sumOf, [a], o), 'orders', 'order'],
     [

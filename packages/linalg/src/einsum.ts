@@ -17,6 +17,8 @@ import {
   checkOut,
   commonDevice,
   differentiable,
+  exampleShape,
+  formatShape,
   heard,
   keyPart,
   LOAD_OPTIONS,
@@ -26,6 +28,8 @@ import {
   pendingOf,
   whenArrived,
   WORK_OPTIONS,
+  type AnyCall,
+  type BatchRule,
   type CallView,
   type DerivativeRule,
   type KnownValue,
@@ -107,6 +111,28 @@ const derivative: DerivativeRule<
   },
 };
 
+/** A letter more for the mapped axis, in front of those of the result and of what is mapped. */
+const batch: BatchRule<
+  readonly [subscripts: string, operands: readonly KnownValue[], options?: EinsumOptions]
+> = ({ args: [subscripts, operands, options], mapped: [, mapped], call }) => {
+  const are = mapped as readonly unknown[];
+  const examples = operands.map((one, at) => {
+    const shape = exampleShape(one, are[at]);
+    return { shape, rank: shape.length, label: formatShape(shape) };
+  });
+  const { output } = parseSubscripts(subscripts, examples as unknown as readonly Tensor[]);
+  const text = subscripts.replaceAll(/\s/g, '');
+  const [inputs = '', given] = text.split('->');
+  const letter = LETTERS.find((one) => !text.includes(one));
+  if (letter === undefined) return undefined;
+  const rest = output.filter((label) => label.length === 1).join('');
+  const result = given ?? (inputs.includes('...') ? `...${rest}` : rest);
+  const terms = inputs.split(',').map((term, at) => (are[at] === true ? letter + term : term));
+  return (call as AnyCall)(`${terms.join()}->${letter}${result}`, operands, options);
+};
+
+const LETTERS = Array.from('abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ');
+
 const broadcast = (x: KnownValue, shape: readonly number[]): Value =>
   x.shape.every((extent, axis) => extent === shape[axis]) ? x : x.broadcastTo(shape);
 
@@ -179,6 +205,7 @@ export const einsum: Einsum = differentiable(
     },
   ) as Einsum,
   derivative,
+  batch,
 );
 
 function listOf<T>(operands: readonly T[]): readonly T[] {

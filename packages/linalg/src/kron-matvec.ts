@@ -1,6 +1,7 @@
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
 import {
   differentiable,
+  inFront,
   operationFunction,
   summedTo,
   type DerivativeRule,
@@ -116,4 +117,5 @@ export const kronMatvec: KronMatvec = differentiable(
     3,
   ),
   derivative,
+  inFront(2, 2, 1),
 );

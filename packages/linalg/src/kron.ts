@@ -2,6 +2,7 @@ import type { OptionNames } from '@mercer/options';
 import type { LoadOptions, Pending, Tensor, WorkOptions } from '@mercer/tensor';
 import {
   differentiable,
+  inFront,
   LOAD_OPTIONS,
   operationFunction,
   summedTo,
@@ -101,4 +102,5 @@ export const kron: Kron = differentiable(
     2,
   ),
   derivative,
+  inFront(2),
 );

@@ -3,6 +3,7 @@ import { describeValue, own, type OptionNames } from '@mercer/options';
 import { isTensor, MercerError, type LoadOptions, type Tensor } from '@mercer/tensor';
 import {
   differentiable,
+  inFront,
   keyPart,
   Operation,
   readOptions,
@@ -267,5 +268,7 @@ export function linalgFunction<F, O extends object>(
     };
     return waits ? later : now;
   };
-  return differentiable(rules.what, Object.assign(run, { prepare }), derivative) as F;
+  // gradients of what all examples share are not sums over them
+  const batch = rules.read === undefined ? inFront(2) : undefined;
+  return differentiable(rules.what, Object.assign(run, { prepare }), derivative, batch) as F;
 }

@@ -10,6 +10,7 @@ import {
 import {
   attachMethods,
   differentiable,
+  inFront,
   operationFunction,
   summedTo,
   type DerivativeRule,
@@ -185,7 +186,12 @@ const derivative: DerivativeRule<
  * console.log(await (await matmul(a, a, { transposeB: true })).toNested()); // [ [ 5, 11 ], [ 11, 25 ] ]
  * ```
  */
-export const matmul: Matmul = differentiable(WHAT, operationFunction(operation, 2), derivative);
+export const matmul: Matmul = differentiable(
+  WHAT,
+  operationFunction(operation, 2),
+  derivative,
+  inFront(2),
+);
 
 declare module '@mercer/tensor' {
   interface TensorMethods<D extends DType> {

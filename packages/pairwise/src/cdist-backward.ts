@@ -3,11 +3,13 @@ import type { OptionNames } from '@mercer/options';
 import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
 import {
   assertTensor,
+  type BatchRule,
   differentiable,
   LOAD_OPTIONS,
   readOptions,
   STREAM_OPTION,
 } from '@mercer/tensor/operation';
+import { ofRowGradients } from './batch-rules.js';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
@@ -102,6 +104,7 @@ export const cdistBackward: CdistBackward = differentiable(
   WHAT,
   backwardFunction(WHAT, read) as CdistBackward,
   cdistBackwardRule,
+  ofRowGradients as BatchRule,
 );
 
 type Given = readonly [

@@ -1,6 +1,13 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import type { OutOption, Pending, Tensor } from '@mercer/tensor';
-import { differentiable, only, OUT_OPTION, type DerivativeRule } from '@mercer/tensor/operation';
+import {
+  differentiable,
+  only,
+  OUT_OPTION,
+  type BatchRule,
+  type DerivativeRule,
+} from '@mercer/tensor/operation';
+import { ofRows } from './batch-rules.js';
 import { cdistBackward } from './cdist-backward.js';
 import { CDIST_OPTIONS, PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
@@ -113,4 +120,5 @@ export const cdist: Cdist = differentiable(
     },
   ),
   derivative,
+  ofRows as BatchRule,
 );

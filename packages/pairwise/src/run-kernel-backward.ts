@@ -1,6 +1,12 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
-import { assertTensor, differentiable, readOptions } from '@mercer/tensor/operation';
+import {
+  assertTensor,
+  differentiable,
+  readOptions,
+  type BatchRule,
+} from '@mercer/tensor/operation';
+import { ofRowGradients } from './batch-rules.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import { backwardSpec } from './kernel-backward.js';
@@ -96,6 +102,7 @@ export const runKernelBackward: RunKernelBackward = differentiable(
   WHAT,
   backwardFunction(WHAT, read) as RunKernelBackward,
   undefined,
+  ofRowGradients as BatchRule,
 );
 
 type Given = readonly [

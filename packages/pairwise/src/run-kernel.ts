@@ -1,5 +1,6 @@
 import type { Pending, Tensor } from '@mercer/tensor';
 import { differentiable, only, pendingCall, type Share } from '@mercer/tensor/operation';
+import { ofRows } from './batch-rules.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
 import { rowsAndOptions } from './optional-rows.js';
@@ -130,6 +131,7 @@ export const runKernel = differentiable<RunKernelFunction, RunKernelArguments>(
         : [undefined, ofA, shareOf(gradients, 'b'), ofOptions];
     },
   },
+  ofRows,
 ) as unknown as RunKernel;
 
 type RunKernelArguments = readonly [

@@ -21,8 +21,9 @@ import { coreOf } from './operations.js';
 import type { Pending } from './pending.js';
 import { readOptions } from './read-options.js';
 import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+import { byElements, exampleShape } from './trace/batching.js';
 import { differentiable } from './trace/differentiable.js';
-import type { DerivativeRule, KnownValue, Share, Value } from './trace/primitive.js';
+import type { BatchRule, DerivativeRule, KnownValue, Share, Value } from './trace/primitive.js';
 import { summedTo } from './trace/summed-to.js';
 import { broadcastLayout } from './views.js';
 
@@ -297,6 +298,20 @@ const derivative: DerivativeRule<Traced> = {
   },
 };
 
+/** Of all examples; indices are positions along the axes of one. */
+const batch: BatchRule<Traced> = (given) => {
+  const [formulas, inputs, options = {}] = given.args;
+  const [, mapped] = given.mapped as readonly [unknown, Readonly<Record<string, unknown>>];
+  const ranks = Object.entries(inputs).map(([by, x]) => exampleShape(x, mapped[by]).length);
+  const rank = Math.max(...ranks);
+  const axes = Object.entries(options.indices ?? {});
+  // which the operation refuses
+  if (axes.some(([, axis]) => axis >= rank || axis < -rank)) return undefined;
+  const behind = axes.map(([by, axis]) => [by, axis < 0 ? axis : axis + 1] as const);
+  const indices = Object.fromEntries(behind);
+  return byElements({ ...given, args: [formulas, inputs, { ...options, indices }] as never });
+};
+
 /** The key of a result without a name. */
 const ONLY = '';
 
@@ -353,4 +368,5 @@ export const map: MapCall = differentiable(
   'map',
   Object.assign(callMap as MapCall, { prepare: prepareMap as MapPrepare }),
   derivative,
+  batch,
 );

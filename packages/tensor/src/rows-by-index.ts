@@ -1,7 +1,10 @@
+import { add, ge, lt, mul, select, variable } from '@mercer/formula';
 import { gatherRows as gathered, type GatherRows } from './gather-rows.js';
 import { scatterAdd as scattered, type ScatterAdd } from './scatter-add.js';
+import { map } from './map.js';
+import { exampleShape, spreadOver, type AnyCall } from './trace/batching.js';
 import { differentiable } from './trace/differentiable.js';
-import type { KnownValue } from './trace/primitive.js';
+import type { KnownValue, Value } from './trace/primitive.js';
 
 type Rows = Parameters<GatherRows>[0];
 type Index = Parameters<GatherRows>[1];
@@ -28,10 +31,41 @@ type Terms = Parameters<ScatterAdd>[0];
 export const gatherRows: GatherRows = differentiable<
   GatherRows,
   readonly [x: KnownValue, index: Index]
->('gatherRows', gathered, {
-  vjp: (g, { args: [x, index] }) => [() => scatterAdd(g as Terms, index, x.shape[0] ?? 0)],
-  jvp: 'linear',
-});
+>(
+  'gatherRows',
+  gathered,
+  {
+    vjp: (g, { args: [x, index] }) => [() => scatterAdd(g as Terms, index, x.shape[0] ?? 0)],
+    jvp: 'linear',
+  },
+  ({ args: [x, index, ...rest], mapped: [ofX, ofIndex], size, call }) => {
+    const by = index as unknown as KnownValue;
+    const [rows, ...columns] = exampleShape(x, ofX);
+    const own = exampleShape(by, ofIndex);
+    if (rows === undefined || own.length !== 1) return undefined;
+    const table = ofX === true ? x.contiguous().reshape([size * rows, ...columns]) : x;
+    const all = ofX === true ? rowsOfAll(by, ofIndex, size, rows) : by.contiguous().reshape([-1]);
+    const found = (call as AnyCall)(table, all, ...rest);
+    return found.reshape([size, ...own, ...columns]);
+  },
+);
+
+const [row, rows] = [variable('row'), variable('rows')];
+const inAll = add(mul(variable('example'), rows), row);
+const rowOfAll = select(ge(row, 0), select(lt(row, rows), inAll, -1), -1);
+
+/** Row numbers of examples in a table with the rows of all, one example behind the other: -1, which is no row, where an example has none such. */
+const rowsOfAll = (index: KnownValue, isMapped: unknown, size: number, count: number): Value =>
+  // whole numbers beyond 2^24 need float64
+  map(
+    rowOfAll,
+    { row: spreadOver(index, isMapped, size).cast('float64') as never },
+    {
+      dtype: 'int64',
+      parameters: { rows: count },
+      indices: { example: 0 },
+    },
+  ).reshape([-1]);
 
 /**
  * Sums of rows by index: row r of the result is the sum of `values[n]` over all n with `index[n] = r`, 0 where there is none.
@@ -58,14 +92,30 @@ export const gatherRows: GatherRows = differentiable<
 export const scatterAdd: ScatterAdd = differentiable<
   ScatterAdd,
   readonly [values: KnownValue, index: Index]
->('scatterAdd', scattered, {
-  vjp: (g, { args: [, index] }) => [
-    () => {
-      const [rows = 0, ...rest] = (g as KnownValue).shape;
-      const column = [-1, ...rest.map(() => 1)];
-      const isAdded = index.ge(0).logicalAnd(index.lt(rows)).reshape(column);
-      return isAdded.where(gatherRows(g as Rows, index), 0);
-    },
-  ],
-  jvp: 'linear',
-});
+>(
+  'scatterAdd',
+  scattered,
+  {
+    vjp: (g, { args: [, index] }) => [
+      () => {
+        const [rows = 0, ...rest] = (g as KnownValue).shape;
+        const column = [-1, ...rest.map(() => 1)];
+        const isAdded = index.ge(0).logicalAnd(index.lt(rows)).reshape(column);
+        return isAdded.where(gatherRows(g as Rows, index), 0);
+      },
+    ],
+    jvp: 'linear',
+  },
+  ({ args: [values, index, ...rest], mapped: [ofValues, ofIndex], size, call }) => {
+    const by = index as unknown as KnownValue;
+    const [rows, ...options] = rest as readonly unknown[];
+    const [count, ...columns] = exampleShape(values, ofValues);
+    const isLike = exampleShape(by, ofIndex).join() === `${count}`;
+    if (count === undefined || !isLike || typeof rows !== 'number') return undefined;
+    const terms = spreadOver(values, ofValues, size)
+      .contiguous()
+      .reshape([size * count, ...columns]);
+    const all = rowsOfAll(by, ofIndex, size, rows);
+    return (call as AnyCall)(terms, all, size * rows, ...options).reshape([size, rows, ...columns]);
+  },
+);

@@ -22,6 +22,7 @@ import { streamFor } from './stream-core.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
 import { checkOut } from './tensor-checks.js';
+import type { AnyCall } from './trace/batching.js';
 import { differentiable } from './trace/differentiable.js';
 import type { KnownValue } from './trace/primitive.js';
 
@@ -145,6 +146,12 @@ export const sumTo: SumTo = differentiable<
   {
     vjp: (g, { args: [x] }) => [() => g.broadcastTo(x.shape)],
     jvp: 'linear',
+  },
+  ({ args: [x, shape, ...rest], size, call }) => {
+    const lead = x.shape.length - 1 - shape.length;
+    if (!isShape(shape) || lead < 0) return undefined;
+    const whole = [size, ...new Array<number>(lead).fill(1), ...shape];
+    return (call as AnyCall)(x, whole, ...rest).reshape([size, ...shape]);
   },
 );
 

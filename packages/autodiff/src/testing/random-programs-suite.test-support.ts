@@ -2,7 +2,7 @@ import { atan2, concat, pad, stack, tile, where, type Tensor, type Device } from
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { drawnOn, expectClose, type Drawn } from '../../test/differences.mjs';
-import { grad, jvp, vjp } from '../index.js';
+import { grad, jvp, vjp, vmap } from '../index.js';
 
 type Shape = readonly number[];
 type Result = PromiseLike<Tensor> | Tensor;
@@ -540,6 +540,64 @@ async function check({ leaves: given, steps }: Program, drawn: Drawn): Promise<v
   }
 }
 
+const EXAMPLES = 3;
+
+/** The program for several examples at once, some of whose leaves they share, beside plain loops, and its gradients beside those of a loop. */
+async function checkMapped({ leaves: given, steps }: Program, drawn: Drawn): Promise<void> {
+  const axes = given.map(({ shape, seed }, k) =>
+    k > 0 && seed % 3 === 0 ? null : seed % (shape.length + 1),
+  );
+  const leaves = await Promise.all(
+    given.map(async (one, k) => {
+      const at = axes[k] ?? null;
+      return at === null
+        ? leaf(one, drawn)
+        : leaf({ ...one, shape: one.shape.toSpliced(at, 0, EXAMPLES) }, drawn);
+    }),
+  );
+  const example = (at: number): readonly Tensor[] =>
+    leaves.map((one, k) => {
+      const axis = axes[k] ?? null;
+      return axis === null ? one : one.slice(...new Array<null>(axis).fill(null), at);
+    });
+  const shapes = given.map(({ shape }) => shape);
+  const all = await Promise.all(
+    Array.from({ length: EXAMPLES }, async (_, at) => {
+      const values = await Promise.all(example(at).map(numbers));
+      return evaluated(along(values, shapes, []), steps);
+    }),
+  );
+  const [first] = all as [ReturnType<typeof evaluated>];
+  const f = computed(first);
+  const mapped = { inAxes: [axes] };
+  const value = await vmap(f, mapped)(leaves);
+  expect(value.shape).toEqual([EXAMPLES, ...first.result.shape]);
+  expectClose(
+    await numbers(value),
+    all.flatMap(({ result }) => [...result.value]),
+    1e-10,
+  );
+
+  const loss = async (one: readonly Tensor[]): Promise<Tensor> => (await f(one)).square().sum();
+  const options = { allowUnused: true };
+  const each = await vmap(grad(loss, options), mapped)(leaves);
+  const total = await grad(
+    async (one: readonly Tensor[]) => (await vmap(loss, mapped)(one)).sum(),
+    options,
+  )(leaves);
+  const loop = await Promise.all(
+    Array.from({ length: EXAMPLES }, async (_, at) => grad(loss, options)(example(at))),
+  );
+  for (const [k, one] of each.entries()) {
+    const parts = loop.map((gradients) => gradients[k] as Tensor);
+    const apart = await stack(parts);
+    expectClose(await numbers(one), await numbers(apart), 1e-10);
+    const axis = axes[k] ?? null;
+    const together = axis === null ? apart.sum(0) : stack(parts, axis);
+    expectClose(await numbers(total[k] as Tensor), await numbers(await together), 1e-10);
+  }
+}
+
 /** Random programs against dual numbers in plain loops. */
 export function describeRandomPrograms(device: () => Device, numRuns: number): void {
   const drawn = drawnOn(device);
@@ -548,6 +606,19 @@ export function describeRandomPrograms(device: () => Device, numRuns: number): v
       await fc.assert(
         fc.asyncProperty(program, (one) => check(one, drawn)),
         { seed: 40, numRuns },
+      );
+    }, 120_000);
+  });
+}
+
+/** The same for several examples at once. */
+export function describeMappedPrograms(device: () => Device, numRuns: number): void {
+  const drawn = drawnOn(device);
+  describe('random programs', () => {
+    it('are those of plain loops where many examples are computed at once, with their gradients', async () => {
+      await fc.assert(
+        fc.asyncProperty(program, (one) => checkMapped(one, drawn)),
+        { seed: 41, numRuns },
       );
     }, 120_000);
   });

@@ -110,12 +110,17 @@ export abstract class Recording implements Trace {
     return isTracedKnown(one) && one.trace === this ? one.record : undefined;
   }
 
+  /** What a call gives. */
+  protected compute({ primitive, primals }: RecordedCall): unknown {
+    return primitive.call(...(primals as never[]));
+  }
+
   apply(primitive: Primitive, args: readonly unknown[]): unknown {
     this.#assertLive(primitive.name);
     refuseOutputs(primitive.name, args);
     const primals = mapArguments(args, (one) => this.#primalOf(one));
-    const result: unknown = primitive.call(...(primals as never[]));
     const call = { primitive, args, primals };
+    const result = this.compute(call);
     const kept = this.#keptOf(call);
     if (isKnownResult(result) || !isThenable(result))
       return this.#given({ ...call, kept: kept() }, result);
@@ -243,11 +248,17 @@ export abstract class Recording implements Trace {
     return one;
   }
 
+  /** What it owns is another trace's from now on. */
+  giveTo(other: Recording): void {
+    for (const one of this.#owned) other.own(one);
+    this.#owned.clear();
+  }
+
   owns(one: unknown): boolean {
     return this.#owned.has(one as Disposable);
   }
 
-  noteRead(): void {
+  noteRead(_what: string): void {
     this.#assertLive('a read');
     this.wasRead = true;
   }
@@ -262,10 +273,8 @@ export abstract class Recording implements Trace {
   dispose(): void {
     this.#ended = true;
     const below = this.#below;
-    for (const one of this.#owned) {
-      if (below === undefined || below.#ended) one[Symbol.dispose]();
-      else below.own(one);
-    }
+    if (below !== undefined && !below.#ended) this.giveTo(below);
+    for (const one of this.#owned) one[Symbol.dispose]();
     this.#owned.clear();
   }
 
@@ -283,7 +292,7 @@ export abstract class Recording implements Trace {
     if (!this.#ended) return;
     throw new AutodiffError(
       'ESCAPED',
-      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is differentiated are used inside it; return those that are needed later.`,
+      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is traced are used inside it; return those that are needed later.`,
     );
   }
 

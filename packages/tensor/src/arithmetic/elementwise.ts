@@ -7,6 +7,7 @@ import { MercerError } from '../mercer-error.js';
 import { hasPlace, isPending, pending, pendingInPlace } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
+import { byElements } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { Primitive } from '../trace/primitive.js';
 import { isTracedKnown, type TracedResult } from '../trace/traced.js';
@@ -174,6 +175,7 @@ function tracedCall(
       call: (...given: readonly unknown[]) =>
         elementwise(name, given.slice(0, arity), given[arity]),
       derivative: ELEMENTWISE_RULES[name],
+      batch: byElements,
     };
     primitives.set(name, primitive);
   }

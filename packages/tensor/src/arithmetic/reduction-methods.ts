@@ -8,8 +8,9 @@ import { readOptions } from '../read-options.js';
 import { refuseMore } from '../refuse-more.js';
 import type { StorageBlock } from '../storage-block.js';
 import { isTensor, type Tensor } from '../tensor.js';
+import { shifted as shiftedAxes } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
-import type { Primitive } from '../trace/primitive.js';
+import type { BatchRule, KnownValue, Primitive } from '../trace/primitive.js';
 import type { Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { isInteger } from './dtype-rules.js';
@@ -316,12 +317,27 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     },
   };
 
+/** Of all examples, each along its own axes. */
+const mapReduction =
+  (name: string): BatchRule<readonly [x: KnownValue, axes?: Axes, ...options: unknown[]]> =>
+  ({ args: [x, axes = AXIS[name], ...rest], size, call }) => {
+    const [, ...shape] = x.shape;
+    const run = call as (...given: readonly unknown[]) => Pending<Tensor>;
+    if (shape.length > 0 || axes !== undefined)
+      return run(x, shiftedAxes(name, axes, shape), ...rest);
+    return run(x.reshape([size, 1]), 1, ...rest).reshape([size]);
+  };
+
+/** Along which axis an operation goes that names none, where that is not all. */
+const AXIS: Readonly<Record<string, number>> = { softmax: -1, logSoftmax: -1 };
+
 /** A reduction that traces record. */
 function traceable(name: string, call: (...given: never[]) => Pending<Tensor>): object {
   const primitive: Primitive = {
     name,
     call: (...given: never[]) => face(...given),
     derivative: REDUCTION_RULES[name],
+    batch: mapReduction(name),
   };
   const face = (...given: never[]): unknown => recorded(primitive, given) ?? call(...given);
   return { gives: 'tensor', takesPending: true, call: face };

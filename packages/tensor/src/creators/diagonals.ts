@@ -9,8 +9,9 @@ import { MercerError } from '../mercer-error.js';
 import { heard, pendingOf, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
+import { take } from '../indexing/take.js';
 import { recorded } from '../trace/dispatch.js';
-import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
+import type { BatchRule, DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 
 /** Options of {@link eye}. */
 export interface EyeOptions<D extends DType> extends FullOptions<D> {
@@ -170,6 +171,34 @@ const ofDiagonal: Primitive = {
     ],
     jvp: 'linear',
   } satisfies DerivativeRule<readonly [x: KnownValue, offset?: number]>,
+  batch: (({ args: [x, offset = 0], size }) => {
+    checkOffset(offset, 'diag');
+    const [, rows = 0, columns = 0] = x.shape;
+    // row-major, an element of the diagonal is as far behind the one before it as a row and one more
+    const start = Math.max(offset, 0);
+    if (x.shape.length === 3) {
+      const first = Math.max(-offset, 0) * columns + start;
+      const count = Math.max(0, Math.min(rows - Math.max(-offset, 0), columns - start));
+      const places = Array.from({ length: count }, (_, k) => first + k * (columns + 1));
+      return take(x.contiguous().reshape([size, rows * columns]), places, 1);
+    }
+    if (x.shape.length !== 2) return undefined;
+    const extent = rows + Math.abs(offset);
+    const first = Math.max(-offset, 0) * extent + start;
+    const apart = x.reshape([size, rows, 1]).pad([
+      [0, 0],
+      [0, 0],
+      [0, extent],
+    ]);
+    const flat = apart.reshape([size, rows * (extent + 1)]).pad([
+      [0, 0],
+      [first, Math.max(0, extent * extent - first - rows * (extent + 1))],
+    ]);
+    return flat
+      .slice(null, [0, extent * extent])
+      .contiguous()
+      .reshape([size, extent, extent]);
+  }) satisfies BatchRule<readonly [x: KnownValue, offset?: number]>,
 };
 
 declare module '../tensor-methods.js' {

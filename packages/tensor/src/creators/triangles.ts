@@ -9,6 +9,7 @@ import type { Layout } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
 import { heard, pending, type Pending } from '../pending.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
+import { inFront } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { checkOffset } from './diagonals.js';
@@ -152,6 +153,7 @@ const masking = (name: Triangle, call: typeof tril): Primitive => ({
     vjp: (g, { args: [, offset] }) => [() => call(g, offset)],
     jvp: 'linear',
   } satisfies DerivativeRule<readonly [x: KnownValue, offset: number]>,
+  batch: inFront(2),
 });
 
 const lower = masking('tril', tril);

@@ -1,6 +1,7 @@
 import type { DType, SumDType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import { sizeOfShape } from '../checked-size.js';
+import { checkAxis } from '../arithmetic/axes.js';
+import { formatShape, sizeOfShape } from '../checked-size.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import type { ClassDType } from '../creators/one-hot.js';
 import { addGatherRows } from '../gather-rows.js';
@@ -8,7 +9,7 @@ import { isRowMajor } from '../layout.js';
 import { CallSteps } from '../operation/call-steps.js';
 import { only, Operation, type CallIdentity } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, isPending, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { rowsOf, type RowsView } from '../row-index.js';
 import { addScatterAdd } from '../scatter-add.js';
@@ -16,8 +17,16 @@ import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options
 import { assertTensor, isTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut, commonDevice } from '../tensor-checks.js';
 import { differentiable } from '../trace/differentiable.js';
+import { isTraced } from '../trace/traced-value.js';
+import { exampleShape, spreadOver, type AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
-import type { DerivativeRule, KnownValue, Primitive, Value } from '../trace/primitive.js';
+import type {
+  BatchRule,
+  DerivativeRule,
+  KnownValue,
+  Primitive,
+  Value,
+} from '../trace/primitive.js';
 import { addFlatIndex, takenRows, type Taking } from './flat-index.js';
 import {
   checkIndices,
@@ -131,7 +140,52 @@ const returned: Return = differentiable<
     vjp: (g, { args: [, indices, { what, axis }] }) => [() => FUNCTIONS[what](g, indices, axis)],
     jvp: 'linear',
   },
+  ({ args: [g, indices, { what, shape, axis }], mapped: [ofG, ofIndices], size }) => {
+    const whole = [size, ...shape];
+    if (what === 'takeAlongAxis') {
+      const [all, by] = [spreadOver(g, ofG, size), besideMapped(indices, ofIndices)];
+      return returned(all, by, { what, shape: whole, axis: behindMapped(what, axis ?? -1, shape) });
+    }
+    const [outer, extent, inner] = aroundAxis(shape, axis);
+    const grouped = [size, outer, extent, inner];
+    const all = spreadOver(g, ofG, size).contiguous();
+    if (ofIndices !== true) {
+      const count = sizeOfShape(g.shape.slice(ofG === true ? 1 : 0)) / (outer * inner || 1);
+      const parts = all.reshape([size, outer, count, inner]);
+      const flat =
+        isTensor(indices) || isTraced(indices)
+          ? (indices as Value).contiguous().reshape([-1])
+          : indices;
+      return returned(parts, flat, { what, shape: grouped, axis: 2 }).reshape(whole);
+    }
+    const [, ...own] = (indices as unknown as KnownValue).shape;
+    const count = sizeOfShape(own);
+    const by = (indices as Value).contiguous().reshape([size, 1, count, 1]);
+    const along = { what: 'takeAlongAxis', shape: grouped, axis: 2 } as const;
+    return returned(all.reshape([size, outer, count, inner]), by, along).reshape(whole);
+  },
 );
+
+/** Extents before an axis, along it and behind it, or of all elements. @throws MercerError INVALID_ARGUMENT */
+function aroundAxis(
+  shape: readonly number[],
+  axis: number | undefined,
+): readonly [outer: number, extent: number, inner: number] {
+  if (axis === undefined) return [1, sizeOfShape(shape), 1];
+  const at = checkAxis('take', axis, shape.length, `shape ${formatShape(shape)}`);
+  return [sizeOfShape(shape.slice(0, at)), shape[at] ?? 0, sizeOfShape(shape.slice(at + 1))];
+}
+
+const behindMapped = (what: Taking, axis: number, shape: readonly number[]): number =>
+  checkAxis(what, axis, shape.length, `shape ${formatShape(shape)}`) + 1;
+
+/** Indices of all examples that have none of their own: of the host, or a tensor. */
+function besideMapped(indices: unknown, isMapped: unknown): unknown {
+  if (isMapped === true) return indices;
+  const isValue = isTensor(indices) || isPending(indices) || isTraced(indices);
+  if (!isValue) return [indices];
+  return (indices as Value).reshape([1, ...(indices as KnownValue).shape]);
+}
 
 function call(
   what: Taking,
@@ -216,6 +270,52 @@ export function takeAlongAxis<D extends DType>(
 
 const FUNCTIONS = { take, takeAlongAxis } as const;
 
+type Taken = readonly [x: KnownValue, indices: unknown, axis?: number, options?: ShapingOptions];
+
+const mapTake: BatchRule<Taken> = ({ args: [x, indices, axis, ...rest], mapped, size, call }) => {
+  const run = call as AnyCall;
+  const [ofX, ofIndices] = mapped;
+  const shape = exampleShape(x, ofX);
+  if (axis !== undefined && shape.length === 0) return undefined;
+  if (ofIndices !== true) {
+    if (axis !== undefined) return run(x, indices, behindMapped('take', axis, shape), ...rest);
+    return run(x.contiguous().reshape([size, sizeOfShape(shape)]), indices, 1, ...rest);
+  }
+  const by = indices as KnownValue;
+  const own = by.shape.slice(1);
+  const at = axis === undefined ? 0 : behindMapped('take', axis, shape) - 1;
+  if (ofX !== true) {
+    const taken = run(x, by, axis, ...rest);
+    const axes = (axis === undefined ? own : [...shape.slice(1), ...own]).map((_, k) => k);
+    // the mapped axis stands where the axis was
+    return taken.permute([at, ...[...axes, axes.length].filter((k) => k !== at)]);
+  }
+  const [outer, extent, inner] = aroundAxis(shape, axis);
+  const count = sizeOfShape(own);
+  const parts = x.contiguous().reshape([size, outer, extent, inner]);
+  const along = by.contiguous().reshape([size, 1, count, 1]);
+  const whole = axis === undefined ? own : [...shape.slice(0, at), ...own, ...shape.slice(at + 1)];
+  return takeAlongAxis(parts, along as never, 2, rest[0] as ShapingOptions).reshape([
+    size,
+    ...whole,
+  ]);
+};
+
+const mapTakeAlongAxis: BatchRule<Taken> = (given) => {
+  const { args, mapped, size, call } = given;
+  const [x, indices, axis = -1, ...rest] = args;
+  const shape = exampleShape(x, mapped[0]);
+  if (shape.length === 0) return undefined;
+  const at = behindMapped('takeAlongAxis', axis, shape);
+  const by = besideMapped(indices, mapped[1]);
+  return (call as AnyCall)(spreadOver(x, mapped[0], size), by, at, ...rest);
+};
+
+const BATCH_RULES: Readonly<Record<Taking, BatchRule>> = {
+  take: mapTake,
+  takeAlongAxis: mapTakeAlongAxis,
+};
+
 const primitive = (what: Taking): Primitive => ({
   name: what,
   call: FUNCTIONS[what],
@@ -224,7 +324,8 @@ const primitive = (what: Taking): Primitive => ({
       () => returned(g, indices, { what, shape: x.shape, axis }),
     ],
     jvp: 'linear',
-  } satisfies DerivativeRule<readonly [x: KnownValue, indices: unknown, axis?: number]>,
+  } satisfies DerivativeRule<Taken>,
+  batch: BATCH_RULES[what],
 });
 
 const PRIMITIVES = { take: primitive('take'), takeAlongAxis: primitive('takeAlongAxis') } as const;

@@ -81,6 +81,7 @@ export {
   type Pointers,
   type ProgramProblem,
 } from '../program.js';
+export { checkAxis } from '../arithmetic/axes.js';
 export { readOptions } from '../read-options.js';
 export { readableInput, type BoundOperand, type CopyTarget } from '../readable-input.js';
 export { RecentMap } from '../recent-map.js';
@@ -90,13 +91,16 @@ export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
+export { exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
 export { recorded, whenKnown } from '../trace/dispatch.js';
 export {
   zerosLike,
   type AppliedCall,
+  type BatchRule,
   type DerivativeRule,
   type KnownValue,
+  type MappedCall,
   type Primitive,
   type Share,
   type Shares,

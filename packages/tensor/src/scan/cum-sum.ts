@@ -16,6 +16,7 @@ import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
+import { alongAxis } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { lastAxis } from '../sorting/last-axis.js';
@@ -135,6 +136,7 @@ const summing: Primitive = {
     vjp: (g, { args: [, axis = -1] }) => [() => cumSum(g.flip(axis), axis).flip(axis)],
     jvp: 'linear',
   } satisfies DerivativeRule<readonly [x: KnownValue, axis?: number]>,
+  batch: alongAxis('cumSum', -1),
 };
 
 declare module '../tensor-methods.js' {

@@ -11,9 +11,11 @@ import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { exampleShape, spreadOver, type AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import {
   zerosLike,
+  type BatchRule,
   type DerivativeRule,
   type KnownValue,
   type Primitive,
@@ -210,6 +212,18 @@ type JoinArgs = readonly [tensors: readonly KnownValue[], axis?: number];
 const tangentsOf = (tangents: Tangents, tensors: readonly KnownValue[]): readonly Value[] =>
   tensors.map((one, at) => (tangents[0] as readonly (Value | undefined)[])[at] ?? zerosLike(one));
 
+/** @param added axes that the result has more than the tensors */
+const mapJoin =
+  (what: string, added: number): BatchRule<JoinArgs> =>
+  ({ args: [tensors, axis = 0, ...rest], mapped: [mapped], size, call }) => {
+    const are = mapped as readonly unknown[];
+    const shapes = tensors.map((one, at) => exampleShape(one, are[at]));
+    const [shape = []] = shapes;
+    const at = checkAxis(what, axis, shape.length + added, `shape ${formatShape(shape)}`);
+    const all = tensors.map((one, k) => spreadOver(one, are[k], size));
+    return (call as AnyCall)(all, at + 1, ...rest);
+  };
+
 const concatenation: Primitive = {
   name: 'concat',
   call: concat,
@@ -226,6 +240,7 @@ const concatenation: Primitive = {
     jvp: (tangents, { args: [tensors, axis] }) =>
       concat(tangentsOf(tangents, tensors) as readonly Tensor[], axis),
   } satisfies DerivativeRule<JoinArgs>,
+  batch: mapJoin('concat', 0),
 };
 
 const stacking: Primitive = {
@@ -239,4 +254,5 @@ const stacking: Primitive = {
     jvp: (tangents, { args: [tensors, axis] }) =>
       stack(tangentsOf(tangents, tensors) as readonly Tensor[], axis),
   } satisfies DerivativeRule<JoinArgs>,
+  batch: mapJoin('stack', 1),
 };

@@ -12,8 +12,9 @@ import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
+import type { AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
-import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
+import type { BatchRule, DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
 
 /** How many elements come before and behind an axis. */
@@ -75,8 +76,11 @@ const partOf = (view: CallView, axis: number, start: number, extent: number): Ca
   offset: view.offset + start * (view.strides[axis] ?? 0),
 });
 
+/** What is padded. */
+type Padded = Pick<Tensor, 'shape' | 'label'>;
+
 /** The widths of every axis. @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH */
-function widthsOf(widths: unknown, x: Tensor): readonly PadWidth[] {
+function widthsOf(widths: unknown, x: Padded): readonly PadWidth[] {
   const every = (pair: PadWidth): readonly PadWidth[] => x.shape.map(() => pair);
   if (typeof widths === 'number') {
     return every([checkWidth(widths, widths), checkWidth(widths, widths)]);
@@ -89,10 +93,10 @@ function widthsOf(widths: unknown, x: Tensor): readonly PadWidth[] {
     const pairs = list.map((one) => checkPair(one, widths));
     const [only] = pairs;
     if (pairs.length === 1 && only !== undefined) return every(only);
-    if (pairs.length === x.rank) return pairs;
+    if (pairs.length === x.shape.length) return pairs;
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `pad: ${pairs.length} pairs of widths for ${x.label}, which has ${x.rank} axes. Pass one pair for each axis, or one for all.`,
+      `pad: ${pairs.length} pairs of widths for ${x.label}, which has ${x.shape.length} axes. Pass one pair for each axis, or one for all.`,
     );
   }
   return [checkPair(widths, widths)];
@@ -172,6 +176,11 @@ const padding: Primitive = {
     ],
     jvp: ([tangent], { args: [, widths] }) => pad(tangent as Tensor, widths),
   } satisfies DerivativeRule<readonly [x: KnownValue, widths: PadWidths]>,
+  batch: (({ args: [x, widths, ...rest], call }) => {
+    const shape = x.shape.slice(1);
+    const each = widthsOf(widths, { shape, label: formatShape(shape) });
+    return (call as AnyCall)(x, [[0, 0], ...each], ...rest);
+  }) satisfies BatchRule<readonly [x: KnownValue, widths: PadWidths]>,
 };
 
 declare module '../tensor-methods.js' {

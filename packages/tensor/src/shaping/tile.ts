@@ -11,8 +11,9 @@ import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
+import { aligned, type AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
-import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
+import type { BatchRule, DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
 
 const operation = new Operation<
@@ -152,6 +153,12 @@ const tiling: Primitive = {
     ],
     jvp: 'linear',
   } satisfies DerivativeRule<readonly [x: KnownValue, repetitions: number | readonly number[]]>,
+  batch: (({ args: [x, repetitions, ...rest], call }) => {
+    const counts = checkRepetitions(repetitions);
+    const rank = Math.max(counts.length, x.shape.length - 1);
+    const ones = new Array<number>(rank - counts.length).fill(1);
+    return (call as AnyCall)(aligned(x, true, rank), [1, ...ones, ...counts], ...rest);
+  }) satisfies BatchRule<readonly [x: KnownValue, repetitions: number | readonly number[]]>,
 };
 
 declare module '../tensor-methods.js' {

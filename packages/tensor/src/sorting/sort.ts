@@ -15,7 +15,9 @@ import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
+import { alongAxis } from '../trace/batching.js';
 import { differentiable } from '../trace/differentiable.js';
+import type { KnownValue } from '../trace/primitive.js';
 import { isTraced, promisesTraced } from '../trace/traced-value.js';
 import { addArgSort } from './bitonic-steps.js';
 import { lastAxis } from './last-axis.js';
@@ -106,10 +108,7 @@ export type ArgSort = <D extends DType>(
  * @returns int32 of x's shape; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export const argSort: ArgSort = differentiable<
-  ArgSort,
-  readonly [x: unknown, axis?: number, options?: SortOptions<'int32'>]
->(
+export const argSort: ArgSort = differentiable<ArgSort, readonly [x: KnownValue, axis?: number]>(
   'argSort',
   ((x: unknown, axis = -1, options?: SortOptions) => {
     const call = async (): Promise<Tensor> => {
@@ -122,6 +121,7 @@ export const argSort: ArgSort = differentiable<
     return pending(call());
   }) as ArgSort,
   'constant',
+  alongAxis('argSort', -1),
 );
 
 /** Work of several calls in the place of one: nothing that they read is written before they have read it. */

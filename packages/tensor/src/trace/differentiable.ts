@@ -1,22 +1,29 @@
 import { arrived, isPending, pending } from '../pending.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
-import type { DerivativeRule, Primitive } from './primitive.js';
+import type { BatchRule, DerivativeRule, Primitive } from './primitive.js';
 
 /**
  * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
  * argument that is a list or a record.
  *
  * @param call the function, whose other members stay
+ * @param batch how it is mapped by `vmap`; default: it is called for one example after the other
  */
 export function differentiable<
   F extends (...args: never[]) => unknown,
   A extends readonly unknown[],
->(name: string, call: F, derivative: DerivativeRule<A> | 'constant' | undefined): F {
+>(
+  name: string,
+  call: F,
+  derivative: DerivativeRule<A> | 'constant' | undefined,
+  batch?: BatchRule<A>,
+): F {
   const primitive: Primitive = {
     name,
     call: (...args: never[]) => recorded(primitive, args) ?? withPresent(call, args),
     derivative,
+    batch,
   };
   const face = (...args: never[]): unknown => recorded(primitive, args) ?? call(...args);
   return Object.assign(face, call);

@@ -56,6 +56,24 @@ export interface DerivativeRule<A extends readonly unknown[] = never> {
 /** The tangents of the arguments: undefined for those that have none, lists and records for lists and records. */
 export type Tangents = readonly unknown[];
 
+/** A call on many examples at once: its tensors that are mapped have one axis more in front, along which the examples lie. */
+export interface MappedCall<A extends readonly unknown[] = never> {
+  readonly args: A;
+  /** Like the arguments: whether each has the mapped axis. One of them has it. */
+  readonly mapped: readonly unknown[];
+  /** The extent of the mapped axis. */
+  readonly size: number;
+  /** The operation on any arguments. */
+  readonly call: (...args: never[]) => unknown;
+}
+
+/**
+ * How an operation is computed for many examples at once: each value of its result has the mapped axis in front. Undefined where the rule takes no such
+ * arguments: then it is called for one example after the other. Rules are written with public functions and methods, so that what they compute is
+ * differentiated and mapped again.
+ */
+export type BatchRule<A extends readonly unknown[] = never> = (call: MappedCall<A>) => unknown;
+
 /** An operation that traces record. */
 export interface Primitive {
   /** The name by which users call it. */
@@ -64,6 +82,8 @@ export interface Primitive {
   readonly call: (...args: never[]) => unknown;
   /** How it is differentiated; 'constant' for one whose result does not change with small changes of its arguments; undefined for one that refuses. */
   readonly derivative: DerivativeRule | 'constant' | undefined;
+  /** How it is mapped; default: one example after the other. */
+  readonly batch?: BatchRule | undefined;
 }
 
 /** Zeros like a value, whatever its elements are: part of the kernel that reads them. */

@@ -1,5 +1,6 @@
 import type { DType } from '@mercer/kernels';
-import type { Axes } from '../arithmetic/axes.js';
+import { checkAxis, type Axes } from '../arithmetic/axes.js';
+import { formatShape } from '../checked-size.js';
 import { zeros } from '../create.js';
 import type { DeviceLike } from '../device.js';
 import { pending } from '../pending.js';
@@ -7,7 +8,8 @@ import type { Tensor } from '../tensor.js';
 import { concat } from '../shaping/join.js';
 import type { SliceRange } from '../views.js';
 import { recorded } from './dispatch.js';
-import type { DerivativeRule, KnownValue, Primitive, Value } from './primitive.js';
+import { aligned, byElements, shifted } from './batching.js';
+import type { BatchRule, DerivativeRule, KnownValue, Primitive, Value } from './primitive.js';
 import { summedTo } from './summed-to.js';
 import { Traced } from './traced.js';
 
@@ -53,10 +55,12 @@ const placing: Primitive = {
   derivative: {
     vjp: (g, { args: [, , ranges] }) => [() => (g as Tensor).slice(...ranges)],
     jvp: 'linear',
-  } satisfies DerivativeRule<
-    readonly [part: KnownValue, shape: readonly number[], ranges: readonly SliceRange[]]
-  >,
+  } satisfies DerivativeRule<Placing>,
+  batch: (({ args: [part, shape, ranges], size }) =>
+    placed(part, [size, ...shape], [null, ...ranges])) satisfies BatchRule<Placing>,
 };
+
+type Placing = readonly [part: KnownValue, shape: readonly number[], ranges: readonly SliceRange[]];
 
 const transpose: Of<readonly []> = { vjp: (g) => [() => g.transpose()], jvp: 'linear' };
 
@@ -131,6 +135,57 @@ const RULES = {
   to,
 } as const satisfies Readonly<Record<string, DerivativeRule>>;
 
+type Maps<A extends readonly unknown[]> = BatchRule<readonly [x: KnownValue, ...A]>;
+
+const mapSlice: Maps<readonly SliceRange[]> = ({ args: [x, ...ranges] }) =>
+  (x as Tensor).slice(null, ...ranges);
+
+/** Of vectors there is nothing to transpose, but their rows are a matrix. */
+const mapTranspose: Maps<readonly []> = ({ args: [x] }) =>
+  x.shape.length < 3 ? (x as Tensor).view() : x.transpose();
+
+const mapPermute: Maps<readonly [axes: readonly number[]]> = ({ args: [x, axes] }) =>
+  x.permute([0, ...axes.map((axis) => (axis < 0 ? axis + axes.length : axis) + 1)]);
+
+const mapReshape: Maps<readonly [shape: readonly number[]]> = ({ args: [x, shape], size }) => {
+  const [, ...extents] = x.shape;
+  // the mapped axis may have no elements, of which -1 says nothing
+  const known = shape.reduce((all, extent) => (extent === -1 ? all : all * extent), 1);
+  const missing = extents.reduce((all, extent) => all * extent, 1) / known;
+  const isClear = shape.filter((extent) => extent === -1).length < 2 && Number.isInteger(missing);
+  const whole = shape.map((extent) => (extent === -1 && isClear ? missing : extent));
+  return x.reshape([size, ...whole]);
+};
+
+const mapFlip: Maps<readonly [axes?: Axes]> = ({ args: [x, axes] }) =>
+  x.flip(shifted('flip', axes, x.shape.slice(1)));
+
+const mapSplit: Maps<readonly [sections: number | readonly number[], axis?: number]> = ({
+  args: [x, sections, axis = 0],
+}) => {
+  const [, ...shape] = x.shape;
+  const at = checkAxis('split', axis, shape.length, `shape ${formatShape(shape)}`);
+  return (x as Tensor).split(sections, at + 1);
+};
+
+const mapBroadcastTo: Maps<readonly [shape: readonly number[]]> = ({ args: [x, shape], size }) =>
+  aligned(x, true, shape.length).broadcastTo([size, ...shape]);
+
+const BATCH_RULES: Readonly<Record<keyof typeof RULES, BatchRule>> = {
+  slice: mapSlice,
+  transpose: mapTranspose,
+  permute: mapPermute,
+  reshape: mapReshape,
+  flip: mapFlip,
+  split: mapSplit,
+  broadcastTo: mapBroadcastTo,
+  view: byElements,
+  contiguous: byElements,
+  clone: byElements,
+  cast: byElements,
+  to: byElements,
+};
+
 /** Methods of the class of tensors, with the rules that they have as operations. */
 for (const [name, derivative] of Object.entries<DerivativeRule>(RULES)) {
   const primitive: Primitive = {
@@ -138,6 +193,7 @@ for (const [name, derivative] of Object.entries<DerivativeRule>(RULES)) {
     call: (x: Tensor, ...given: readonly unknown[]) =>
       Reflect.apply(Reflect.get(x, name) as () => unknown, x, given) as unknown,
     derivative,
+    batch: BATCH_RULES[name as keyof typeof RULES],
   };
   Object.defineProperty(Traced.prototype, name, {
     value(this: Traced, ...given: readonly unknown[]): unknown {

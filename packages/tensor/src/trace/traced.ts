@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import type { DType } from '@mercer/kernels';
-import { formatShape } from '../checked-size.js';
+import { bytesOf, formatShape, sizeOfShape } from '../checked-size.js';
 import type { Device, SignalOption } from '../device.js';
+import { isRowMajor } from '../layout.js';
 import { MercerError, notDifferentiable } from '../mercer-error.js';
 import type { StorageBlock } from '../storage-block.js';
 import type { Tensor } from '../tensor.js';
@@ -13,11 +14,17 @@ import { promisesTraced, TracedValue } from './traced-value.js';
 export interface Trace {
   /** Larger for a trace that began later. The largest among the arguments of a call records it. */
   readonly level: number;
+  /** Axes in front of what its values stand for that operations on them do not see: the mapped one of `vmap`. Default: 0. */
+  readonly hiddenAxes?: number;
   /** Computes the operation on what the traced arguments stand for, and gives its result traced. @throws MercerError ESCAPED */
   apply(primitive: Primitive, args: readonly unknown[]): unknown;
-  /** The elements of a value were read. @throws MercerError ESCAPED */
-  noteRead(): void;
+  /** The elements of a value were read, with this method. @throws MercerError ESCAPED, and where a value has no elements of its own */
+  noteRead(what: string): void;
 }
+
+/** Of extents or strides those that operations see. */
+const seen = ({ hiddenAxes = 0 }: Trace, all: readonly number[]): readonly number[] =>
+  hiddenAxes === 0 ? all : all.slice(hiddenAxes);
 
 let levels = 0;
 
@@ -52,11 +59,11 @@ export class Traced extends TracedValue {
   }
 
   get shape(): readonly number[] {
-    return this.primal.shape;
+    return seen(this.trace, this.primal.shape);
   }
 
   get strides(): readonly number[] {
-    return this.primal.strides;
+    return seen(this.trace, this.primal.strides);
   }
 
   get offset(): number {
@@ -64,23 +71,24 @@ export class Traced extends TracedValue {
   }
 
   get rank(): number {
-    return this.primal.rank;
+    return this.shape.length;
   }
 
   get size(): number {
-    return this.primal.size;
+    return sizeOfShape(this.shape);
   }
 
   get bytes(): number {
-    return this.primal.bytes;
+    return bytesOf(this.size, this.dtype);
   }
 
   get isContiguous(): boolean {
-    return this.primal.isContiguous;
+    return isRowMajor(this.shape, this.strides);
   }
 
   get label(): string {
-    return `traced ${this.primal.label}`;
+    const { trace, primal, dtype, shape } = this;
+    return `traced ${trace.hiddenAxes === undefined ? primal.label : `${dtype} ${formatShape(shape)}`}`;
   }
 
   get disposed(): boolean {
@@ -121,19 +129,19 @@ export class Traced extends TracedValue {
   }
 
   toTypedArray(options?: never): Promise<unknown> {
-    return this.#read().toTypedArray(options);
+    return this.#read('toTypedArray').toTypedArray(options);
   }
 
   toNested(options?: never): Promise<unknown> {
-    return this.#read().toNested(options);
+    return this.#read('toNested').toNested(options);
   }
 
   item(options?: SignalOption): Promise<unknown> {
-    return this.#read().item(options);
+    return this.#read('item').item(options);
   }
 
   print(options?: SignalOption): Promise<void> {
-    return this.#read().print(options);
+    return this.#read('print').print(options);
   }
 
   async ready(options?: SignalOption): Promise<this> {
@@ -141,9 +149,9 @@ export class Traced extends TracedValue {
     return this;
   }
 
-  #read(): Tensor {
+  #read(what: string): Tensor {
     this.assertAlive();
-    this.trace.noteRead();
+    this.trace.noteRead(what);
     return this.primal;
   }
 
@@ -178,7 +186,7 @@ export class TracedResult extends Unlaunched {
   }
 
   get shape(): readonly number[] {
-    return this.primal.shape;
+    return seen(this.trace, this.primal.shape);
   }
 
   get dtype(): DType {
