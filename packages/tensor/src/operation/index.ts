@@ -92,6 +92,7 @@ export { recorded, whenKnown } from '../trace/dispatch.js';
 export {
   zerosLike,
   type AppliedCall,
+  type Composition,
   type DerivativeRule,
   type KnownValue,
   type Primitive,

@@ -1,7 +1,7 @@
 import { arrived, isPending, pending } from '../pending.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
-import type { DerivativeRule, Primitive } from './primitive.js';
+import type { Composition, DerivativeRule, Primitive } from './primitive.js';
 
 /**
  * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
@@ -12,7 +12,11 @@ import type { DerivativeRule, Primitive } from './primitive.js';
 export function differentiable<
   F extends (...args: never[]) => unknown,
   A extends readonly unknown[],
->(name: string, call: F, derivative: DerivativeRule<A> | 'constant' | undefined): F {
+>(
+  name: string,
+  call: F,
+  derivative: DerivativeRule<A> | Composition<A> | 'constant' | undefined,
+): F {
   const primitive: Primitive = {
     name,
     call: (...args: never[]) => recorded(primitive, args) ?? withPresent(call, args),
