@@ -1,3 +1,4 @@
+import type { DescriptorParts } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import {
   isTensor,
@@ -11,6 +12,7 @@ import {
   CallSteps,
   checkOut,
   coreOf,
+  differentiable,
   LOAD_OPTIONS,
   Operation,
   STREAM_OPTION,
@@ -20,9 +22,11 @@ import {
 import { isSumStored } from './backward-formulas.js';
 import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
 import { BackwardSteps } from './backward-steps.js';
+import { ofRowGradients } from './batch-rules.js';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
 import { checkUpstream } from './check-upstream.js';
+import { composedBackward, type ComposedCall } from './composed-backward.js';
 import { checkParameter } from './kernel-parameter.js';
 import { pairwiseShape, type PairwiseShape } from './operands.js';
 import { rowsAndOptions } from './optional-rows.js';
@@ -81,8 +85,12 @@ const byLabel = ({ wrt }: BackwardSpec, gradients: readonly Tensor[]): Gradients
 
 /** A backward call as its face has read it: what it computes, of what, and how. */
 export interface BackwardCall {
+  readonly descriptor: DescriptorParts;
+  /** With what traced values stand for in their places. */
   readonly spec: BackwardSpec;
   readonly tensors: readonly [gradient: Tensor, a: Tensor, b: Tensor | undefined];
+  /** What was given for a parameter by its name to the caller. */
+  readonly given: (label: string) => unknown;
   readonly options: BackwardOptions;
 }
 
@@ -115,7 +123,25 @@ export function backwardFunction(
       return byLabel(spec, prepared([spec, gradient, a, isOne && b === a ? undefined : b], free));
     };
   };
-  return Object.assign(call, { prepare });
+  return differentiable(
+    name,
+    Object.assign(call, { prepare }),
+    { composedOf: (...given: readonly unknown[]) => composed(read(name, given as never)) },
+    ofRowGradients,
+  );
+}
+
+/** The same call by operations that have derivatives. @throws MercerError */
+async function composed({
+  descriptor,
+  spec,
+  tensors: [gradient, a, b],
+  given,
+}: BackwardCall): Promise<GradientsByLabel> {
+  const { forward } = spec;
+  const shape = pairwiseShape(forward.what, a, b ?? a, parameterTensors(forward));
+  checkUpstream(forward.what, gradient, shape);
+  return composedBackward({ descriptor, spec, shape, gradient, a, b, given } as ComposedCall);
 }
 
 /** All of a spec that plans read, numbers included: they are written to memory that the kernels read. */

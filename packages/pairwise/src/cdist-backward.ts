@@ -1,21 +1,13 @@
 import { normExpressions, type PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
-import {
-  assertTensor,
-  type BatchRule,
-  differentiable,
-  LOAD_OPTIONS,
-  readOptions,
-  STREAM_OPTION,
-} from '@mercer/tensor/operation';
-import { ofRowGradients } from './batch-rules.js';
+import { LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
-import { cdistBackwardRule } from './cdist-second-order.js';
 import { cdistSpec } from './cdist-spec.js';
+import { assertValue } from './pair-derivatives.js';
 import type { Gradients, PreparedBackward } from './run-kernel-backward-options.js';
 
 const WHAT = 'cdistBackward';
@@ -100,12 +92,7 @@ export interface CdistBackward {
  * console.log(await da.toNested(), dp.shape); // [ [ -0.6, -0.8 ] ] []
  * ```
  */
-export const cdistBackward: CdistBackward = differentiable(
-  WHAT,
-  backwardFunction(WHAT, read) as CdistBackward,
-  cdistBackwardRule,
-  ofRowGradients as BatchRule,
-);
+export const cdistBackward = backwardFunction(WHAT, read) as CdistBackward;
 
 type Given = readonly [
   gradient: Tensor,
@@ -126,9 +113,9 @@ function read(what: string, [gradient, a, b, given]: Given): BackwardCall {
       `${what}: the derivative with respect to p is wanted at p = Infinity, where there is none. Leave p out of wrt.`,
     );
   }
-  assertTensor(gradient, `${what}: gradient`);
-  assertTensor(a, `${what}: a`);
-  assertTensor(b, `${what}: b`);
+  assertValue(gradient, `${what}: gradient`);
+  assertValue(a, `${what}: a`);
+  assertValue(b, `${what}: b`);
   const spec: BackwardSpec = {
     forward: { ...cdistSpec({ p, skipEpilogue }), what: WHAT },
     open: {
@@ -141,5 +128,16 @@ function read(what: string, [gradient, a, b, given]: Given): BackwardCall {
         : { label, kind: label, name: undefined, value: undefined },
     ),
   };
-  return { spec, tensors: [gradient, a, b], options: others };
+  return {
+    descriptor: {
+      innerOperator: 'diff',
+      innerPower: 'pow',
+      outerPower: skipEpilogue ? 'none' : 'pow',
+      kernel: 'none',
+    },
+    spec,
+    tensors: [gradient, a, b],
+    given: (label) => (label === 'p' ? p : undefined),
+    options: others,
+  };
 }

@@ -1,5 +1,6 @@
 import { isTensor, tensor, type Tensor } from '@mercer/tensor';
 import {
+  assertTensor,
   isTraced,
   pending,
   type KnownValue,
@@ -22,4 +23,9 @@ export function rowsLike(rows: PairwiseInput, cotangent: Value): Tensor {
   if (isTensor(rows) || isTraced(rows)) return rows as Tensor;
   const { dtype, device } = cotangent as KnownValue;
   return tensor(rows, { dtype, device }) as unknown as Tensor;
+}
+
+/** @throws MercerError for what is neither a tensor nor a traced value */
+export function assertValue(value: unknown, what: string): void {
+  if (!isTraced(value)) assertTensor(value, what);
 }

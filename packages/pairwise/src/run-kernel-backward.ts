@@ -1,16 +1,11 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
-import {
-  assertTensor,
-  differentiable,
-  readOptions,
-  type BatchRule,
-} from '@mercer/tensor/operation';
-import { ofRowGradients } from './batch-rules.js';
+import { mapArguments, readOptions, Traced } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import { backwardSpec } from './kernel-backward.js';
 import { rowsAndOptions } from './optional-rows.js';
+import { assertValue } from './pair-derivatives.js';
 import {
   BACKWARD_OPTIONS,
   type AnyBackwardOptions,
@@ -70,6 +65,9 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * is no positive finite number, gradients are NaN as the values are. A regularised diagonal of 1 + r does not depend on the inputs: the gradient counts
  * as 0 there, except for r itself.
  *
+ * It is differentiated too, to any order: functions of autodiff go through it and through `runKernel`. Second derivatives of a root at distance 0 count as 0, and
+ * so do those of a power of a difference that is 0, where the exponent is below 2 or read from memory.
+ *
  * Accuracy: derivatives are taken of the expressions by rule; sums over pairs add (2 sqrt N + 4) u relative to the sum of
  * their absolute values. Gradients of parameters are summed in double precision over each row and rounded, then summed in double precision
  * over rows and batch entries. Products of a polynomial and an exponential (Matern) are differentiated as a whole, so that close points lose
@@ -98,12 +96,7 @@ type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly
  * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
  * ```
  */
-export const runKernelBackward: RunKernelBackward = differentiable(
-  WHAT,
-  backwardFunction(WHAT, read) as RunKernelBackward,
-  undefined,
-  ofRowGradients as BatchRule,
-);
+export const runKernelBackward = backwardFunction(WHAT, read) as RunKernelBackward;
 
 type Given = readonly [
   descriptor: KernelDescriptor,
@@ -115,21 +108,34 @@ type Given = readonly [
 
 /** What a call computes, of what, and how. @throws MercerError INVALID_ARGUMENT */
 function read(what: string, [descriptor, gradient, a, second, third]: Given): BackwardCall {
-  assertTensor(gradient, `${what}: gradient`);
-  assertTensor(a, `${what}: a`);
+  assertValue(gradient, `${what}: gradient`);
+  assertValue(a, `${what}: a`);
   const form = `${what}(descriptor, gradient, a, b, options)`;
   const [b, options] = rowsAndOptions<Tensor, AnyBackwardOptions>(what, form, second, third);
-  if (b !== undefined) assertTensor(b, `${what}: b`);
+  if (b !== undefined) assertValue(b, `${what}: b`);
   const { wrt, out, stream, debug, signal, ...forward } = readOptions(
     what,
     options,
     BACKWARD_OPTIONS,
   );
   const one = b === undefined || b === a;
-  const spec = backwardSpec(WHAT, descriptor, one, forward, wrt ?? (one ? ['a'] : ['a', 'b']));
+  const [known] = mapArguments([forward], primalOf) as [typeof forward];
+  const spec = backwardSpec(WHAT, descriptor, one, known, wrt ?? (one ? ['a'] : ['a', 'b']));
+  const values = { ...forward, ...namedParameters(forward.parameters) };
   return {
+    descriptor,
     spec,
     tensors: [gradient, a, one ? undefined : b],
+    given: (label) => (values as Readonly<Record<string, unknown>>)[label],
     options: { out, stream, debug, signal },
   };
+}
+
+/** Parameters of a custom kernel by the names that `wrt` has for them. */
+const namedParameters = (given: object = {}): object =>
+  Object.fromEntries(Object.entries(given).map(([name, one]) => [`parameters.${name}`, one]));
+
+/** What a traced value stands for in the end. */
+function primalOf(value: unknown): unknown {
+  return value instanceof Traced ? primalOf(value.primal) : value;
 }

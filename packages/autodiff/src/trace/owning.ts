@@ -9,6 +9,8 @@ export type ReadCheck = () => void;
  * {@link ReadCheck} or undefined.
  */
 export class Owning extends Recording {
+  protected override readonly differentiates = false;
+
   protected override recordsOf({ args }: FinishedCall): readonly unknown[] {
     for (const one of flatArguments(args))
       if (isTracedKnown(one) && one.trace === this) (one.record as ReadCheck | undefined)?.();

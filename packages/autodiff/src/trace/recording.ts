@@ -12,6 +12,7 @@ import {
   promisesTraced,
   Traced,
   TracedResult,
+  type Composition,
   type DerivativeRule,
   type KnownResult,
   type Primitive,
@@ -59,6 +60,9 @@ export abstract class Recording implements Trace {
   /** What calls gave, in order, where results that are not finite are refused. */
   readonly #results: { readonly said: string; readonly value: unknown }[] = [];
 
+  /** Whether it asks operations for their derivatives. */
+  protected readonly differentiates: boolean = true;
+
   constructor(what: string, detectsNaN = false) {
     this.what = what;
     this.detectsNaN = detectsNaN;
@@ -92,14 +96,14 @@ export abstract class Recording implements Trace {
   ): { readonly rule: DerivativeRule; readonly records: readonly (R | undefined)[] } | undefined {
     const { name, derivative } = call.primitive;
     if (!this.#needsRule(call) || derivative === 'constant') return undefined;
-    if (derivative === undefined) throw notDifferentiable(name);
+    if (derivative === undefined || isComposition(derivative)) throw notDifferentiable(name);
     return {
       rule: derivative,
       records: flatArguments(call.args).map((one) => this.#recordOf(one) as R | undefined),
     };
   }
 
-  #needsRule({ primitive, args }: RecordedCall): boolean {
+  #needsRule({ primitive, args }: Pick<RecordedCall, 'primitive' | 'args'>): boolean {
     return (
       primitive.derivative !== 'constant' &&
       flatArguments(args).some((one) => this.#recordOf(one) !== undefined)
@@ -118,6 +122,10 @@ export abstract class Recording implements Trace {
   apply(primitive: Primitive, args: readonly unknown[]): unknown {
     this.#assertLive(primitive.name);
     refuseOutputs(primitive.name, args);
+    const { derivative } = primitive;
+    if (this.differentiates && isComposition(derivative) && this.#needsRule({ primitive, args })) {
+      return promisesTraced(pending(derivative.composedOf(...(args as never))));
+    }
     const primals = mapArguments(args, (one) => this.#primalOf(one));
     const call = { primitive, args, primals };
     const result = this.compute(call);
@@ -333,6 +341,9 @@ export abstract class Recording implements Trace {
     }
   }
 }
+
+const isComposition = (derivative: Primitive['derivative']): derivative is Composition =>
+  typeof derivative === 'object' && 'composedOf' in derivative;
 
 const closedOver = (name: string): Error =>
   notDifferentiable(name, 'the function uses traced values that are not among its arguments');

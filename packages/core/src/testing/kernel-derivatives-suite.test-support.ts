@@ -2,7 +2,6 @@ import { full, type Tensor, type Device } from '@mercer/tensor';
 import { grad, valueAndGrad } from '@mercer/autodiff';
 import {
   cdist,
-  cdistBackward,
   customKernel,
   kernels,
   runKernel,
@@ -109,16 +108,6 @@ export function describeKernelDerivatives(device: () => Device): void {
       await expectSecond(root, [await rows()]);
     });
 
-    it('of the second order through a gradient by p are refused by name', async () => {
-      const [a, b] = [await rows(), await others()];
-      const upstream = await drawn([5, 4], [0, 1], 3);
-      const byP = async (x: Tensor): Promise<Tensor> =>
-        (await cdistBackward(upstream, x as never, b as never, { p: 3, wrt: ['p'] })).p;
-      await expect(grad(byP)(a)).rejects.toThrow(
-        /cdistBackward: .* gradient by p has no derivative/,
-      );
-    });
-
     it('of the third order', async () => {
       const f: Scalar = async (a) => weighed(await distances(a, await others(), { p: 2 }));
       const slope: Scalar = async (a) => (await grad(f)(a)).square().sum();
@@ -174,19 +163,6 @@ export function describeKernelDerivatives(device: () => Device): void {
       const f: Scalar = async (a, b, rate) =>
         weighed(await call(descriptor, a, b, { parameters: { c: rate } }));
       await expectGradients(f, [await rows(), await others(), await drawn([], [0.4, 0.5])]);
-    });
-
-    it('of the second order are refused by name', async () => {
-      const slope = async (a: Tensor): Promise<Tensor> => {
-        const f: Scalar = async (x) => weighed(await call(kernels.gaussian, x, { bandwidth: 1 }));
-        return (await grad(f)(a)).square().sum();
-      };
-      await expect(grad(slope)(await rows())).rejects.toThrow(
-        expect.objectContaining({
-          code: 'NOT_DIFFERENTIABLE',
-          message: expect.stringContaining('runKernelBackward') as string,
-        }) as Error,
-      );
     });
 
     it('gives what the backward call gives, bit by bit', async () => {

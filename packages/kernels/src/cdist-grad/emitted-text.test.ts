@@ -34,18 +34,26 @@ it('the text of weighted sums of signs for a GPU', () => {
       constexpr int STAGE = 2048;
       // which steps of k
       const long long kStart = 0, kSteps = k;
+      const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
       Kept* const kept = reinterpret_cast<Kept*>(memory + 24576);
       if (thread == 0) *kept = {place, {a + place.layer * batchStrideA + kStart * lda + place.mStart, b + place.layer * batchStrideB + place.nStart * ldb + kStart, c + place.layer * batchStrideC + place.oStart * ldc + kStart}, {(int)min(m - place.mStart, 32ll), (int)min(n - place.nStart, 8ll), (int)min(o - place.oStart, 16ll)}, (int)((kSteps + 31) / 32), (int)(kSteps - (kSteps - 1) / 32 * 32)};
       __syncthreads();
-      const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
       const auto load = [&](int turn, int stage, unsigned own) {
         if (turn < kept->turns) {
-          const unsigned target = shared + stage * 8192;
-          const long long first = (long long)turn * 32;
+          const unsigned place = stage * 8192;
           const int steps = turn == kept->turns - 1 ? kept->last : 32;
-          load_a(target + 0, kept->sources[0] + first * lda, lda, own, kept->counts[0], steps);
-          load_b(target + 4096, kept->sources[1] + first, ldb, own, kept->counts[1], steps);
-          load_c(target + 5632, kept->sources[2] + first, ldc, own, kept->counts[2], steps);
+          const int aInner = own % 8 * 4, aOuter = own / 8, aLeft = kept->counts[0] - aInner;
+          const float* aSource = kept->sources[0] + (long long)turn * 32 * lda + aOuter * lda + aInner;
+          const unsigned aTarget = shared + 0 + (aOuter * 32 + aInner) * 4;
+          const int bInner = own % 8, bOuter = own / 8, bLeft = kept->counts[1] - bOuter;
+          const float* bSource = kept->sources[1] + (long long)turn * 32 + bOuter * ldb + bInner;
+          const unsigned bTarget = shared + 4096 + (bInner * 12 + bOuter) * 4;
+          const int cInner = own % 8, cOuter = own / 8, cLeft = kept->counts[2] - cOuter;
+          const float* cSource = kept->sources[2] + (long long)turn * 32 + cOuter * ldc + cInner;
+          const unsigned cTarget = shared + 5632 + (cInner * 20 + cOuter) * 4;
+          load_a(aTarget + place, aSource, lda, aInner, aOuter, aLeft, steps);
+          load_b(bTarget + place, bSource, ldb, bInner, bOuter, bLeft, steps);
+          load_c(cTarget + place, cSource, ldc, cInner, cOuter, cLeft, steps);
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
       };

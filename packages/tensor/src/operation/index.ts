@@ -98,6 +98,7 @@ export {
   zerosLike,
   type AppliedCall,
   type BatchRule,
+  type Composition,
   type DerivativeRule,
   type KnownValue,
   type MappedCall,

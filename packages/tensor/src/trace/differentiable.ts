@@ -1,7 +1,7 @@
 import { arrived, isPending, pending } from '../pending.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
-import type { BatchRule, DerivativeRule, Primitive } from './primitive.js';
+import type { BatchRule, Composition, DerivativeRule, Primitive } from './primitive.js';
 
 /**
  * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
@@ -16,7 +16,7 @@ export function differentiable<
 >(
   name: string,
   call: F,
-  derivative: DerivativeRule<A> | 'constant' | undefined,
+  derivative: DerivativeRule<A> | Composition<A> | 'constant' | undefined,
   batch?: BatchRule<A>,
 ): F {
   const primitive: Primitive = {

@@ -74,6 +74,12 @@ export interface MappedCall<A extends readonly unknown[] = never> {
  */
 export type BatchRule<A extends readonly unknown[] = never> = (call: MappedCall<A>) => unknown;
 
+/** How an operation is differentiated that is a composition of others. */
+export interface Composition<A extends readonly unknown[] = never> {
+  /** Gives what the operation gives, by operations that have derivatives. Called in its place, with traced values, where it is differentiated. */
+  readonly composedOf: (...args: A) => Promise<unknown>;
+}
+
 /** An operation that traces record. */
 export interface Primitive {
   /** The name by which users call it. */
@@ -81,7 +87,7 @@ export interface Primitive {
   /** The operation on any arguments, traced or not. */
   readonly call: (...args: never[]) => unknown;
   /** How it is differentiated; 'constant' for one whose result does not change with small changes of its arguments; undefined for one that refuses. */
-  readonly derivative: DerivativeRule | 'constant' | undefined;
+  readonly derivative: DerivativeRule | Composition | 'constant' | undefined;
   /** How it is mapped; default: one example after the other. */
   readonly batch?: BatchRule | undefined;
 }

@@ -304,39 +304,37 @@ test('the tiles of a symmetric output', () => {
     __device__ __forceinline__ void copy4(unsigned target, const void* source, int valid) {
       asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
     }
-    __device__ __forceinline__ void load_rows(unsigned target, const float* source, long long stride, unsigned thread, int count, int steps) {
-      const int inner = thread % 8, outer = thread / 8;
-      source += outer * stride + inner;
+    __device__ __forceinline__ void load_rows(unsigned target, const float*& source, long long stride, int inner, int outer, int left, int steps) {
       if (steps >= 32) {
         #pragma unroll
         for (int pass = 0; pass < 4; ++pass)
           #pragma unroll
         for (int part = 0; part < 4; ++part)
-          copy4(target + ((inner + part * 8) * 132 + outer + pass * 32) * 4, source + pass * 32 * stride + part * 8, outer + pass * 32 < count ? 4 : 0);
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? 4 : 0);
       } else {
         #pragma unroll 1
         for (int pass = 0; pass < 4; ++pass)
           #pragma unroll 1
         for (int part = 0; part < 4; ++part)
-          copy4(target + ((inner + part * 8) * 132 + outer + pass * 32) * 4, source + pass * 32 * stride + part * 8, outer + pass * 32 < count && inner + part * 8 < steps ? 4 : 0);
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left && inner + part * 8 < steps ? 4 : 0);
       }
+      source += 32;
     }
-    __device__ __forceinline__ void load_columns(unsigned target, const float* source, long long stride, unsigned thread, int count, int steps) {
-      const int inner = thread % 8, outer = thread / 8;
-      source += outer * stride + inner;
+    __device__ __forceinline__ void load_columns(unsigned target, const float*& source, long long stride, int inner, int outer, int left, int steps) {
       if (steps >= 32) {
         #pragma unroll
         for (int pass = 0; pass < 4; ++pass)
           #pragma unroll
         for (int part = 0; part < 4; ++part)
-          copy4(target + ((inner + part * 8) * 132 + outer + pass * 32) * 4, source + pass * 32 * stride + part * 8, outer + pass * 32 < count ? 4 : 0);
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? 4 : 0);
       } else {
         #pragma unroll 1
         for (int pass = 0; pass < 4; ++pass)
           #pragma unroll 1
         for (int part = 0; part < 4; ++part)
-          copy4(target + ((inner + part * 8) * 132 + outer + pass * 32) * 4, source + pass * 32 * stride + part * 8, outer + pass * 32 < count && inner + part * 8 < steps ? 4 : 0);
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left && inner + part * 8 < steps ? 4 : 0);
       }
+      source += 32;
     }
 
     "
