@@ -51,6 +51,7 @@ describe('mercer bench autodiff', () => {
       'chain 100000 value',
       'chain 100000 gradient',
       'sgdStep 128 recorded anew',
+      'sgdStep 128 replayed',
       'expSum 100000 value',
       'gaussianGradient 1000 grad',
       'gaussianGradient 1000 valueAndGradients',

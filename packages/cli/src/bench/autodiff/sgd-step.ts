@@ -1,4 +1,12 @@
-import { oneHot, tensor, valueAndGrad, type Device, type Pending, type Tensor } from '@mercer/core';
+import {
+  oneHot,
+  prepare,
+  tensor,
+  valueAndGrad,
+  type Device,
+  type Pending,
+  type Tensor,
+} from '@mercer/core';
 import { busyWork } from '../busy-work.js';
 import { hostTimeUs } from '../host-time.js';
 import type { HostTimes } from '../calls.js';
@@ -32,11 +40,44 @@ function loss(layers: Layers, images: Tensor, wanted: Tensor): Pending<Tensor> {
 const product = (a: Tensor, b: Tensor): Tensor =>
   (a as Tensor<'float32'>).matmul(b as Tensor<'float32'>) as unknown as Tensor;
 
-/** The ways in which a step's value and gradients are computed, made with an example of the arguments. */
-const WAYS: Readonly<
-  Record<string, (...example: Parameters<Descend>) => Descend | Promise<Descend>>
-> = {
-  'recorded anew': () => valueAndGrad(loss) as Descend,
+/** A step of a network, and how to make it do its work again. */
+interface Way {
+  /** The value and gradients alone. */
+  readonly descend: (layers: Layers, images: Tensor, wanted: Tensor) => Promise<Descend>;
+  /** The whole step: value, gradients and update in place. */
+  readonly step: (layers: Layers, images: Tensor, wanted: Tensor) => Promise<() => Promise<void>>;
+}
+
+const descent = valueAndGrad(loss) as Descend;
+
+const WAYS: Readonly<Record<string, Way>> = {
+  'recorded anew': {
+    descend: () => Promise.resolve(descent),
+    step: (layers, images, wanted) =>
+      Promise.resolve(async () => {
+        const found = await descent(layers, images, wanted);
+        await update(layers, found.grad);
+        dispose(found);
+      }),
+  },
+  replayed: {
+    descend: async (...example) => (await prepare(descent, ...example)) as unknown as Descend,
+    step: async (layers, images, wanted) => {
+      const prepared = await prepare(
+        async (x: Tensor, labels: Tensor) => {
+          const { value, grad } = await descent(layers, x, labels);
+          await update(layers, grad);
+          return value;
+        },
+        images,
+        wanted,
+      );
+      return () => {
+        prepared(images, wanted).dispose();
+        return Promise.resolve();
+      };
+    },
+  },
 };
 
 /** One step of gradient descent: value, gradients and update. */
@@ -57,15 +98,11 @@ export async function measureSgdStep(
         bias: await tensor(bias as Float32Array, { device }),
       })),
     );
-    const descend = await made(layers, images, wanted);
+    const descend = await made.descend(layers, images, wanted);
     const first = await descend(layers, images, wanted);
     const error = await worstError(first.grad, truth);
     dispose(first);
-    const step = async (): Promise<void> => {
-      const found = await descend(layers, images, wanted);
-      await update(layers, found.grad);
-      dispose(found);
-    };
+    const step = await made.step(layers, images, wanted);
     const us = await timeOfCalls(device, STEPS, step);
     const host = await hostTimes(device, step);
     rows.push({ operation: 'sgdStep', library: 'mercer', way, n: batch, us, host, error });

@@ -130,14 +130,16 @@ function copies(operand: StagedOperand, threads: number, isWhole: boolean): stri
     ? sum(column && `(${column}) * ${stride}`, row)
     : sum(line ? `(${line(sum('outer', row))}) * ${stride}` : row && `${row} * ${stride}`, column);
   const guard = operand.outer % step === 0 ? '' : `if (${sum('outer', row)} < ${operand.outer}) `;
-  const alongK = innerIsK ? column : row;
   const beside = (innerIsK ? row : column) || '0';
-  const inSteps = `${sum(innerIsK ? 'inner' : 'outer', alongK)} < steps`;
   const checksSteps = !isWhole && !repeats;
   const least = (count: string): string => `min(max(${count}, 0), ${vector}) * ${bytes}`;
-  const valid = innerIsK
-    ? `${beside} < left${checksSteps && vector === 1 ? ` && ${inSteps}` : ''} ? ${checksSteps && vector > 1 ? least(`steps - inner - (${column || '0'})`) : size} : 0`
-    : `${checksSteps ? `${inSteps} ? ` : ''}${vector > 1 ? least(`left - (${beside})`) : `(${beside} < left ? ${size} : 0)`}${checksSteps ? ' : 0' : ''}`;
+  const inRow = innerIsK ? `${beside} < left` : checksSteps && `${sum('outer', row)} < steps`;
+  const there = innerIsK
+    ? checksSteps
+      ? least(`steps - (${sum('inner', column)})`)
+      : size
+    : least(`left - (${beside})`);
+  const valid = inRow === false ? there : `${inRow} ? ${there} : 0`;
   const isLong = mostUnrolled !== undefined && vector === 1 && passes * parts > mostUnrolled;
   const unroll = isWhole ? (isLong ? '#pragma unroll 2' : '#pragma unroll') : '#pragma unroll 1';
   const heads = used.map(

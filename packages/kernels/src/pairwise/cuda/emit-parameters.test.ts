@@ -316,7 +316,7 @@ test('the tiles of a symmetric output', () => {
         for (int pass = 0; pass < 4; ++pass)
           #pragma unroll 1
         for (int part = 0; part < 4; ++part)
-          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left && inner + part * 8 < steps ? 4 : 0);
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? min(max(steps - (inner + part * 8), 0), 1) * 4 : 0);
       }
       source += 32;
     }
@@ -332,7 +332,7 @@ test('the tiles of a symmetric output', () => {
         for (int pass = 0; pass < 4; ++pass)
           #pragma unroll 1
         for (int part = 0; part < 4; ++part)
-          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left && inner + part * 8 < steps ? 4 : 0);
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? min(max(steps - (inner + part * 8), 0), 1) * 4 : 0);
       }
       source += 32;
     }
