@@ -314,7 +314,7 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
         peers?.calls.find((/** @type {any} */ one) => one.peer === peer && one.call === call);
       /** @param {string} call @returns {Row | undefined} */
       const keptOf = (call) => kept.find((/** @type {any} */ one) => one.call === call);
-      return `Microseconds of host time a call, the device idle / busy (${device.name}, ${day('h200-calls')}, [h200-calls.json](../../bench/results/h200-calls.json); "kept": with \`MERCER_KEEP_MEMORY=1\`, [h200-calls-kept.json](../../bench/results/h200-calls-kept.json), on the same machine):\n\n${table(
+      return `Microseconds of host time a call, the device idle / busy (${device.name}, ${day('h200-calls')}, [h200-calls.json](../../bench/results/h200-calls.json); "kept": as by default, the others with \`MERCER_KEEP_MEMORY=0\`, [h200-calls-kept.json](../../bench/results/h200-calls-kept.json), on the same machine):\n\n${table(
         [
           ['call', (/** @type {Row} */ { text }) => text],
           ['ordinary', ({ ordinary }) => both(ordinary)],

@@ -126,8 +126,8 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   #releases: CudaStreamCore | undefined;
   #besideCaptures: CudaStream | undefined;
   #postponed: { readonly memory: DeviceMemoryBlock; readonly uses: readonly StreamUse[] }[] = [];
-  /** Whether streams keep memory for their next results: not by default, until a whole run on a GPU has passed with it. */
-  readonly #keepsMemory = process.env['MERCER_KEEP_MEMORY'] === '1';
+  /** Whether streams keep memory for their next results. */
+  readonly #keepsMemory = process.env['MERCER_KEEP_MEMORY'] !== '0';
 
   constructor(index: number) {
     super();
