@@ -30,3 +30,15 @@ export const withInstalled = {
     ),
   },
 };
+
+const COMPILER = join(import.meta.dirname, 'scripts/lib/lighter-compiler.sh');
+
+/** For packages whose tests compile hundreds of kernels, but with MERCER_TEST_FULL=1: spread after the above. */
+export const withLighterKernels = {
+  env: {
+    ...packageTests.env,
+    ...(process.env['MERCER_TEST_FULL'] !== '1' && {
+      CXX: `${COMPILER} ${process.env['CXX'] || 'c++'}`,
+    }),
+  },
+};
