@@ -94,7 +94,7 @@ ${indent(kept.setup)}
   const auto load = [&](int turn, int stage, unsigned own) {
     if (turn < ${kept.from}turns) {
       const unsigned place = stage * ${elements * bytes};
-      const int steps = ${kept.steps};
+      const int steps = turn == ${kept.from}turns - 1 ? ${kept.from}last : ${tileK};
 ${indent(kept.loads, 6)}
     }
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -119,8 +119,6 @@ interface Kept {
   readonly setup: string;
   /** The copies of a turn to the stage that lies `place` bytes behind the first one. */
   readonly loads: string;
-  /** How many steps of k a turn has. */
-  readonly steps: string;
   /** Declares `own`. */
   readonly own: string;
   /** Declares `end`. */
@@ -131,7 +129,7 @@ interface Kept {
 function keptOf(
   operands: readonly PipelineOperand[],
   targets: readonly number[],
-  { threads, tileK, splitK, keepsInRegisters }: PipelineOptions,
+  { threads, tileK, keepsInRegisters }: PipelineOptions,
   stageBytes: number,
 ): Kept {
   const [{ dtype }] = operands as readonly [PipelineOperand];
@@ -174,8 +172,7 @@ const unsigned ${name}Target = shared + ${targets[n] ?? 0} + (${part.target(inne
       from: '',
       type: '',
       setup: lines(
-        `const int turns = ${turns};`,
-        splitK > 1 && `const int last = ${last};`,
+        `const int turns = ${turns}, last = ${last};`,
         parts(
           'thread',
           (n) => sources[n] ?? '',
@@ -183,11 +180,6 @@ const unsigned ${name}Target = shared + ${targets[n] ?? 0} + (${part.target(inne
         ),
       ),
       loads,
-      // a parameter of the launch takes no register
-      steps:
-        splitK > 1
-          ? `turn == turns - 1 ? last : ${tileK}`
-          : `(int)min(k - (long long)turn * ${tileK}, ${tileK}ll)`,
       own: 'const unsigned own = thread;',
       end: (locate) => `unsigned block;
 asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
@@ -215,7 +207,6 @@ __syncthreads();`,
       ),
       loads,
     ),
-    steps: `turn == kept->turns - 1 ? kept->last : ${tileK}`,
     own: `unsigned own;
 asm volatile("mov.u32 %0, %%tid.x;" : "=r"(own));`,
     end: () => 'const Place end = kept->place;',
