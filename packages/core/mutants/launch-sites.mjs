@@ -541,8 +541,8 @@ const kept = [
   {
     ...KEPT,
     name: 'kept memory is lost with its stream',
-    find: '    this.freeKept();\n',
-    replace: '    void this.native;\n',
+    find: '    this.freeKept();\n    this.native.dispose();',
+    replace: '    this.native.dispose();',
     pattern: 'is given back with its stream',
   },
   {
