@@ -6,7 +6,7 @@ import type { NamedKernel } from '../named-kernel.js';
  * Bytes that kernels of this name may keep in memory, once: a float64 division is a call in fixed
  * registers, and what is alive around it gives way.
  */
-export const aroundCalls = (name: string): number => (name.includes('float64') ? 64 : 0);
+const aroundCalls = (name: string): number => (name.includes('float64') ? 64 : 0);
 
 /** Compiles a text with NVRTC for an architecture and gives what the assembler tells about it. */
 export async function assemblerLog(source: string, arch: string): Promise<string> {
