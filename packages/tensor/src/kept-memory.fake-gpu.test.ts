@@ -38,7 +38,7 @@ describe.skipIf(!hasNvrtc)('memory that streams of a GPU keep (skipped only with
   async function usedBytes(of = gpu): Promise<number> {
     await of.synchronize();
     const { pool } = cuda.device(of.index);
-    for (let last = -1, same = 0; same < 3;) {
+    for (let last = -1, same = 0; same < 20;) {
       await new Promise((resolve) => setTimeout(resolve, 2));
       same = pool.usedBytes === last ? same + 1 : 0;
       last = pool.usedBytes;
