@@ -10,32 +10,14 @@ import {
 } from '@mercer/pairwise';
 import { exp, mul, neg, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import {
-  centralDifferences,
-  drawnOn,
-  expectClose,
-  type Scalar,
-} from '../../../autodiff/test/differences.mjs';
+import { drawnOn, type Scalar } from '../../../autodiff/test/differences.mjs';
+import { expectGradients, weighedOn } from './expect-gradients.test-support.js';
 
 /** Derivatives through distances and kernels between rows. */
 export function describeKernelDerivatives(device: () => Device): void {
   const drawn = drawnOn(device);
 
-  const weighed = async (result: Tensor): Promise<Tensor> =>
-    result
-      .mul(await drawn(result.shape, [0.5, 1.5], 7))
-      .square()
-      .sum();
-
-  async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
-    const argnums = inputs.map((_, k) => k);
-    const found = await grad(f, { argnums })(...inputs);
-    for (const by of argnums) {
-      expect(found[by]?.shape).toEqual(inputs[by]?.shape);
-      const numbers = await found[by]?.toTypedArray();
-      expectClose(numbers ?? [], await centralDifferences(f, inputs, by), 1e-6);
-    }
-  }
+  const weighed = weighedOn(device);
 
   /** Without the types that tell data types and descriptors apart. */
   const call = runKernel as unknown as (...given: readonly unknown[]) => Promise<Tensor>;

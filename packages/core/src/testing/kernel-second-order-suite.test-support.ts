@@ -11,32 +11,14 @@ import {
 import { exp, mul, neg, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
-import {
-  centralDifferences,
-  drawnOn,
-  expectClose,
-  type Scalar,
-} from '../../../autodiff/test/differences.mjs';
+import { drawnOn, expectClose, type Scalar } from '../../../autodiff/test/differences.mjs';
+import { expectGradients, weighedOn } from './expect-gradients.test-support.js';
 
 /** Second derivatives of pairwise kernels. */
 export function describeSecondOrder(device: () => Device): void {
   const drawn = drawnOn(device);
 
-  const weighed = async (result: Tensor): Promise<Tensor> =>
-    result
-      .mul(await drawn(result.shape, [0.5, 1.5], 7))
-      .square()
-      .sum();
-
-  async function expectGradients(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
-    const argnums = inputs.map((_, k) => k);
-    const found = await grad(f, { argnums })(...inputs);
-    for (const by of argnums) {
-      expect(found[by]?.shape).toEqual(inputs[by]?.shape);
-      const numbers = await found[by]?.toTypedArray();
-      expectClose(numbers ?? [], await centralDifferences(f, inputs, by), 1e-6);
-    }
-  }
+  const weighed = weighedOn(device);
 
   /** The change of a gradient along fixed directions, by every input. */
   const expectSecond = async (f: Scalar, inputs: readonly Tensor[]): Promise<void> => {

@@ -28,6 +28,7 @@ import {
   expectClose,
   type Scalar,
 } from '../../../autodiff/test/differences.mjs';
+import { weighedOn } from './expect-gradients.test-support.js';
 
 /** Derivatives through `map`. */
 export function describeMapDerivatives(device: () => Device): void {
@@ -36,8 +37,7 @@ export function describeMapDerivatives(device: () => Device): void {
   const [x, y, scale] = [variable('x'), variable('y'), variable('scale')];
   const [row, column] = [variable('row'), variable('column')];
 
-  const weighed = async (result: Tensor, seed = 7): Promise<Tensor> =>
-  result.mul(await drawn(result.shape, [0.5, 1.5], seed)).square().sum(); // prettier-ignore
+  const weighed = weighedOn(device);
 
   /** First derivatives backwards and forwards, and the gradient of a weighted sum of gradients. */
   async function expectRules(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
