@@ -1,8 +1,9 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AutodiffRow } from '../bench/autodiff/autodiff-row.js';
+import { pythonThat } from '../testing/python-that.test-support.js';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 let folder = '';
@@ -12,14 +13,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
-
-/** A Python that answers as the script does. */
-async function pythonThat(says: string): Promise<string> {
-  const path = join(folder, `python-${says.length}`);
-  await writeFile(path, `#!/bin/sh\n${says}\n`);
-  await chmod(path, 0o755);
-  return path;
-}
 
 const ON_CPU = ['bench', 'autodiff', '--device', 'cpu'];
 
@@ -38,6 +31,7 @@ describe('mercer bench autodiff', () => {
     const torch = JSON.stringify({ versions: { torch: '0' }, missing: [], rows });
     const jax = JSON.stringify({ versions: {}, missing: ['jax: none'], rows: [] });
     const python = await pythonThat(
+      folder,
       `echo chatter; case "$2" in *jax*) echo '${jax}';; *) echo '${torch}';; esac`,
     );
     const out = join(folder, 'autodiff.json');
@@ -77,7 +71,7 @@ describe('mercer bench autodiff', () => {
 
   it('measures what is named, and says what stands in the way of peers', async () => {
     const named = [...ON_CPU, '--operations', 'expSum'];
-    const broken = await mercer([...named, '--python', await pythonThat('exit 3')]);
+    const broken = await mercer([...named, '--python', await pythonThat(folder, 'exit 3')]);
     expect(broken.status).toBe(0);
     expect(broken.stdout).toMatch(/expSum 100000\s.*mercer, value\s.* us/);
     expect(broken.stdout).not.toMatch(/chain/);

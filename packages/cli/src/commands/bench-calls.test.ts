@@ -1,7 +1,8 @@
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pythonThat } from '../testing/python-that.test-support.js';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 let folder = '';
@@ -12,19 +13,11 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A Python that answers as the script does. */
-async function pythonThat(says: string): Promise<string> {
-  const path = join(folder, `python-${says.length}`);
-  await writeFile(path, `#!/bin/sh\n${says}\n`);
-  await chmod(path, 0o755);
-  return path;
-}
-
 describe('mercer bench calls', () => {
   it('times ordinary and prepared calls, and shows the peers beside them', async () => {
     const times = '{"median":7.5,"p10":7,"p90":9,"count":150}';
     const line = `{"versions":{"torch":"0"},"missing":["keops: none"],"calls":[{"call":"map","peer":"torch","idleUs":${times}},{"call":"matmul","peer":"torch","idleUs":${times}}]}`;
-    const python = await pythonThat(`echo chatter; echo '${line}'`);
+    const python = await pythonThat(folder, `echo chatter; echo '${line}'`);
     const out = join(folder, 'calls.json');
     const options = ['--operations', 'map,cdist', '--device', 'cpu'];
     const report = (await mercerJson([
@@ -54,7 +47,7 @@ describe('mercer bench calls', () => {
   });
 
   it('says what stands in the way of peers', async () => {
-    const python = await pythonThat('echo broken >&2; exit 3');
+    const python = await pythonThat(folder, 'echo broken >&2; exit 3');
     const args = ['bench', 'calls', '--operations', 'matmul', '--device', 'cpu'];
     const { status, stdout } = await mercer([...args, '--python', python]);
     expect(status).toBe(0);
@@ -63,11 +56,11 @@ describe('mercer bench calls', () => {
     // one peer takes the process down, after another's figures were said
     const times = '{"median":7.5,"p10":7,"p90":9,"count":150}';
     const line = `{"versions":{"torch":"0"},"missing":[],"calls":[{"call":"matmul","peer":"torch","idleUs":${times}}]}`;
-    const crashed = await pythonThat(`echo '${line}'; kill -SEGV $$`);
+    const crashed = await pythonThat(folder, `echo '${line}'; kill -SEGV $$`);
     const after = await mercer([...args, '--python', crashed]);
     expect(after.stdout).toMatch(/matmul\s.*torch\s.*7\.50? us/);
     expect(after.stdout).toMatch(/Not measured: .*Command failed/);
-    const silent = await mercer([...args, '--python', await pythonThat('exit 0')]);
+    const silent = await mercer([...args, '--python', await pythonThat(folder, 'exit 0')]);
     expect(silent.stdout).toMatch(/Not measured: .*gave no answer/);
     const wrong = await mercer(['bench', 'calls', '--operations', 'cdists']);
     expect(wrong.status).not.toBe(0);
