@@ -33,19 +33,27 @@ it('the text of weighted sums of signs for a GPU', () => {
       const int nHere = (int)min(n - place.nStart, 8ll), mHere = (int)min(m - place.mStart, 32ll);
       constexpr int STAGE = 2048;
       // which steps of k
-      const long long kStart = 0, steps = k;
-      Kept* const kept = reinterpret_cast<Kept*>(memory + 24576);
-      if (thread == 0) *kept = {place, {a + place.layer * batchStrideA + kStart * lda + place.mStart, b + place.layer * batchStrideB + place.nStart * ldb + kStart, c + place.layer * batchStrideC + place.oStart * ldc + kStart}, steps, {(int)min(m - place.mStart, 32ll), (int)min(n - place.nStart, 8ll), (int)min(o - place.oStart, 16ll)}, (int)((steps + 31) / 32)};
-      __syncthreads();
+      const long long kStart = 0, kSteps = k;
       const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
+      Kept* const kept = reinterpret_cast<Kept*>(memory + 24576);
+      if (thread == 0) *kept = {place, {a + place.layer * batchStrideA + kStart * lda + place.mStart, b + place.layer * batchStrideB + place.nStart * ldb + kStart, c + place.layer * batchStrideC + place.oStart * ldc + kStart}, {(int)min(m - place.mStart, 32ll), (int)min(n - place.nStart, 8ll), (int)min(o - place.oStart, 16ll)}, (int)((kSteps + 31) / 32), (int)(kSteps - (kSteps - 1) / 32 * 32)};
+      __syncthreads();
       const auto load = [&](int turn, int stage, unsigned own) {
         if (turn < kept->turns) {
-          const unsigned target = shared + stage * 8192;
-          const long long first = (long long)turn * 32;
-          const int steps = (int)min(kept->steps - first, 32ll);
-          load_a(target + 0, kept->sources[0] + first * lda, lda, own, kept->counts[0], steps);
-          load_b(target + 4096, kept->sources[1] + first, ldb, own, kept->counts[1], steps);
-          load_c(target + 5632, kept->sources[2] + first, ldc, own, kept->counts[2], steps);
+          const unsigned place = stage * 8192;
+          const int steps = turn == kept->turns - 1 ? kept->last : 32;
+          const int aInner = own % 8 * 4, aOuter = own / 8, aLeft = kept->counts[0] - aInner;
+          const float* aSource = kept->sources[0] + (long long)turn * 32 * lda + aOuter * lda + aInner;
+          const unsigned aTarget = shared + 0 + (aOuter * 32 + aInner) * 4;
+          const int bInner = own % 8, bOuter = own / 8, bLeft = kept->counts[1] - bOuter;
+          const float* bSource = kept->sources[1] + (long long)turn * 32 + bOuter * ldb + bInner;
+          const unsigned bTarget = shared + 4096 + (bInner * 12 + bOuter) * 4;
+          const int cInner = own % 8, cOuter = own / 8, cLeft = kept->counts[2] - cOuter;
+          const float* cSource = kept->sources[2] + (long long)turn * 32 + cOuter * ldc + cInner;
+          const unsigned cTarget = shared + 5632 + (cInner * 20 + cOuter) * 4;
+          load_a(aTarget + place, aSource, lda, aInner, aOuter, aLeft, steps);
+          load_b(bTarget + place, bSource, ldb, bInner, bOuter, bLeft, steps);
+          load_c(cTarget + place, cSource, ldc, cInner, cOuter, cLeft, steps);
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
       };
@@ -66,7 +74,6 @@ it('the text of weighted sums of signs for a GPU', () => {
           asm volatile("cp.async.wait_group 1;" ::: "memory");
           __syncthreads();
         }
-        // read again in every turn: the sums leave no register for it
         unsigned own;
         asm volatile("mov.u32 %0, %%tid.x;" : "=r"(own));
         load(turn + 2, (turn + 2) % 3, own);
@@ -104,22 +111,22 @@ it('the text of weighted sums of signs for a GPU', () => {
         unsigned threadAgain;
         asm volatile("mov.u32 %0, %%tid.x;" : "=r"(threadAgain));
         const Place end = kept->place;
-        const int mPlace = threadAgain % 16 * 2, nPlace = threadAgain / 16 * 1;
-        const int nHere = (int)min(n - end.nStart, 8ll), mHere = (int)min(m - end.mStart, 32ll);
-        const int oHere = (int)min(o - end.oStart, 16ll);
-        const long long strideN = ldo, strideR = strideO;
-        float* const target = out + end.layer * batchStrideOut + end.oStart * strideO + (end.nStart + nPlace) * ldo + end.mStart + mPlace;
-        #pragma unroll
-        for (int r = 0; r < 16; ++r)
-          if (r < oHere)
-            #pragma unroll
-            for (int i = 0; i < 1; ++i)
-              if (nPlace + i < nHere) {
-                float* const to = target + r * strideR + i * strideN;
-                #pragma unroll
-                for (int j = 0; j < 2; ++j)
-                  if (j < mHere - mPlace) to[j] = sum[r][i][j];
-              }
+          const int mPlace = threadAgain % 16 * 2, nPlace = threadAgain / 16 * 1;
+          const int nHere = (int)min(n - end.nStart, 8ll), mHere = (int)min(m - end.mStart, 32ll);
+          const int oHere = (int)min(o - end.oStart, 16ll);
+          const long long strideN = ldo, strideR = strideO;
+          float* const target = out + end.layer * batchStrideOut + end.oStart * strideO + (end.nStart + nPlace) * ldo + end.mStart + mPlace;
+          #pragma unroll
+          for (int r = 0; r < 16; ++r)
+            if (r < oHere)
+              #pragma unroll
+              for (int i = 0; i < 1; ++i)
+                if (nPlace + i < nHere) {
+                  float* const to = target + r * strideR + i * strideN;
+                  #pragma unroll
+                  for (int j = 0; j < 2; ++j)
+                    if (j < mHere - mPlace) to[j] = sum[r][i][j];
+                }
       }
     }
     "

@@ -2,11 +2,10 @@ import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { readFunctions } from '../../pairwise/cuda/tile-compute.js';
+import { readFunctions } from '../../pair-tile/cuda/read-shared.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
 import type { BlockTile } from './signature.js';
-import type { StagedOperand } from './stage-copy.js';
-import { stagedKernel, storeTarget } from './staged-kernel.js';
+import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { storeRow } from './store-row.js';
 import { termStep } from './term-step.js';
 
@@ -20,12 +19,20 @@ export function fmaTile(config: FmaConfig): BlockTile {
 }
 
 /** The operands of a stage: all by k, so that a thread reads neighbours with one instruction. */
-export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): StagedOperand[] {
+export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): GradOperand[] {
   const { dtype, fma } = plan;
   const tile = fmaTile(fma);
   const wide = 16 / dtypeBytes(dtype);
   // The padding keeps 16-byte reads aligned and spreads the element copies of a warp over the banks.
-  const turned = { dtype, inner: fma.tileK, innerIsK: true, aligned: false, turned: true };
+  const turned = {
+    dtype,
+    inner: fma.tileK,
+    innerIsK: true,
+    aligned: false,
+    turned: true,
+    // the sums take the registers
+    mostUnrolled: 4,
+  };
   return [
     {
       name: 'a',
@@ -83,7 +90,7 @@ function placeText(config: FmaConfig, thread: string, place: string): string {
 }
 
 /** All steps of k of one stage: the factors once, then a multiply-add for each row of c. */
-function computeText(plan: FmaPlan, places: Readonly<Record<'a' | 'b' | 'c', number>>): string {
+function computeText(plan: FmaPlan, places: ReadonlyMap<string, number>): string {
   const { fma: config, dtype } = plan;
   const type = cudaType(dtype);
   const { perThreadN, perThreadM, tileO } = config;
@@ -93,9 +100,9 @@ function computeText(plan: FmaPlan, places: Readonly<Record<'a' | 'b' | 'c', num
     readText(name, count, `${from} + kk * ${stride}`, dtype);
   const { term } = termStep(plan);
   return `${threadPlace(config, 'own')}
-const ${type}* const as = ${stage} + ${places.a} + mPlace;
-const ${type}* const bs = ${stage} + ${places.b} + nPlace;
-const ${type}* const cs = ${stage} + ${places.c};
+const ${type}* const as = ${stage} + ${places.get('a') ?? 0} + mPlace;
+const ${type}* const bs = ${stage} + ${places.get('b') ?? 0} + nPlace;
+const ${type}* const cs = ${stage} + ${places.get('c') ?? 0};
 #pragma unroll ${config.chunkK}
 for (int kk = 0; kk < ${config.tileK}; ++kk) {
   ${type} x[${perThreadN}], w[${perThreadM}], t[${perThreadN}][${perThreadM}], q[${tileO}];

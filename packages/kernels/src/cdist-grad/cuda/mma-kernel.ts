@@ -1,10 +1,9 @@
 import { indent } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
+import type { Pipeline } from '../../pair-tile/cuda/pipeline.js';
 import type { MmaConfig, MmaPlan } from '../plan-types.js';
-import type { Pipeline } from './pipeline.js';
 import type { BlockTile } from './signature.js';
-import type { StagedOperand } from './stage-copy.js';
-import { stagedKernel, storeTarget } from './staged-kernel.js';
+import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** Rows of c of one tensor-core product. */
@@ -30,7 +29,7 @@ export function mmaTile(config: MmaConfig): BlockTile {
 /** The operands of a stage. */
 export function mmaOperands(
   plan: Pick<MmaPlan, 'mma' | 'alignedA' | 'alignedB' | 'alignedC'>,
-): StagedOperand[] {
+): GradOperand[] {
   const tile = mmaTile(plan.mma);
   const common = { dtype: 'float32', turned: false } as const;
   const byK = { ...common, inner: MMA_TILE_K, innerIsK: true, stride: STRIDE_K };
@@ -129,7 +128,7 @@ float high[4][4], low[4][4];
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
   float r[8];
-  read8(r, ${stage} + ${places.c} + (g + 8 * half) * ${STRIDE_K} + 8 * q);
+  read8(r, ${stage} + ${places.get('c') ?? 0} + (g + 8 * half) * ${STRIDE_K} + 8 * q);
   #pragma unroll
   for (int e = 0; e < 8; ++e) {
     high[e / 2][e % 2 * 2 + half] = high_part(r[e]);
@@ -137,12 +136,12 @@ for (int half = 0; half < 2; ++half) {
   }
 }
 float w[${perWarpM}][8];
-const float* const as = ${stage} + ${places.a} + q * ${strideA} + mPlace + g;
+const float* const as = ${stage} + ${places.get('a') ?? 0} + q * ${strideA} + mPlace + g;
 #pragma unroll
 for (int j = 0; j < ${perWarpM}; ++j)
   #pragma unroll
   for (int e = 0; e < 8; ++e) w[j][e] = as[4 * e * ${strideA} + 8 * j];
-const float* const bs = ${stage} + ${places.b} + nPlace * ${STRIDE_K} + 8 * q;
+const float* const bs = ${stage} + ${places.get('b') ?? 0} + nPlace * ${STRIDE_K} + 8 * q;
 const float* const z = reinterpret_cast<const float*>(memory + ${sharedMemBytes}) + nPlace * ${mmaTile(plan.mma).m} + mPlace + g;
 #pragma unroll
 for (int i = 0; i < ${perWarpN}; ++i) {

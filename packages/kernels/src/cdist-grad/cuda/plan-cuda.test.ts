@@ -10,7 +10,7 @@ import { fmaConfigs, mmaConfigs } from './configs.js';
 import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { mmaOperands, mmaTile } from './mma-kernel.js';
 import { planCudaCdistGrad } from './plan.js';
-import { stageElements } from './pipeline.js';
+import { stageElements } from '../../pair-tile/cuda/staged-operand.js';
 import { plainCopy } from '../../testing/plain-copy.test-support.js';
 
 const plan = (

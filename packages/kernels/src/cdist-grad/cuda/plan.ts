@@ -1,6 +1,7 @@
 import { print } from '@mercer/formula';
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
+import { stageElements, type StagedOperand } from '../../pair-tile/cuda/staged-operand.js';
 import { PlanError } from '../../plan-error.js';
 import { RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CdistGradProblem } from '../problem.js';
@@ -9,9 +10,7 @@ import { fmaConfigs, mmaConfigs, type TermWeight } from './configs.js';
 import { estimateFma, estimateMma } from './estimate.js';
 import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaOperands, mmaTile } from './mma-kernel.js';
-import { stageElements } from './pipeline.js';
 import { blockCount, type BlockTile } from './signature.js';
-import type { StagedOperand } from './stage-copy.js';
 import { termStep } from './term-step.js';
 
 /** What measurements may fix instead of the estimate. */

@@ -1,5 +1,4 @@
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
 import { parameterList } from '../../emit/parameter-text.js';
 import type { KernelParam } from '../../kernel-param.js';
 import { withWorkspace } from '../../kernel-program.js';
@@ -32,20 +31,15 @@ export interface BlockTile {
   readonly m: number;
 }
 
-/** Bytes of shared memory of the struct Kept, rounded up. */
-export const KEPT_BYTES = 96;
-
 /** Rows of tiles that are walked together, so that their operands stay in the L2 cache. */
 const TILES_PER_GROUP = 16;
 
 /** Which tile a block computes: batch, part of k, rows of c, then groups of tiles along n. */
-export function locateFunction(tile: BlockTile, splitK: number, type: 'float' | 'double'): string {
+export function locateFunction(tile: BlockTile, splitK: number): string {
   const tiles = (name: string, extent: number): string =>
     `(unsigned)((${name} + ${extent - 1}) / ${extent})`;
   const group = `${TILES_PER_GROUP}u`;
   return `struct Place { long long oStart, nStart, mStart; unsigned layer, part; };
-// what the loop would have to keep in registers, which the sums need
-struct Kept { Place place; const ${type}* sources[3]; long long steps; int counts[3], turns; };
 __device__ __forceinline__ Place locate(unsigned index, long long o, long long n, long long m) {
   const unsigned oTiles = ${tiles('o', tile.o)}, nTiles = ${tiles('n', tile.n)}, mTiles = ${tiles('m', tile.m)};
   const unsigned perPart = nTiles * mTiles, perLayer = perPart * oTiles * ${splitK}u, layer = index / perLayer;
@@ -58,15 +52,6 @@ __device__ __forceinline__ Place locate(unsigned index, long long o, long long n
   index %= perGroup;
   return {(long long)oTile * ${tile.o}, (long long)(first + index % rows) * ${tile.n}, (long long)(index / rows) * ${tile.m}, layer, part};
 }`;
-}
-
-/** Opens the part behind the loop, with the thread's and the block's place read again. */
-export function foundAgain(placeText: string): string {
-  return `  {
-    unsigned threadAgain;
-    asm volatile("mov.u32 %0, %%tid.x;" : "=r"(threadAgain));
-    const Place end = kept->place;
-${indent(placeText)}`;
 }
 
 /** Blocks of a launch. */

@@ -1,20 +1,18 @@
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
+import { lines } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import { cdistGradCost } from '../cost.js';
+import { pipelineOf, type Pipeline, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
+import type { StagedOperand } from '../../pair-tile/cuda/staged-operand.js';
 import type { FmaPlan, MmaPlan } from '../plan-types.js';
 import { sizesOf } from '../program.js';
-import { pipelineLoop, pipelineSetup, type Pipeline } from './pipeline.js';
-import {
-  blockCount,
-  foundAgain,
-  locateFunction,
-  signature,
-  termSetup,
-  type BlockTile,
-} from './signature.js';
-import { copyFunctions, stageFunction, type StagedOperand } from './stage-copy.js';
+import { blockCount, locateFunction, signature, termSetup, type BlockTile } from './signature.js';
 import { termStep } from './term-step.js';
+
+/** One of the three operands. */
+export interface GradOperand extends StagedOperand {
+  readonly name: keyof typeof AXES;
+}
 
 /** What tells one kernel over stages in shared memory from another; texts are C++. */
 export interface StagedKernelParts {
@@ -25,7 +23,7 @@ export interface StagedKernelParts {
   readonly blocksPerMultiprocessor: number;
   readonly stages: number;
   readonly tileK: number;
-  readonly operands: readonly StagedOperand[];
+  readonly operands: readonly GradOperand[];
   /** Device functions. */
   readonly functions: string;
   /** Declares the place of a thread in the block, where `setup` reads it. */
@@ -45,16 +43,18 @@ export interface StagedKernelParts {
 
 /** A kernel that walks k in stages; with `splitK` above 1 it writes partial sums to the workspace. */
 export function stagedKernel(plan: FmaPlan | MmaPlan, parts: StagedKernelParts): CudaKernel {
-  const { dtype, splitK } = plan;
+  const { splitK } = plan;
   const { entry, tile, threads, stages, tileK, operands } = parts;
   const step = termStep(plan);
   const { params, list } = signature(plan, splitK > 1 ? 'write' : undefined);
-  const pipeline = pipelineSetup(operands, { dtype, tileK, stages, splitK });
+  const pipeline = pipelineOf(
+    operands.map((operand) => ({ ...operand, ...placeOf(operand.name) })),
+    { threads, tileK, stages, splitK, keepsInRegisters: false, locate: 'locate(block, o, n, m)' },
+  );
   const source = `${step.functions}
 ${parts.functions}
-${copyFunctions(operands, threads)}
-${operands.map((operand) => stageFunction(operand, tileK, threads)).join('\n')}
-${locateFunction(tile, splitK, cudaType(dtype))}
+${locateFunction(tile, splitK)}
+${pipeline.functions}
 
 extern "C" __global__ void __launch_bounds__(${threads}, ${parts.blocksPerMultiprocessor})
 ${entry}(${list}) {
@@ -62,15 +62,13 @@ ${entry}(${list}) {
   const Place place = locate(blockIdx.x, o, n, m);
   ${termSetup(step, 'place.layer')}
   const unsigned thread = threadIdx.x;
-${lines(parts.place, pipeline.text)}
+${lines(parts.place, pipeline.setup)}
 
 ${parts.setup(pipeline)}
 
-${pipelineLoop(stages, parts.compute(pipeline))}
+${pipeline.loop(parts.compute(pipeline))}
 
-${foundAgain(parts.placeAgain)}
-${indent(parts.store)}
-  }
+${pipeline.after(lines(parts.placeAgain, parts.store))}
 }
 `;
   return {
@@ -86,6 +84,19 @@ ${indent(parts.store)}
       sharedMemBytes: pipeline.sharedMemBytes + parts.bytesBehind,
     }),
     cost: (scalars: Scalars) => cdistGradCost(plan, step, scalars, parts.multiplySlots),
+  };
+}
+
+const AXES = { a: 'm', b: 'n', c: 'o' } as const;
+
+/** Where a block's part of an operand lies. */
+function placeOf(name: GradOperand['name']): Omit<PipelineOperand, keyof StagedOperand> {
+  const axis = AXES[name];
+  return {
+    base: `${name} + place.layer * batchStride${name.toUpperCase()}`,
+    lineStride: `ld${name}`,
+    count: axis,
+    start: `place.${axis}Start`,
   };
 }
 

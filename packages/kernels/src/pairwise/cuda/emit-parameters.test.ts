@@ -47,6 +47,20 @@ test('what depends on parameters alone is computed once, in double precision', (
       const float t4 = expf(t3);
       return t4;
     }
+    struct Place { long long rowStart, columnStart; unsigned layer, part; };
+    __device__ __forceinline__ Place locate(unsigned index, long long rowCount, long long columnCount) {
+      const unsigned rowTiles = (unsigned)((rowCount + 127) / 128);
+      const unsigned columnTiles = (unsigned)((columnCount + 127) / 128);
+      const unsigned perBatch = rowTiles * columnTiles * 1u, layer = index / perBatch;
+      index -= layer * perBatch;
+      const unsigned part = index % 1u;
+      index /= 1u;
+      // 16 rows of tiles together, column by column, so that operands stay in the L2 cache
+      const unsigned perGroup = 16u * columnTiles, firstRow = index / perGroup * 16u;
+      const unsigned groupRows = min(rowTiles - firstRow, 16u);
+      index %= perGroup;
+      return {(long long)(firstRow + index % groupRows) * 128, (long long)(index / groupRows) * 128, layer, part};
+    }
     "
   `);
   expect(source.match(/finish_uniforms_of\(p.*;/g)).toMatchInlineSnapshot(`
@@ -62,7 +76,8 @@ test('an exponent in memory is read for the batch entry of the block', () => {
     "  const Place place = locate(blockIdx.x, rowCount, columnCount);
       const unsigned layer = place.layer;
       const Power power = power_of(parameter_value(parameter0At, parameter0Stride, parameter0Value, layer));
-
+      const int thread = threadIdx.x;
+      constexpr int STAGE = 2176;
     "
   `);
 });
@@ -99,76 +114,124 @@ test('an exponent in memory decides once a stage which loop runs', () => {
   `);
   expect(part(source, '    if (power.path == 1)', '    stage = stage ==')).toMatchInlineSnapshot(`
     "    if (power.path == 1) {
-          #pragma unroll 1
-          for (int kk = 0; kk < 16; kk += 1) {
-            float x[4], y[4];
-            #pragma unroll
-            for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
-            #pragma unroll
-            for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
-            #pragma unroll
-            for (int i = 0; i < 4; ++i)
-              #pragma unroll
-              for (int j = 0; j < 4; ++j)
-                sum[i][j] = add_absolute(sum[i][j], x[i], y[j], power.p);
-          }
-        } else if (power.path == 2) {
-          #pragma unroll 1
-          for (int kk = 0; kk < 16; kk += 1) {
-            float x[4], y[4];
-            #pragma unroll
-            for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
-            #pragma unroll
-            for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
-            #pragma unroll
-            for (int i = 0; i < 4; ++i)
-              #pragma unroll
-              for (int j = 0; j < 4; ++j)
-                sum[i][j] = add_square(sum[i][j], x[i], y[j]);
-          }
-        } else if (power.path == 3) {
-          #pragma unroll 1
-          for (int part = 0; part < 2; ++part) {
-            const float* const partTile = rowTile + part / 2 * 64 + part % 2 * 2;
             #pragma unroll 1
             for (int kk = 0; kk < 16; kk += 1) {
-              float x[2], y[4];
+              float x[4], y[4];
               #pragma unroll
-              for (int h = 0; h < 1; ++h) read2(x + h * 2, partTile + kk * 68 + h * 32);
+              for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
               #pragma unroll
               for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
               #pragma unroll
-              for (int i = 0; i < 2; ++i)
+              for (int i = 0; i < 4; ++i)
                 #pragma unroll
                 for (int j = 0; j < 4; ++j)
-                  sum[i][j] = add_accurate(sum[i][j], x[i], y[j], power);
+                  sum[i][j] = add_absolute(sum[i][j], x[i], y[j], power.p);
             }
-            #pragma unroll
-            for (int i = 0; i < 2; ++i)
+          } else if (power.path == 2) {
+            #pragma unroll 1
+            for (int kk = 0; kk < 16; kk += 1) {
+              float x[4], y[4];
               #pragma unroll
-              for (int j = 0; j < 4; ++j) {
-                const float done = sum[i][j];
+              for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
+              #pragma unroll
+              for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+              #pragma unroll
+              for (int i = 0; i < 4; ++i)
                 #pragma unroll
-                for (int next = i + 2; next < 4; next += 2) sum[next - 2][j] = sum[next][j];
-                sum[2 + i][j] = done;
+                for (int j = 0; j < 4; ++j)
+                  sum[i][j] = add_square(sum[i][j], x[i], y[j]);
+            }
+          } else if (power.path == 3) {
+            #pragma unroll 1
+            for (int part = 0; part < 2; ++part) {
+              const float* const partTile = rowTile + part / 2 * 64 + part % 2 * 2;
+              #pragma unroll 1
+              for (int kk = 0; kk < 16; kk += 1) {
+                float x[2], y[4];
+                #pragma unroll
+                for (int h = 0; h < 1; ++h) read2(x + h * 2, partTile + kk * 68 + h * 32);
+                #pragma unroll
+                for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+                #pragma unroll
+                for (int i = 0; i < 2; ++i)
+                  #pragma unroll
+                  for (int j = 0; j < 4; ++j)
+                    sum[i][j] = add_accurate(sum[i][j], x[i], y[j], power);
               }
-          }
-        } else {
-          #pragma unroll 1
-          for (int kk = 0; kk < 16; kk += 1) {
-            float x[4], y[4];
-            #pragma unroll
-            for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
-            #pragma unroll
-            for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
-            #pragma unroll
-            for (int i = 0; i < 4; ++i)
               #pragma unroll
-              for (int j = 0; j < 4; ++j)
-                sum[i][j] = (i * 4 + j) * 4 % 8 < 4 ? add_polynomial(sum[i][j], x[i], y[j], power) : add_special(sum[i][j], x[i], y[j], power);
+              for (int i = 0; i < 2; ++i)
+                #pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                  const float done = sum[i][j];
+                  #pragma unroll
+                  for (int next = i + 2; next < 4; next += 2) sum[next - 2][j] = sum[next][j];
+                  sum[2 + i][j] = done;
+                }
+            }
+          } else {
+            #pragma unroll 1
+            for (int kk = 0; kk < 16; kk += 1) {
+              float x[4], y[4];
+              #pragma unroll
+              for (int h = 0; h < 1; ++h) read4(x + h * 4, rowTile + kk * 68 + h * 64);
+              #pragma unroll
+              for (int h = 0; h < 1; ++h) read4(y + h * 4, columnTile + kk * 68 + h * 64);
+              #pragma unroll
+              for (int i = 0; i < 4; ++i)
+                #pragma unroll
+                for (int j = 0; j < 4; ++j)
+                  sum[i][j] = (i * 4 + j) * 4 % 8 < 4 ? add_polynomial(sum[i][j], x[i], y[j], power) : add_special(sum[i][j], x[i], y[j], power);
+            }
           }
         }
-    "
+      }
+      asm volatile("cp.async.wait_group 0;" ::: "memory");
+
+      {
+        unsigned threadAgain;
+        asm volatile("mov.u32 %0, %%tid.x;" : "=r"(threadAgain));
+        unsigned block;
+        asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
+        const Place end = locate(block, rowCount, columnCount);
+        const int thread = threadAgain, lane = thread % 32, warp = thread / 32;
+        const int threadRow = warp / 2 * 4 + lane / 8;
+        const int threadColumn = warp % 2 * 8 + lane % 8;
+        const int rowsHere = (int)min(rowCount - end.rowStart, 64ll);
+        const int columnsHere = (int)min(columnCount - end.columnStart, 64ll);
+        const long long targetStride = ldo;
+        float* const target = out + end.layer * batchStrideOut + end.rowStart * targetStride + end.columnStart;
+        const FinishUniforms finishUniforms = finish_uniforms_of(p, parameter_value(parameter0At, parameter0Stride, parameter0Value, end.layer));
+        float* const staged = reinterpret_cast<float*>(memory);
+        #pragma unroll
+        for (int phase = 0; phase < 1; ++phase) {
+          __syncthreads();
+          #pragma unroll
+          for (int i = 0; i < 4; ++i)
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+              float& place = staged[(threadRow * 4 + i / 4 * 64 + i % 4) * 72 + threadColumn * 4 + j / 4 * 64 + j % 4];
+              place = sum[phase * 4 + i][j];
+            }
+          __syncthreads();
+          #pragma unroll 1
+          for (int e = thread; e < 1024; e += 256) {
+            const int line = e / 16, row = phase * 64 + line, column = e % 16 * 4;
+            if (row < rowsHere) {
+              const float* const from = staged + line * 72 + column;
+              float* const to = target + row * targetStride + column;
+              if (column + 4 <= columnsHere) {
+                float4 v = *reinterpret_cast<const float4*>(from);
+                v.x = finish(v.x, finishUniforms); v.y = finish(v.y, finishUniforms); v.z = finish(v.z, finishUniforms); v.w = finish(v.w, finishUniforms);
+                *reinterpret_cast<float4*>(to) = v;
+              } else {
+                #pragma unroll 1
+                for (int c = 0; column + c < columnsHere; ++c) to[c] = finish(from[c], finishUniforms);
+              }
+            }
+          }
+        }
+      }
+    }"
   `);
 });
 
@@ -238,17 +301,53 @@ test('the tiles of a symmetric output', () => {
       const Tile tile = tile_at(index / 1u, (rowCount + 127) / 128);
       return {(long long)tile.row * 128, (long long)tile.column * 128, layer, part};
     }
+    __device__ __forceinline__ void copy4(unsigned target, const void* source, int valid) {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" :: "r"(target), "l"(source), "r"(valid) : "memory");
+    }
+    __device__ __forceinline__ void load_rows(unsigned target, const float*& source, long long stride, int inner, int outer, int left, int steps) {
+      if (steps >= 32) {
+        #pragma unroll
+        for (int pass = 0; pass < 4; ++pass)
+          #pragma unroll
+        for (int part = 0; part < 4; ++part)
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? 4 : 0);
+      } else {
+        #pragma unroll 1
+        for (int pass = 0; pass < 4; ++pass)
+          #pragma unroll 1
+        for (int part = 0; part < 4; ++part)
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? min(max(steps - (inner + part * 8), 0), 1) * 4 : 0);
+      }
+      source += 32;
+    }
+    __device__ __forceinline__ void load_columns(unsigned target, const float*& source, long long stride, int inner, int outer, int left, int steps) {
+      if (steps >= 32) {
+        #pragma unroll
+        for (int pass = 0; pass < 4; ++pass)
+          #pragma unroll
+        for (int part = 0; part < 4; ++part)
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? 4 : 0);
+      } else {
+        #pragma unroll 1
+        for (int pass = 0; pass < 4; ++pass)
+          #pragma unroll 1
+        for (int part = 0; part < 4; ++part)
+          copy4(target + ((part * 8) * 132 + pass * 32) * 4, source + pass * 32 * stride + part * 8, pass * 32 < left ? min(max(steps - (inner + part * 8), 0), 1) * 4 : 0);
+      }
+      source += 32;
+    }
 
     "
   `);
   expect(part(source, '  // the mirrored half', '\n}\n')).toMatchInlineSnapshot(`
     "  // the mirrored half: a warp takes 4 of its rows at a time, 8 neighbouring elements of each
-        #pragma unroll 1
-        for (int e = thread; e < 8192; e += 256) {
-          const int line = e / 32 % 8 * 8 + e % 8, row = phase * 64 + line;
-          const int column = e / 32 / 8 * 4 + e / 8 % 4;
-          if (row < rowsHere && column < min(columnsHere, lead + row))
-            mirror[column * targetStride + row] = staged[line * 136 + column];
+          #pragma unroll 1
+          for (int e = thread; e < 8192; e += 256) {
+            const int line = e / 32 % 8 * 8 + e % 8, row = phase * 64 + line;
+            const int column = e / 32 / 8 * 4 + e / 8 % 4;
+            if (row < rowsHere && column < min(columnsHere, lead + row))
+              mirror[column * targetStride + row] = staged[line * 136 + column];
+          }
         }
       }"
   `);

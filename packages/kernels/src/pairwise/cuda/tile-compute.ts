@@ -2,22 +2,7 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { TileConfig } from '../plan-types.js';
 import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';
-import { group, sharedStride, type TileOperand } from './tile-operand.js';
-
-/** Functions that read 2 or 4 neighbouring elements of shared memory with one instruction. */
-export function readFunctions(dtype: 'float32' | 'float64'): string {
-  const type = cudaType(dtype);
-  const pair = `__device__ __forceinline__ void read2(${type}* r, const ${type}* s) {
-  const ${type}2 v = *reinterpret_cast<const ${type}2*>(s);
-  r[0] = v.x; r[1] = v.y;
-}`;
-  if (dtype === 'float64') return pair;
-  return `${pair}
-__device__ __forceinline__ void read4(float* r, const float* s) {
-  const float4 v = *reinterpret_cast<const float4*>(s);
-  r[0] = v.x; r[1] = v.y; r[2] = v.z; r[3] = v.w;
-}`;
-}
+import { group, type TileOperand } from './tile-operand.js';
 
 /** Elements of an operand that a thread takes from shared memory at one step of k. */
 interface Elements {
@@ -104,7 +89,7 @@ ${indent(loopOverK(x, y, tile, step))}
 /** Reads the thread's elements of one step of k. */
 function readStep({ operand, count, together, at }: Elements, target: string): string {
   const g = String(together);
-  const from = `${at} + kk * ${sharedStride(operand)} + h * ${operand.threads * together}`;
+  const from = `${at} + kk * ${operand.stride} + h * ${operand.threads * together}`;
   return lines(
     '#pragma unroll',
     `for (int h = 0; h < ${count / together}; ++h) ${

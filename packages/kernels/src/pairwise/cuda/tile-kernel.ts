@@ -1,21 +1,14 @@
-import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { lines } from '../../emit/indent.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import type { TilePlan } from '../plan-types.js';
+import { pipelineOf, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
+import { readFunctions } from '../../pair-tile/cuda/read-shared.js';
+import type { TileConfig, TilePlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, signature, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
-import { computeTile, readFunctions } from './tile-compute.js';
-import {
-  blockThreads,
-  copyFunctions,
-  group,
-  loadFunction,
-  loadSetup,
-  sharedElements,
-  tileOperand,
-} from './tile-operand.js';
+import { computeTile } from './tile-compute.js';
+import { blockThreads, group, tileOperand, type TileOperand } from './tile-operand.js';
 import { storeBytes, storeTile } from './tile-store.js';
 import { storeSymmetricTile } from './tile-store-symmetric.js';
 import { triangleFunctions, triangleTiles, type Triangle } from './triangle.js';
@@ -25,12 +18,22 @@ const TILES_PER_GROUP = 16;
 /** Rows between a tile and the diagonal beyond which all of the tile lies below it. */
 const FAR = 1 << 20;
 
+/** Where a block's part of an operand lies. */
+function placed(operand: TileOperand): PipelineOperand {
+  const one = operand.name === 'rows' ? 'row' : 'column';
+  return {
+    ...operand,
+    base: `${operand.name} + place.layer * ${one}Batch`,
+    lineStride: `${one}Stride`,
+    count: `${one}Count`,
+    start: `place.${one}Start`,
+  };
+}
+
 /** The register-tiled kernel; with `splitK` above 1 it writes partial sums to the workspace. */
 export function tileKernel(plan: TilePlan): CudaKernel {
   const { tile, splitK } = plan;
   const threads = blockThreads(tile);
-  const sliceThreads = tile.threadRows * tile.threadColumns;
-  const bytes = dtypeBytes(plan.dtype);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const mirrored = plan.symmetric === true && splitK === 1;
@@ -47,29 +50,35 @@ export function tileKernel(plan: TilePlan): CudaKernel {
     },
     tile,
   );
-  const rowElements = sharedElements(rows, tile);
-  const stageElements = rowElements + sharedElements(columns, tile);
-  const sharedMemBytes = Math.max(
-    stageElements * tile.stages * bytes,
-    storeBytes(rows, columns, tile),
-  );
+  const pipeline = pipelineOf([rows, columns].map(placed), {
+    threads,
+    tileK: tile.tileK,
+    stages: tile.stages,
+    splitK,
+    keepsInRegisters: true,
+    locate: 'locate(block, rowCount, columnCount)',
+  });
+  const memoryBytes = Math.max(pipeline.sharedMemBytes, storeBytes(rows, columns, tile));
   const partial = splitK > 1;
   const { params, list } = signature(plan, partial ? 'write' : undefined);
   const type = cudaType(plan.dtype);
-  const finishSetup = partial ? '' : finish.setup('end.layer');
   const store = {
     aligned: plan.alignedOut && !partial,
     partial,
     combine: step.combine,
     finish: finish.call,
   };
+  const storeText = (mirrored ? storeSymmetricTile : storeTile)(
+    rows,
+    columns,
+    tile,
+    memoryBytes,
+    store,
+  );
   const source = `${readFunctions(plan.dtype)}
 ${pairFunctions(plan, step)}
-${copyFunctions([rows, columns])}
-${loadFunction(rows, tile)}
-${loadFunction(columns, tile)}
-
 ${locateFunction(plan)}
+${pipeline.functions}
 
 extern "C" __global__ void __launch_bounds__(${threads}, ${tile.blocksPerMultiprocessor})
 pairwise_tile(${list}) {
@@ -80,88 +89,19 @@ pairwise_tile(${list}) {
   const Place place = locate(blockIdx.x, rowCount, columnCount);${
     step.perLayer === true ? `\n  const unsigned layer = place.layer;\n  ${step.setup}` : ''
   }
-
-  // which steps of k
-  const int kTiles = (int)((k + ${tile.tileK - 1}) / ${tile.tileK});
-  const int tilesPerPart = (kTiles + ${splitK - 1}) / ${splitK};
-  const int firstTile = min((int)place.part * tilesPerPart, kTiles);
-  const int tileEnd = min(firstTile + tilesPerPart, kTiles);
-
-  const unsigned shared = (unsigned)__cvta_generic_to_shared(memory);
   const int thread = threadIdx.x;
-  const long long kStart = (long long)firstTile * ${tile.tileK};
-  ${loadSetup(rows, tile, {
-    base: 'rows + place.layer * rowBatch',
-    stride: 'rowStride',
-    place: 'place.rowStart',
-    kStart: 'kStart',
-    count: `(int)min(rowCount - place.rowStart, ${tile.tileRows}ll)`,
-    sharedOffset: 0,
-  })}
-  ${loadSetup(columns, tile, {
-    base: 'columns + place.layer * columnBatch',
-    stride: 'columnStride',
-    place: 'place.columnStart',
-    kStart: 'kStart',
-    count: `(int)min(columnCount - place.columnStart, ${tile.tileColumns}ll)`,
-    sharedOffset: rowElements * bytes,
-  })}
-  const auto load = [&](int t, int stage) {
-    if (t < tileEnd) {
-      const int steps = (int)min(k - (long long)t * ${tile.tileK}, ${tile.tileK}ll);
-      load_rows(rowsTarget + stage * ${stageElements * bytes}, rowsSource, rowStride, rowsInner, rowsOuter, rowsLeft, steps);
-      load_columns(columnsTarget + stage * ${stageElements * bytes}, columnsSource, columnStride, columnsInner, columnsOuter, columnsLeft, steps);
-    }
-    asm volatile("cp.async.commit_group;" ::: "memory");
-  };
+${pipeline.setup}
 
-  // lanes of a warp cover 4 rows by 8 columns
-  const int lane = thread % 32, warp = thread ${tile.slicesK === 1 ? '' : `% ${sliceThreads} `}/ 32;${tile.slicesK === 1 ? '' : `\n  const int slice = thread / ${sliceThreads};`}
-  const int threadRow = warp / ${tile.threadColumns / 8} * 4 + lane / 8;
-  const int threadColumn = warp % ${tile.threadColumns / 8} * 8 + lane % 8;
   ${type} sum[${rows.perThread}][${columns.perThread}] = {};
 
-  // the first ${tile.stages - 1} turns only load
-  int stage = 0;
-  #pragma unroll 1
-  for (int t = firstTile - ${tile.stages - 1}; t < tileEnd; ++t) {
-    if (t >= firstTile) {
-      asm volatile("cp.async.wait_group ${tile.stages - 2};" ::: "memory");
-      __syncthreads();
-    }
-    load(t + ${tile.stages - 1}, stage == 0 ? ${tile.stages - 1} : stage - 1);
-    if (t < firstTile) {
-      stage = stage == ${tile.stages - 1} ? 0 : stage + 1;
-      continue;
-    }
-    const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * ${stageElements} + threadRow * ${group(rows)};
-    const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * ${stageElements} + ${rowElements} + threadColumn * ${group(columns)};
-${indent(computeTile(rows, columns, tile, step), 4)}
-    stage = stage == ${tile.stages - 1} ? 0 : stage + 1;
-  }
-  asm volatile("cp.async.wait_group 0;" ::: "memory");
+${pipeline.loop(
+  `${threadText(tile, 'own')}
+const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * STAGE + threadRow * ${group(rows)};
+const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * STAGE + ${pipeline.places.get('columns') ?? 0} + threadColumn * ${group(columns)};
+${computeTile(rows, columns, tile, step)}`,
+)}
 
-  // found again rather than kept: the loop needs every register
-  unsigned block;
-  asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(block));
-  const Place end = locate(block, rowCount, columnCount);
-  const int rowsHere = (int)min(rowCount - end.rowStart, ${tile.tileRows}ll);
-  const int columnsHere = (int)min(columnCount - end.columnStart, ${tile.tileColumns}ll);
-  ${
-    partial
-      ? `const long long targetStride = columnCount;
-  ${type}* const target = workspace + ((long long)end.part * batch + end.layer) * rowCount * columnCount + end.rowStart * targetStride + end.columnStart;`
-      : `const long long targetStride = ldo;
-  ${type}* const target = out + end.layer * batchStrideOut + end.rowStart * targetStride + end.columnStart;`
-  }${finishSetup === '' ? '' : `\n  ${finishSetup}`}${
-    mirrored
-      ? `
-  ${type}* const mirror = out + end.layer * batchStrideOut + end.columnStart * targetStride + end.rowStart;
-  // far below the diagonal the distance from it no longer matters
-  const int lead = (int)min(end.rowStart - end.columnStart, ${FAR}ll);`
-      : ''
-  }
-${indent(mirrored ? storeSymmetricTile(rows, columns, tile, sharedMemBytes, store) : storeTile(rows, columns, tile, sharedMemBytes, store))}
+${pipeline.after(lines(threadText(tile, 'threadAgain'), targetText(plan), partial ? '' : finish.setup('end.layer'), storeText))}
 }
 `;
   return {
@@ -177,10 +117,47 @@ ${indent(mirrored ? storeSymmetricTile(rows, columns, tile, sharedMemBytes, stor
         plan.symmetric === true
           ? triangleTiles(size.rows, triangle(tile))
           : Math.ceil(size.rows / tile.tileRows) * Math.ceil(size.columns / tile.tileColumns);
-      return { grid: [tiles * splitK * size.batch, 1, 1], block: [threads, 1, 1], sharedMemBytes };
+      return {
+        grid: [tiles * splitK * size.batch, 1, 1],
+        block: [threads, 1, 1],
+        sharedMemBytes: memoryBytes,
+      };
     },
     cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
   };
+}
+
+/** A thread's place in the tile: lanes of a warp cover 4 rows by 8 columns. */
+function threadText({ threadRows, threadColumns, slicesK }: TileConfig, thread: string): string {
+  const perSlice = threadRows * threadColumns;
+  const inSlice = slicesK === 1 ? '' : ` % ${perSlice}`;
+  return lines(
+    `const int thread = ${thread}, lane = thread % 32, warp = thread${inSlice} / 32;`,
+    slicesK > 1 && `const int slice = thread / ${perSlice};`,
+    `const int threadRow = warp / ${threadColumns / 8} * 4 + lane / 8;`,
+    `const int threadColumn = warp % ${threadColumns / 8} * 8 + lane % 8;`,
+  );
+}
+
+/** Where a block's tile goes: to the output, or to the workspace as the sums of a part of k. */
+function targetText({ dtype, tile, splitK, symmetric }: TilePlan): string {
+  const type = cudaType(dtype);
+  const isPart = splitK > 1;
+  return lines(
+    `const int rowsHere = (int)min(rowCount - end.rowStart, ${tile.tileRows}ll);`,
+    `const int columnsHere = (int)min(columnCount - end.columnStart, ${tile.tileColumns}ll);`,
+    `const long long targetStride = ${isPart ? 'columnCount' : 'ldo'};`,
+    isPart
+      ? `${type}* const target = workspace + ((long long)end.part * batch + end.layer) * rowCount * columnCount + end.rowStart * targetStride + end.columnStart;`
+      : `${type}* const target = out + end.layer * batchStrideOut + end.rowStart * targetStride + end.columnStart;`,
+    symmetric === true &&
+      !isPart &&
+      lines(
+        `${type}* const mirror = out + end.layer * batchStrideOut + end.columnStart * targetStride + end.rowStart;`,
+        '// far below the diagonal the distance from it no longer matters',
+        `const int lead = (int)min(end.rowStart - end.columnStart, ${FAR}ll);`,
+      ),
+  );
 }
 
 const triangle = ({ tileRows, tileColumns }: TilePlan['tile']): Triangle => ({
