@@ -7,7 +7,7 @@ import { interpret, type TileProgram } from './interpret.js';
 const code = (expected: string): unknown => expect.objectContaining({ code: expected });
 
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32] = [5, 0, 0];
+const [VERSION, MAP, FLOAT32] = [6, 0, 0];
 const [CONSTANT, UNIFORM, INPUT, REGISTER, TABLE] = [0, 1, 3, 4, 5];
 const [COPY, ADD, MUL, LESS, SELECT] = [0, 1, 3, 17, 23];
 const ELEMENT_FLOAT32 = 1;
@@ -70,7 +70,7 @@ const VALUE: Code = {
 
 /** A map of float32 x and y with one parameter, over one dimension. */
 const mapOf = (value: Code, launch: Code = SCALE, settings?: readonly number[]): TileProgram => {
-  const own = settings ?? [1, 1, 2, 0, 1, ELEMENT_FLOAT32, ELEMENT_FLOAT32, ELEMENT_FLOAT32];
+  const own = settings ?? [1, 1, 2, 0, 1, ELEMENT_FLOAT32, ELEMENT_FLOAT32, ELEMENT_FLOAT32, 1];
   return {
     words: [VERSION, MAP, FLOAT32, own.length, ...own, 2, ...words(launch), ...words(value)],
     constants: [1],

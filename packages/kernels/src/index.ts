@@ -62,6 +62,7 @@ export type {
 } from './pairwise/kernel-expressions-functions.js';
 export { diagonalParams, pairwiseParams, valueParams } from './pairwise/params.js';
 export * from './elementwise/index.js';
+export * from './along-rows/index.js';
 export * from './random/index.js';
 export * from './user/index.js';
 export * from './reduce/index.js';

@@ -87,12 +87,20 @@ export { countRows, type CountRows, type CountRowsOptions } from './count-rows.j
 export type { GatherRows, GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, rowMajorStrides, type Layout } from './layout.js';
 export type { MapInputs } from './map-inputs.js';
-export type { MapFormulas, MapOptions, SeveralMapOptions } from './map-options.js';
+export type { MapListInputs } from './map-lists.js';
+export type {
+  ListMapOptions,
+  MapFormulas,
+  MapOptions,
+  SeveralListMapOptions,
+  SeveralMapOptions,
+} from './map-options.js';
 export {
   map,
   type MapCall,
   type MapDType,
   type MapPrepare,
+  type MapListResults,
   type MapResults,
   type PreparedMapOptions,
 } from './map.js';

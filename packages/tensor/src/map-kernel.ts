@@ -1,11 +1,15 @@
 import type { Expr } from '@mercer/formula';
 import {
   emitMap,
+  groupSegments,
   planMap,
+  planSegments,
+  segmentNames,
   type DType,
   type EmittedKernel,
   type MapPlan,
   type MapProblem,
+  type PlannedMap,
 } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
@@ -33,30 +37,61 @@ export function addMap(
   numbers: (options: never) => Readonly<Record<string, number>>,
   example?: MapProblem,
 ): Pick<CallPlan, 'holds' | 'scalars'> {
-  const { results, views: _, ...map } = step;
-  const { views } = own(step, 'views');
-  const problem = {
+  return addMaps(steps, [step], numbers, example);
+}
+
+/** The same for maps of the same formulas, which share kernels where they lie alike. @param example of a single one */
+export function addMaps(
+  steps: CallSteps,
+  maps: readonly MapStep[],
+  numbers: (options: never) => Readonly<Record<string, number>>,
+  example?: MapProblem,
+): Pick<CallPlan, 'holds' | 'scalars'> {
+  const planned = maps.map((step) => planMap(example ?? problemOf(step), steps.device.limits));
+  for (const places of groupSegments(planned)) {
+    const { plan, scalars } = planSegments(places.map((place) => planned[place] as PlannedMap));
+    const pointers: Record<string, CallPointer> = {};
+    let values = 0;
+    for (const [s, nameOf] of segmentNames(plan).entries()) {
+      const step = maps[places[s] as number] as MapStep;
+      const own = pointersOf(steps, step, planned[places[s] as number] as PlannedMap);
+      for (const [name, pointer] of Object.entries(own)) pointers[nameOf(name)] = pointer;
+      values += step.results.length * sizeOfShape(step.shape);
+    }
+    const { key, kernel } = mapKernel(plan);
+    steps.addKernel(key, kernel, { values, pointers, scalars });
+  }
+  return {
+    // the formulas, whose ids are in the keys
+    holds: maps[0]?.results.map(({ expr }) => expr),
+    scalars: numbersFor(planned[0]?.plan.parameters ?? [], numbers),
+  };
+}
+
+function problemOf({ results, views: _, ...map }: MapStep): MapProblem {
+  return {
     ...map,
     results: results.map(({ expr, to: { dtype, strides } }) => ({ expr, dtype, strides })),
   };
-  const planned = planMap(example ?? problem, steps.device.limits);
-  const { plan, scalars } = planned;
+}
+
+/** Where a map reads and writes, by the names of its kernel's parameters. */
+function pointersOf(
+  steps: CallSteps,
+  step: MapStep,
+  { inputs, outOffsets }: PlannedMap,
+): Record<string, CallPointer> {
+  const { results } = step;
+  const { views } = own(step, 'views');
   const pointers: Record<string, CallPointer> = {};
-  for (const [k, { index, offset }] of planned.inputs.entries()) {
+  for (const [k, { index, offset }] of inputs.entries()) {
     pointers[`x${k}`] = pointerAt(views?.[index] ?? steps.input(index), offset);
   }
   for (const [r, { to }] of results.entries()) {
     const name = results.length === 1 ? 'out' : `out${r}`;
-    pointers[name] = pointerAt(to, planned.outOffsets[r] ?? 0);
+    pointers[name] = pointerAt(to, outOffsets[r] ?? 0);
   }
-  const { key, kernel } = mapKernel(plan);
-  const values = results.length * sizeOfShape(map.shape);
-  steps.addKernel(key, kernel, { values, pointers, scalars });
-  return {
-    // the formulas, whose ids are in the key
-    holds: results.map(({ expr }) => expr),
-    scalars: numbersFor(plan.parameters, numbers),
-  };
+  return pointers;
 }
 
 /** What a formula of a call is applied to. */

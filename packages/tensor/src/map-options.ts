@@ -34,6 +34,21 @@ export interface SeveralMapOptions<K extends string = string>
   readonly dtype?: DType | { readonly [N in K]?: DType | undefined } | undefined;
 }
 
+/** Options of `map` with lists of tensors, and one result for each of their places. */
+export interface ListMapOptions<D extends DType = DType> extends Omit<MapOptions<D>, 'out'> {
+  /** Takes the results, one for each place of the lists. */
+  readonly out?: readonly Tensor<D>[] | undefined;
+}
+
+/** Options of `map` with lists of tensors, and several results for each of their places. */
+export interface SeveralListMapOptions<K extends string = string> extends Omit<
+  SeveralMapOptions<K>,
+  'out'
+> {
+  /** Takes results by name, lists of them; others are allocated. */
+  readonly out?: { readonly [N in K]?: readonly Tensor[] | undefined } | undefined;
+}
+
 /** Names of {@link MapOptions}. */
 export const MAP_OPTIONS: OptionNames<MapOptions> = {
   ...OUT_OPTION,

@@ -16,7 +16,10 @@ interface CdistOptions extends CommonOptions, FileOptions {
 export function cdistCommand(): Command {
   return withFileOptions(
     new Command('cdist')
-      .argument('<A>', 'a .npy file of rows (optionally batched), or file.npz:name')
+      .argument(
+        '<A>',
+        'a .npy file of rows (optionally batched), file.npz:name, or columns: file.csv:a,b',
+      )
       .argument('<B>', 'the other rows')
       .option('--p <p>', "the norm's exponent: a number above 0, or inf", parseP, 2)
       .option('--skip-epilogue', 'leave out the final root: sums of |difference|^p'),

@@ -18,7 +18,10 @@ interface EighOptions extends CommonOptions, ComputeOptions {
 export function eighCommand(): Command {
   return withComputeOptions(
     new Command('eigh')
-      .argument('<A>', 'a .npy file of a symmetric matrix (optionally batched), or file.npz:name')
+      .argument(
+        '<A>',
+        'a .npy file of a symmetric matrix (optionally batched), file.npz:name, or columns',
+      )
       .requiredOption('--values <file>', 'where the eigenvalues go (.npy)')
       .option(
         '--vectors <file>',

@@ -61,7 +61,10 @@ interface KernelOptions
 /** `mercer kernel A.npy [B.npy] ... --out K.npy`: a kernel matrix of the rows of two files. */
 export function kernelCommand(): Command {
   const command = new Command('kernel')
-    .argument('<A>', 'a .npy file of rows (optionally batched), or file.npz:name')
+    .argument(
+      '<A>',
+      'a .npy file of rows (optionally batched), file.npz:name, or columns: file.csv:a,b',
+    )
     .argument('[B]', 'the other rows; those of A without it, each pair computed once')
     .requiredOption('--inner-operator <op>', OPERATORS.join(' or '), parseChoice(OPERATORS))
     .requiredOption('--inner-power <power>', `of each term: ${POWERS.join(', ')}`, power())

@@ -34,7 +34,7 @@ export function reduceCommand(): Command {
       )
       .option(
         '--arg <name=value>',
-        'data of an input: a .npy file or file.npz:name; numbers for a Pm; repeat it',
+        'data of an input: a .npy file, file.npz:name or file.csv:columns; numbers for a Pm; repeat it',
         parseAssignment,
       )
       .option('--reduction <name>', 'Sum (the default), LogSumExp, Min, ArgKMin, Min_ArgMin, ...')

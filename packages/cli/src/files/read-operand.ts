@@ -9,6 +9,7 @@ import {
   type NpyArray,
 } from '@mercer/core/npy';
 import { CliError, usageError } from '../cli-error.js';
+import { readColumns } from './column-file.js';
 
 export type FloatDType = 'float32' | 'float64';
 
@@ -22,8 +23,8 @@ export interface Operand {
 }
 
 /**
- * Reads `file.npy`, `file.npz` (when it holds one array) or `file.npz:name`. float16 becomes float32, which is exact;
- * other types are converted only when `dtype` asks for it.
+ * Reads `file.npy`, `file.npz` (when it holds one array), `file.npz:name`, or columns: `file.csv`, `file.parquet:a,b`. float16 becomes
+ * float32, which is exact; other types are converted only when `dtype` asks for it.
  */
 async function readOperand(name: string, dtype?: FloatDType): Promise<Operand> {
   const array = await readArray(name);
@@ -59,13 +60,20 @@ export async function readOperands(
 
 /** Reads values of a parameter, of any shape and of any number type, as `dtype`. */
 export async function readValues(name: string, dtype: FloatDType): Promise<Operand> {
-  const array = await readArray(name);
+  const columns = await readColumns(name);
+  const array = columns === undefined ? await readArray(name) : vectorOf(columns);
   const data = floats(name, array, dtype);
   return { dtype, data, shape: array.shape, strides: npyStrides(array), offset: 0 };
 }
 
-/** `file.npy`, `file.npz` or `file.npz:name`. A member's name is looked up in the archive as it is, and nowhere else. */
+/** One column is a vector. */
+const vectorOf = (array: NpyArray): NpyArray =>
+  array.shape[1] === 1 ? { ...array, shape: array.shape.slice(0, 1) } : array;
+
+/** `file.npy`, `file.npz` or `file.npz:name`, or columns. A member's name is looked up in the archive as it is, and nowhere else. */
 async function readArray(name: string): Promise<NpyArray> {
+  const columns = await readColumns(name);
+  if (columns !== undefined) return columns;
   const [, path, key] = /^(.*?\.npz):(.+)$/is.exec(name) ?? [];
   if (path !== undefined && key !== undefined) return readMember(path, key);
   if (!/\.npz$/i.test(name)) return readNpy(name);

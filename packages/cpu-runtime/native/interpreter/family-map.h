@@ -19,28 +19,50 @@ struct MapFamily {
   }
 
   static Cut cut(const View& view, const void* args, int64_t) {
-    const int32_t* s = view.settings;
-    const int64_t* n = (const int64_t*)args + s[1] + s[2];
-    int64_t total = 1;
-    for (int32_t i = 0; i < s[0]; i++) total *= n[i];
-    return Cut{blocks_of(total, kTask), 1, 0, 0};
+    int64_t tasks = 0;
+    for (int32_t segment = 0; segment < segmentsOf(view); segment++) tasks += tasksOf(view, wordsOf(view, args, segment));
+    return Cut{tasks, 1, 0, 0};
   }
 
+  static int32_t segmentsOf(const View& view) { return view.settings[5 + view.settings[1] + view.settings[2]]; }
+
+  // The packed parameters of a segment; the numbers of all lie behind those of the last.
+  static const int64_t* wordsOf(const View& view, const void* args, int32_t segment) {
+    const int32_t* s = view.settings;
+    return (const int64_t*)args + segment * (s[1] + s[2] + s[0] * (1 + s[1] + s[2] + s[3]) + s[3]);
+  }
+
+  static int64_t elementsOf(const View& view, const int64_t* words) {
+    const int32_t* s = view.settings;
+    int64_t total = 1;
+    for (int32_t i = 0; i < s[0]; i++) total *= words[s[1] + s[2] + i];
+    return total;
+  }
+
+  static int64_t tasksOf(const View& view, const int64_t* words) { return blocks_of(elementsOf(view, words), kTask); }
+
   void run(const View& view, const void* args, int64_t, int64_t begin, int64_t end) {
+    const int32_t segments = segmentsOf(view);
+    uniforms.set(view, (const double*)wordsOf(view, args, segments));
+    value.prepare(view, &uniforms, [](int32_t) { return false; });
+    int64_t first = 0;
+    for (int32_t segment = 0; segment < segments && first < end; segment++) {
+      const int64_t* words = wordsOf(view, args, segment);
+      const int64_t tasks = tasksOf(view, words), from = begin > first ? begin - first : 0;
+      if (from < tasks) runSegment(view, words, from, at_most(end - first, tasks));
+      first += tasks;
+    }
+  }
+
+  void runSegment(const View& view, const int64_t* words, int64_t begin, int64_t end) {
     const int32_t* s = view.settings;
     const int32_t rank = s[0], results = s[1], inputs = s[2], indices = s[3];
     const int32_t operands = results + inputs + indices;
-    const int64_t* words = (const int64_t*)args;
     const int64_t* n = words + inputs + results;
     // strides of the results, the inputs, the indices, each over all dimensions
     const int64_t* strides = n + rank;
     const int64_t* starts = strides + rank * operands;
-    const double* numbers = (const double*)(starts + indices);
-    uniforms.set(view, numbers);
-    value.prepare(view, &uniforms, [](int32_t) { return false; });
-    const int64_t inner = n[rank - 1];
-    int64_t total = 1;
-    for (int32_t i = 0; i < rank; i++) total *= n[i];
+    const int64_t inner = n[rank - 1], total = elementsOf(view, words);
     const int64_t stop = at_most(end * kTask, total);
     int64_t offsets[3 * 64];
     for (int64_t at = begin * kTask; at < stop;) {

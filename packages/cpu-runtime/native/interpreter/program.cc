@@ -9,7 +9,8 @@ namespace mercer::cpu::interpreter {
 
 namespace {
 
-constexpr int32_t kVersion = 5;
+constexpr int32_t kMostSegments = 512;
+constexpr int32_t kVersion = 6;
 constexpr int32_t kMostRegisters = 1 << 16;
 constexpr int32_t kMostSlots = 1 << 21;
 constexpr int32_t kMostSettings = 1 << 20;
@@ -256,9 +257,10 @@ class Reader {
     const int32_t indices = setting(3, 0, 64), parameters = setting(4, 0, kMostInputs);
     const int32_t operands = results + inputs;
     for (int32_t i = 0; i < operands; ++i) setting(5 + i, 0, 7);
-    settings(5 + operands);
+    const int32_t segments = setting(5 + operands, 1, kMostSegments);
+    settings(6 + operands);
     checkCode(1, inputs + indices, checkUniforms(parameters), results);
-    args(operands + rank * (1 + operands + indices) + indices + parameters);
+    args(segments * (operands + rank * (1 + operands + indices) + indices) + parameters);
   }
 
   void checkMapReduce() {

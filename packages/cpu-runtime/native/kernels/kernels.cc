@@ -26,7 +26,7 @@ size_t scatterScratch(const void* packed) {
 
 struct BuiltinLevel {
   const char* name;
-  Builtin builtins[12];
+  Builtin builtins[14];
 
   explicit BuiltinLevel(const Level& level)
       : name(level.name),
@@ -43,6 +43,8 @@ struct BuiltinLevel {
             {"rows_gradient", level.rowsGradient, noScratch, sizeof(RowsGradientArgs), false},
             {"diagonal", level.diagonal, noScratch, sizeof(DiagonalArgs), false},
             {"random", level.random, noScratch, sizeof(RandomArgs), false},
+            {"arg_sort", level.argSort, noScratch, sizeof(ArgSortArgs), false},
+            {"cum_sum", level.cumSum, noScratch, sizeof(CumSumArgs), false},
         } {}
 };
 

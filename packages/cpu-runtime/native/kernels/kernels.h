@@ -114,6 +114,24 @@ struct DiagonalArgs {
   int64_t wide, columns, add;
 };
 
+// dst[r * count + i] is where the element i of row r is before the row is sorted; NaN comes last, equal elements keep their order. The
+// keys have 4 words for each element of 8 bytes, 2 for each of others.
+struct ArgSortArgs {
+  const uint8_t* src;
+  int32_t* dst;
+  uint8_t* keys;
+  int64_t rows, count, rowStride, stride, rowsPerTask;
+  int64_t type, descending;
+};
+
+// dst[r, i] = src[r, 0] + ... + src[r, i], in double or, of whole numbers, in 64 bits.
+struct CumSumArgs {
+  const uint8_t* src;
+  uint8_t* dst;
+  int64_t rows, count, rowStride, stride, dstRowStride, dstStride, rowsPerTask;
+  int64_t type, to;
+};
+
 // shift + scale x, x being a uniform number of as many bits, or a normal one made of 32 or 53 (docs/adr/0035).
 struct RandomArgs {
   void* out;
@@ -126,7 +144,8 @@ struct RandomArgs {
 struct Level {
   const char* name;
   const RowFn (*rows)[kTypes];  // by the types' numbers; null between raw elements and others
-  Fn copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal, random;
+  Fn copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient, diagonal, random,
+      argSort, cumSum;
 };
 
 }  // namespace mercer::cpu::kernels

@@ -15,6 +15,7 @@ namespace {
 #include "rows-by-index.h"
 #include "prepared-rows.h"
 #include "random.h"
+#include "along-rows.h"
 
 }  // namespace
 
@@ -23,6 +24,6 @@ namespace {
 extern const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL);
 const Level MERCER_CONCAT(kKernels_, MERCER_LEVEL) = {
     MERCER_LEVEL_NAME, ROWS, copy, fill, sum, reduce, scatterAdd, scatterAddSorted, countRows, gatherRows, prepareRows, rowsGradient,
-    diagonal, randomNumbers};
+    diagonal, randomNumbers, argSort, cumSum};
 
 }  // namespace mercer::cpu::kernels

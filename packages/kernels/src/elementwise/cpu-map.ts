@@ -11,12 +11,12 @@ import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
 import {
   mapCost,
-  mapCount,
   mapName,
   mapParams,
   mapResults,
   mapSpelling,
   mapVariables,
+  segmentCounts,
   stridePrefixes,
 } from './map-params.js';
 import type { MapPlan } from './map-plan-types.js';
@@ -43,8 +43,12 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
     QUOTIENT.trimEnd(),
     formula.text,
     argsText(plan),
-    `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {`,
-    '  const Args& p = *(const Args*)args;',
+    plan.segments === undefined
+      ? lines(
+          `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {`,
+          '  const Args& p = *(const Args*)args;',
+        )
+      : 'static void segment(const Args& p, i64 begin, i64 end) {',
     ...formula.uniforms.map(({ name, value }) =>
       indent(
         lines(
@@ -55,6 +59,7 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
     ),
     loopText(plan, formula.call),
     '}',
+    plan.segments !== undefined && segmentsText(plan, plan.segments),
   );
   return {
     dialect: 'cpu',
@@ -65,7 +70,10 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
     params: mapParams(plan),
     options: [],
     geometry: (scalars) => ({
-      tasks: Math.ceil(mapCount(plan, scalars) / CPU_TASK_ELEMENTS),
+      tasks: segmentCounts(plan, scalars).reduce(
+        (tasks, count) => tasks + Math.ceil(count / CPU_TASK_ELEMENTS),
+        0,
+      ),
       chunk: 1,
       scratchBytes: 0,
     }),
@@ -75,9 +83,28 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
 
 type CpuKernelLevel = Extract<MapPlan['target'], { readonly kind: 'cpu' }>['level'];
 
-function argsText(plan: MapPlan): string {
+/** Of one segment, with the numbers of all. */
+function argsText({ segments: _, ...plan }: MapPlan): string {
   const arrays = ['n', ...stridePrefixes(plan)];
   return argumentsStruct(mapParams(plan), { ...mapSpelling(plan), arrays, apart: () => true });
+}
+
+/** The entry of a kernel of several segments, which shares out tasks to them. */
+function segmentsText(plan: MapPlan, segments: number): string {
+  const words = (mapParams(plan).length - plan.parameters.length) / segments;
+  const task = String(CPU_TASK_ELEMENTS);
+  return `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
+  const i64* const words = (const i64*)args;
+  for (i64 s = 0, first = 0; s < ${segments} && first < end; ++s) {
+    Args p;
+    __builtin_memcpy(&p, words + s * ${words}, ${words * 8});
+    __builtin_memcpy((i64*)&p + ${words}, words + ${segments * words}, sizeof p - ${words * 8});
+    const i64 tasks = (p.n[0] + ${task} - 1) / ${task};
+    const i64 from = begin > first ? begin - first : 0, to = end - first < tasks ? end - first : tasks;
+    if (from < to) segment(p, from, to);
+    first += tasks;
+  }
+}`;
 }
 
 function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): string {

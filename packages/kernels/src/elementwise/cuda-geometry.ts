@@ -4,15 +4,19 @@ const THREADS = 256;
 const MAX_GRID_X = 2 ** 31 - 1;
 const MAX_GRID_Y = 65535;
 
+/** Elements of a block whose threads have a pack of `lanes` elements each. */
+export const linearElements = (lanes: number): number => THREADS * lanes;
+
 /** One pack of `lanes` elements per thread. */
-export function linearGeometry(count: number, lanes: number): CudaGeometry {
-  const blocks = Math.max(1, Math.ceil(count / (THREADS * lanes)));
-  return {
-    grid: [Math.min(blocks, MAX_GRID_X), 1, 1],
-    block: [THREADS, 1, 1],
-    sharedMemBytes: 0,
-  };
-}
+export const linearGeometry = (count: number, lanes: number): CudaGeometry =>
+  blocksGeometry(Math.max(1, Math.ceil(count / linearElements(lanes))));
+
+/** So many blocks in a row. */
+export const blocksGeometry = (blocks: number): CudaGeometry => ({
+  grid: [Math.min(blocks, MAX_GRID_X), 1, 1],
+  block: [THREADS, 1, 1],
+  sharedMemBytes: 0,
+});
 
 /** A thread's place in (row, x) space for `rowsGeometry`. */
 export const ROW_INDEXING = `  const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;

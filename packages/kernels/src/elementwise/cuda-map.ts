@@ -7,9 +7,10 @@ import type { DType } from '../dtype.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { conversionsText, prelude } from './conversion-text.js';
 import { scalar } from './copy-params.js';
-import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
+import { blocksGeometry, linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
+import { contiguousInputs, lanesOf } from './map-lanes.js';
 import {
   mapCost,
   mapCount,
@@ -18,13 +19,12 @@ import {
   mapResults,
   mapSpelling,
   mapVariables,
+  segmentNames,
 } from './map-params.js';
 import type { MapPlan } from './map-plan-types.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const ENTRY = 'mercer_map';
-/** Most elements that a thread holds at once where all lie in a row. */
-const MOST_LANES = 4;
 /** Columns of a block where an input runs across the rows: the sectors that it brings serve the rows below too. */
 const NARROW_BLOCK = 32;
 
@@ -52,6 +52,7 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
     `  const auto value = [&](${arguments_}) {`,
     indent(lines(...formula.statements, `return ${storedValues(plan, formula.results)};`), 4),
     '  };',
+    plan.segments !== undefined && segmentText(plan),
     plan.mode === 'linear' ? linearBody(plan, T) : stridedBody(plan, T),
     '}',
   );
@@ -63,6 +64,7 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
     params: mapParams(plan),
     options: [],
     geometry: (scalars) => {
+      if (plan.segments !== undefined) return blocksGeometry(scalar(scalars, lastEnd(plan)));
       const count = mapCount(plan, scalars);
       if (plan.mode === 'linear') return linearGeometry(count, lanesOf(plan));
       const last = String(plan.rank - 1);
@@ -97,20 +99,9 @@ function assigned(targets: readonly string[], value: string): string {
   return `{ const Values v = ${value}; ${stores.join(' ')} }`;
 }
 
-const contiguous = (plan: MapPlan): readonly (MapPlan['inputs'][number] & { name: string })[] =>
-  plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${k}` }]));
-
-/** Packs of up to 16 bytes. */
-function lanesOf(plan: MapPlan): number {
-  const widest = [...plan.results, ...contiguous(plan)].map(
-    ({ dtype }) => elementInfo(dtype).bytes,
-  );
-  return Math.min(MOST_LANES, 16 / Math.max(...widest));
-}
-
 function packTypes(plan: MapPlan): string {
   const lanes = lanesOf(plan);
-  const types = new Set([...contiguous(plan), ...plan.results].map(({ dtype }) => dtype));
+  const types = new Set([...contiguousInputs(plan), ...plan.results].map(({ dtype }) => dtype));
   return [...types]
     .map((dtype) => {
       const { storage, bytes, tag } = elementInfo(dtype);
@@ -121,9 +112,48 @@ function packTypes(plan: MapPlan): string {
 
 const pack = (dtype: DType): string => `Pack_${elementInfo(dtype).tag}`;
 
+/** The block behind the last segment's last. */
+const lastEnd = (plan: MapPlan): string => segmentNames(plan).at(-1)?.('end') ?? '';
+
+/** Finds the segment of a block by halves: its pointers and its extent, and the block's number in it. */
+function segmentText(plan: MapPlan): string {
+  const { segments: _, ...one } = plan;
+  const spelling = { ...mapSpelling(one), restricts: () => false };
+  const pointers = mapParams(one).filter(({ kind }) => kind === 'pointer');
+  const names = segmentNames(plan);
+  const found = (from: number, to: number): string => {
+    const nameOf = names[from] ?? String;
+    if (to - from === 1) {
+      const before = names[from - 1]?.('end');
+      const moved = [...pointers.map(({ name }) => name), 'n0'].map((n) => `${n} = ${nameOf(n)};`);
+      return lines(
+        moved.join(' '),
+        before === undefined
+          ? `blocks = ${nameOf('end')};`
+          : `block -= ${before}; blocks = ${nameOf('end')} - ${before};`,
+      );
+    }
+    const half = (from + to) >> 1;
+    return lines(
+      `if (block < ${names[half - 1]?.('end') ?? ''}) {`,
+      indent(found(from, half)),
+      '} else {',
+      indent(found(half, to)),
+      '}',
+    );
+  };
+  return lines(
+    ...pointers.map((param) => `  ${parameterList([param], spelling)};`),
+    '  i64 n0, block = blockIdx.x, blocks;',
+    indent(found(0, names.length)),
+  );
+}
+
 function linearBody(plan: MapPlan, T: string): string {
+  const [block, blocks] =
+    plan.segments === undefined ? ['(i64)blockIdx.x', '(i64)gridDim.x'] : ['block', 'blocks'];
   const lanes = String(lanesOf(plan));
-  const packed = contiguous(plan);
+  const packed = contiguousInputs(plan);
   const results = mapResults(plan).map((one, r, all) => ({
     ...one,
     made: all.length === 1 ? 'result' : `result${r}`,
@@ -143,11 +173,13 @@ function linearBody(plan: MapPlan, T: string): string {
     ...plan.inputs.map(
       (input, k) => input.repeated && `  const ${T} same_x${k} = ${loadName(input)}(*x${k});`,
     ),
-    '  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;',
-    '  const i64 step = (i64)gridDim.x * 256;',
+    `  const i64 first = ${block} * 256 + threadIdx.x;`,
+    `  const i64 step = ${blocks} * 256;`,
     '  i64 done = 0;',
     `  if ((${alignments}) == 0) {`,
     `    const i64 packs = n0 / ${lanes};`,
+    // unrolled, the addresses of all operands would not stay in registers
+    plan.segments !== undefined && '#pragma unroll 1',
     '    for (i64 i = first; i < packs; i += step) {',
     ...packed.map(
       ({ name, dtype }) =>

@@ -11,6 +11,8 @@ export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './f
 export { MAX_MAP_INPUTS, MAX_MAP_RESULTS, planMap } from './map-plan.js';
 export type { MapInput, MapPlan, MapProblem, PlannedInput, PlannedMap } from './map-plan-types.js';
 export { emitMap } from './emit-map.js';
+export { segmentNames } from './map-params.js';
+export { groupSegments, planSegments } from './map-segments.js';
 export { emitCopy } from './emit-copy.js';
 export { emitFill } from './emit-fill.js';
 export type { ElementType, RawElement } from './element-type.js';

@@ -10,11 +10,12 @@ import { shownFormula } from './shown-formula.js';
 import { indices } from './strided-text.js';
 
 /** `map f32 f64 -> f32 strided2: x + y * scale` and the like. */
-export function mapName({ results, inputs, mode, rank }: MapPlan): string {
+export function mapName({ results, inputs, mode, rank, segments }: MapPlan): string {
   const tags = inputs.map(({ dtype }) => `${elementInfo(dtype).tag} `).join('');
   const to = results.map(({ dtype }) => elementInfo(dtype).tag).join(' ');
   const formulas = results.map(({ expr }) => shownFormula(expr)).join('; ');
-  return `map ${tags}-> ${to} ${mode}${mode === 'linear' ? '' : String(rank)}: ${formulas}`;
+  const times = segments === undefined ? '' : ` in ${segments} segments`;
+  return `map ${tags}-> ${to} ${mode}${mode === 'linear' ? '' : String(rank)}${times}: ${formulas}`;
 }
 
 /** What a name of the formula is in the text of a kernel: inputs `x0..`, parameters `p0..`, indices `i0..`. */
@@ -60,57 +61,83 @@ export function stridePrefixes(
   ];
 }
 
-/** The inputs, the results, extents `n`, strides, the first value of each index, and the parameters. */
+/** For each segment the inputs, the results, extents `n`, strides and the first value of each index; then the parameters. */
 export function mapParams(plan: MapPlan): readonly KernelParam[] {
   const names = mapVariables(plan);
-  const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
-    indices(plan.rank).map((i) => prefix + String(i)),
-  );
-  return [
+  const own = segmentNames(plan).flatMap((nameOf) => [
     ...plan.inputs.map(({ dtype }, k): KernelParam => ({
-      name: names.inputs[k] ?? '',
+      name: nameOf(names.inputs[k] ?? ''),
       kind: 'pointer',
       dtype,
       access: 'read',
     })),
     ...mapResults(plan).map(({ dtype, pointer }): KernelParam => ({
-      name: pointer,
+      name: nameOf(pointer),
       kind: 'pointer',
       dtype,
       access: 'write',
     })),
-    ...[...dims, ...names.indices].map((name): KernelParam => ({
-      name,
+    ...segmentIntegers(plan).map((name): KernelParam => ({
+      name: nameOf(name),
       kind: 'scalar',
       type: 'int64',
     })),
+  ]);
+  return [
+    ...own,
     ...names.parameters.map((name): KernelParam => ({ name, kind: 'scalar', type: 'float64' })),
   ];
 }
 
-/** How texts spell them. */
-export function mapSpelling(plan: MapPlan): ParameterSpelling {
-  const read = plan.inputs.map(({ dtype }, k) => [`x${k}`, elementInfo(dtype).storage] as const);
-  const written = mapResults(plan).map(
-    ({ dtype, pointer }) => [pointer, elementInfo(dtype).storage] as const,
+/** The integers of a segment. A GPU's segments are linear: it needs their extents, and the block behind the last of each. */
+function segmentIntegers(plan: MapPlan): readonly string[] {
+  if (plan.segments !== undefined && plan.target.kind === 'cuda') return ['n0', 'end'];
+  const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
+    indices(plan.rank).map((i) => prefix + String(i)),
   );
-  return { integers: SHORT_INTEGERS, elements: Object.fromEntries([...read, ...written]) };
+  return [...dims, ...mapVariables(plan).indices];
 }
 
-/** Elements of each result. */
-export function mapCount(plan: MapPlan, scalars: Scalars): number {
-  return indices(plan.rank).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
+/** What the parameters of each segment are called, by their names in a map alone. */
+export const segmentNames = ({
+  segments,
+}: Pick<MapPlan, 'segments'>): readonly ((name: string) => string)[] =>
+  segments === undefined
+    ? [(name) => name]
+    : Array.from({ length: segments }, (_, s) => (name) => `${name}_of${s}`);
+
+/** How texts spell them. */
+export function mapSpelling(plan: MapPlan): ParameterSpelling {
+  const elements = segmentNames(plan).flatMap((nameOf) => [
+    ...plan.inputs.map(({ dtype }, k) => [nameOf(`x${k}`), elementInfo(dtype).storage] as const),
+    ...mapResults(plan).map(
+      ({ dtype, pointer }) => [nameOf(pointer), elementInfo(dtype).storage] as const,
+    ),
+  ]);
+  return { integers: SHORT_INTEGERS, elements: Object.fromEntries(elements) };
 }
+
+/** Elements of each result, of each segment. */
+export const segmentCounts = (plan: MapPlan, scalars: Scalars): readonly number[] =>
+  segmentNames(plan).map((nameOf) =>
+    indices(plan.rank).reduce((n, i) => n * scalar(scalars, nameOf(`n${i}`)), 1),
+  );
+
+/** Elements of each result, of all segments. */
+export const mapCount = (plan: MapPlan, scalars: Scalars): number =>
+  segmentCounts(plan, scalars).reduce((sum, n) => sum + n, 0);
 
 /** Each element of an input read once however often it is repeated, the results written once. */
 export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
   const count = mapCount(plan, scalars);
-  const read = plan.inputs.map(({ dtype }, k) =>
-    indices(plan.rank).reduce(
-      (bytes, i) =>
-        scalar(scalars, `s${k}_${i}`) === 0 ? bytes : bytes * scalar(scalars, `n${i}`),
-      dtypeBytes(dtype),
-    ),
+  const read = plan.inputs.map(({ dtype, repeated }, k) =>
+    plan.segments === undefined
+      ? indices(plan.rank).reduce(
+          (bytes, i) =>
+            scalar(scalars, `s${k}_${i}`) === 0 ? bytes : bytes * scalar(scalars, `n${i}`),
+          dtypeBytes(dtype),
+        )
+      : dtypeBytes(dtype) * (repeated ? plan.segments : count),
   );
   const exprs = plan.results.map(({ expr }) => expr);
   const operations = postOrder(...exprs).filter(({ args }) => args.length > 0).length;

@@ -48,6 +48,8 @@ export interface MapPlan {
   readonly inputs: readonly PlannedInput[];
   readonly parameters: readonly string[];
   readonly indices: readonly string[];
+  /** Of a kernel that does several maps like this one, each with pointers and an extent of its own: how many. */
+  readonly segments?: number;
 }
 
 /** An input as the text sees it. */

@@ -9,6 +9,7 @@ import { parameterisedProblems } from '../pairwise/default-parameterised.test-su
 import { emitPairwise } from '../pairwise/emit.js';
 import { planPairwise } from '../pairwise/plan.js';
 import { emitRowsGradient, planRowsGradient } from '../rows/index.js';
+import { cpuArgSortKernel, cpuCumSumKernel } from '../along-rows/index.js';
 import { cpuRandomKernel } from '../random/cpu-random.js';
 import { cpuReduceKernel } from '../reduce/index.js';
 import { rowsProblems } from '../rows/default-rows.test-support.js';
@@ -70,6 +71,8 @@ const STRUCTS: Readonly<Record<string, string>> = {
   rows_gradient: 'RowsGradient',
   diagonal: 'Diagonal',
   random: 'Random',
+  arg_sort: 'ArgSort',
+  cum_sum: 'CumSum',
 };
 
 /** Every kind of built-in function, with every parameter that a plan may have or not. */
@@ -90,6 +93,8 @@ function builtinKernels(): BuiltinKernel[] {
     cpuReduceKernel('sum', 'float32', 'float64'),
     cpuReduceKernel('argMax', 'float64', 'float64'),
     cpuRandomKernel({ kind: 'normal', bits: 32, to: 'float16' }),
+    cpuArgSortKernel('int64', true),
+    cpuCumSumKernel('float16', 'float32'),
   ].filter((kernel) => kernel.dialect === 'builtin');
 }
 

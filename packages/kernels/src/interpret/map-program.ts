@@ -22,6 +22,7 @@ export function mapProgram(plan: MapPlan): TileProgram | undefined {
         ...[rank, results.length, inputs.length, names.indices.length, names.parameters.length],
         ...results.map((result) => elementNumber(result.dtype)),
         ...inputs.map((input) => elementNumber(input.dtype)),
+        plan.segments ?? 1,
       ],
     });
   });

@@ -18,6 +18,7 @@ const HEADERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     rows_gradient: 'rowsGradient',
     diagonal: 'diagonal',
   },
+  'along-rows.h': { arg_sort: 'argSort', cum_sum: 'cumSum' },
 };
 
 /** The symbol of a built-in function in {@link builtinLibrary}. */

@@ -72,6 +72,30 @@ export function cumSumSuite(where: () => Device): void {
     expect(counts.report(`cumSum on ${where().id}`)).toEqual([]);
   });
 
+  it('adds columns and rows of any strides', async () => {
+    const device = where();
+    const data = Int32Array.from({ length: 7 * 600 }, (_, k) => ((k * 31) % 101) - 50);
+    using x = await tensor(data, { shape: [7, 600], device });
+    const wide = x.slice(null, [null, null, -2]);
+    for (const [one, at] of [
+      [x, (i: number, j: number) => data[600 * i + j]],
+      [wide, (i: number, j: number) => data[600 * i + 599 - 2 * j]],
+    ] as const) {
+      const [rows = 0, columns = 0] = one.shape;
+      for (const axis of [0, 1]) {
+        const found = await one.cumSum(axis).toNested<bigint[][]>();
+        for (let i = 0; i < rows; i++) {
+          for (let j = 0; j < columns; j++) {
+            let sum = 0;
+            for (let k = 0; k <= (axis === 0 ? i : j); k++)
+              sum += (axis === 0 ? at(k, j) : at(i, k)) ?? NaN;
+            expect(Number(found[i]?.[j])).toBe(sum);
+          }
+        }
+      }
+    }
+  });
+
   it('adds a long row in float64 and rounds each sum once', async () => {
     const data = Float32Array.from({ length: 100_003 }, (_, k) => 1 + 1 / (k + 3));
     using x = await tensor(data, { device: where() });

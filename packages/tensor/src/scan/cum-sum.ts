@@ -19,6 +19,7 @@ import { checkOut } from '../tensor-checks.js';
 import { alongAxis } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
+import { addRowSums } from '../sorting/cpu-rows.js';
 import { lastAxis } from '../sorting/last-axis.js';
 
 const operation = new Operation<readonly [x: Tensor, axis: number], ShapingOptions>({
@@ -45,7 +46,10 @@ const operation = new Operation<readonly [x: Tensor, axis: number], ShapingOptio
     const tensors = { inputs: [x], outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.result({ shape, dtype });
-    if (x.size > 0) addSums(steps, lastAxis(steps.input(0), at), lastAxis(to, at));
+    if (x.size > 0) {
+      const add = device.kind === 'cpu' ? addRowSums : addSums;
+      add(steps, lastAxis(steps.input(0), at), lastAxis(to, at));
+    }
     return { tensors, steps };
   },
 });
@@ -96,8 +100,9 @@ function zerosBefore(steps: CallSteps, view: CallView, count: number): CallView 
 }
 
 /**
- * The sums of the elements up to each along an axis, as numpy's cumsum: added in float64 and rounded once; whole numbers give int64, exact up
- * to 2^53. log2(n) kernels for n elements along the axis, and 32 bytes of scratch memory for each element at most.
+ * The sums of the elements up to each along an axis, as numpy's cumsum: added in float64 and rounded once; whole numbers give int64, exact
+ * on a CPU, and on a GPU up to 2^53. There it takes log2(n) kernels for n elements along the axis, and 32 bytes of scratch memory for each
+ * element at most.
  *
  * ```ts
  * import { cumSum, tensor } from '@mercer/tensor';

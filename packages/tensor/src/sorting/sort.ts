@@ -7,19 +7,20 @@ import { Turn } from '../call-order.js';
 import { formatShape } from '../checked-size.js';
 import { takeAlongAxis } from '../indexing/take.js';
 import { MercerError } from '../mercer-error.js';
-import { CallSteps } from '../operation/call-steps.js';
+import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { keyPart, only, Operation } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
-import { assertTensor, isTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { assertTensor, isTensor, OUT_OPTION, Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { alongAxis } from '../trace/batching.js';
 import { differentiable } from '../trace/differentiable.js';
 import type { KnownValue } from '../trace/primitive.js';
 import { isTraced, promisesTraced } from '../trace/traced-value.js';
-import { addArgSort } from './bitonic-steps.js';
+import { addBitonicSort } from './bitonic-steps.js';
+import { addRadixSort } from './cpu-rows.js';
 import { lastAxis } from './last-axis.js';
 
 /** Options of {@link sort} and {@link argSort}. */
@@ -50,16 +51,28 @@ function checkSorted(what: string, shape: readonly number[], axis: number): numb
   );
 }
 
-const operation = new Operation<readonly [x: Tensor, axis: number], SortOptions>({
+/** The high and the low words of int64 on a GPU, whose formulas have no number for each of them; nothing for others. */
+function wordsOf(x: Tensor): readonly Tensor<'int32'>[] {
+  if (!isTensor(x) || x.disposed || x.dtype !== 'int64' || x.device.kind === 'cpu') return [];
+  const { storage, shape, strides, offset } = x;
+  const words = { shape, strides: strides.map((stride) => 2 * stride) };
+  return [1, 0].map(
+    (word) => new Tensor(storage.retain(), 'int32', { ...words, offset: 2 * offset + word }),
+  );
+}
+
+type Arguments = readonly [x: Tensor, axis: number, words: readonly Tensor[]];
+
+const operation = new Operation<Arguments, SortOptions>({
   what: 'argSort',
   options: SORT_OPTIONS,
   freeOptions: OUT_OPTION,
-  identify: ([x, axis], { out, descending }) => {
+  identify: ([x, axis, words], { out, descending }) => {
     const part = keyPart(descending);
     if (typeof axis !== 'number' || part === undefined) return undefined;
-    return { key: `${axis} ${part}`, tensors: { inputs: [x], outs: [out] } };
+    return { key: `${axis} ${part}`, tensors: { inputs: [x, ...words], outs: [out] } };
   },
-  plan: ([x, axis], { out, descending = false }) => {
+  plan: ([x, axis, words], { out, descending = false }) => {
     const what = 'argSort';
     assertTensor(x, `${what}: x`);
     if (typeof (descending as unknown) !== 'boolean') {
@@ -72,11 +85,16 @@ const operation = new Operation<readonly [x: Tensor, axis: number], SortOptions>
     const { shape, device } = x;
     const dtype = 'int32';
     if (out !== undefined) checkOut(out, { shape, dtype, device }, [x], what);
-    const tensors = { inputs: [x], outs: [out] };
+    const tensors = { inputs: [x, ...words], outs: [out] };
     const steps = new CallSteps(coreOf(device), tensors);
     const to = steps.result({ shape, dtype });
-    if (x.size > 0)
-      steps.copy(addArgSort(steps, lastAxis(steps.input(0), at), descending), lastAxis(to, at));
+    const input = (place: number): CallView => lastAxis(steps.input(place), at);
+    if (x.size === 0) return { tensors, steps };
+    if (device.kind === 'cpu') addRadixSort(steps, input(0), lastAxis(to, at), descending);
+    else {
+      const keys = words.length === 0 ? ([input(0)] as const) : ([input(1), input(2)] as const);
+      steps.copy(addBitonicSort(steps, keys, descending), lastAxis(to, at));
+    }
     return { tensors, steps };
   },
 });
@@ -92,8 +110,7 @@ export type ArgSort = <D extends DType>(
  * Where the elements come from once they are sorted along an axis, as numpy's argsort with `kind: 'stable'`: equal elements keep their
  * order, and NaN comes last. `takeAlongAxis(x, indices, axis)` is then sorted.
  *
- * Values are compared as float64 has them: int64 beyond 2^53 may count as equal to neighbours. A sorting network of
- * log2(n) (log2(n) + 1) / 2 kernels on n elements filled up to a power of two.
+ * A radix sort on a CPU. On a GPU a sorting network of log2(n) (log2(n) + 1) / 2 kernels on n elements filled up to a power of two.
  *
  * ```ts
  * import { argSort, tensor } from '@mercer/tensor';
@@ -114,9 +131,14 @@ export const argSort: ArgSort = differentiable<ArgSort, readonly [x: KnownValue,
     const call = async (): Promise<Tensor> => {
       heard([x]);
       const given = readOptions('argSort', options, SORT_OPTIONS);
-      return whenArrived([x, given], async ([one]) =>
-        only(await operation.call([one as Tensor, axis], given)),
-      );
+      return whenArrived([x, given], async ([one]) => {
+        const words = wordsOf(one as Tensor);
+        try {
+          return only(await operation.call([one as Tensor, axis, words], given));
+        } finally {
+          for (const word of words) word.dispose();
+        }
+      });
     };
     return pending(call());
   }) as ArgSort,

@@ -14,10 +14,10 @@ const extentOf = fc.oneof(
 );
 
 /** Places in the order of their values: an insertion sort, which is stable; NaN last. */
-function orderOf(values: readonly number[], descending: boolean): readonly number[] {
+function orderOf(values: readonly (number | bigint)[], descending: boolean): readonly number[] {
   const order: number[] = [];
   for (const [at, value] of values.entries()) {
-    const isBefore = (other: number): boolean => {
+    const isBefore = (other: number | bigint): boolean => {
       if (Number.isNaN(value)) return false;
       return Number.isNaN(other) || (descending ? value > other : value < other);
     };
@@ -55,10 +55,7 @@ export function sortingSuite(where: () => Device): void {
           const x = await placed(values, layout, where());
           const ties: boolean[] = [];
           const source = (index: readonly number[]): number => {
-            // compared as float64 has them
-            const row = Array.from({ length: extent }, (_, k) =>
-              Number(values.at(index.with(axis, k))),
-            );
+            const row = Array.from({ length: extent }, (_, k) => values.at(index.with(axis, k)));
             ties.push(new Set(row).size < row.length);
             return orderOf(row, descending)[index[axis] ?? 0] ?? 0;
           };
@@ -126,6 +123,30 @@ export function sortingSuite(where: () => Device): void {
       const { values, indices } = await x.topK(1, 0);
       expect(await values.toNested()).toEqual([[3, 1, 5, 5, 7]]);
       expect(await indices.toNested()).toEqual([[0, 0, 1, 1, 1]]);
+    });
+
+    it('tell int64 from its neighbours beyond 2^53', async () => {
+      const ends = [2n ** 53n, 2n ** 63n - 2n, -(2n ** 53n), -(2n ** 63n), 2n ** 32n, -1n, 0n];
+      const values = ends.flatMap((end) => [end + 1n, end, end + 1n]);
+      using x = await tensor(BigInt64Array.from(values), { device: where() });
+      for (const descending of [false, true]) {
+        const order = orderOf(values, descending);
+        expect(await x.argSort(0, { descending }).toNested()).toEqual(order);
+        const sorted = await x.sort(0, { descending });
+        expect(await sorted.toTypedArray()).toEqual(
+          BigInt64Array.from(order, (at) => values[at] ?? 0n),
+        );
+      }
+      using turned = x.reshape([7, 3]).transpose();
+      const columns = await turned.argSort(1).toNested();
+      expect(columns).toEqual(
+        [0, 1, 2].map((row) =>
+          orderOf(
+            values.filter((_, at) => at % 3 === row),
+            false,
+          ),
+        ),
+      );
     });
 
     it('put NaN last and keep the order of zeros', async () => {

@@ -1,0 +1,19 @@
+import { elementInfo } from './element-type.js';
+import type { MapPlan } from './map-plan-types.js';
+
+/** Most elements that a thread holds at once where all lie in a row. */
+const MOST_LANES = 4;
+
+/** The inputs whose elements lie in a row, in a linear map. */
+export const contiguousInputs = (
+  plan: MapPlan,
+): readonly (MapPlan['inputs'][number] & { name: string })[] =>
+  plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${k}` }]));
+
+/** Elements of a pack, which is of up to 16 bytes. */
+export function lanesOf(plan: MapPlan): number {
+  const widest = [...plan.results, ...contiguousInputs(plan)].map(
+    ({ dtype }) => elementInfo(dtype).bytes,
+  );
+  return Math.min(MOST_LANES, 16 / Math.max(...widest));
+}
