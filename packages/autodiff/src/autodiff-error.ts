@@ -10,10 +10,12 @@ export type AutodiffErrorCode =
   | 'ESCAPED'
   /** The elements of a value were read that stands for one of each example. */
   | 'MAPPED'
+  /** A rule of the user's is not linear in its tangents or cotangent, and cannot be turned round. */
+  | 'NOT_LINEAR'
   /** What a derivative needs was disposed. */
   | 'FREED'
-  /** A value or a derivative is NaN or infinite, and `detectNaN` looks for that. */
-  | 'NOT_FINITE'
+  /** A value or a derivative has NaN, and `detectNaN` looks for that. */
+  | 'NOT_A_NUMBER'
   /** A derivative differs from what differences of values give. */
   | 'GRADIENT_MISMATCH';
 

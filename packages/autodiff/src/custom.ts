@@ -9,15 +9,18 @@ import {
   mapArguments,
   nestedLike,
   pending,
+  promisesTraced,
   zerosLike,
+  type DerivativeRule,
   type KnownValue,
   type Shares,
   type Value,
 } from '@mercer/tensor/operation';
 import { pulled, taped, type Differentiable, type TensorFunction } from './differentiated-call.js';
-import { checkFunction } from './grad.js';
+import { checkFunction, checkNoOptions } from './grad.js';
+import { cotangentsForExamples, forExamples } from './over-examples.js';
 import { handedOut } from './trace/handed.js';
-import { Owning } from './trace/owning.js';
+import { Owning, plainOf } from './trace/owning.js';
 import type { Seed } from './trace/pull-back.js';
 import { isFloating, isPrimal } from './trace/values.js';
 
@@ -83,31 +86,83 @@ export type Cotangents = readonly unknown[];
 export function customVjp<A extends readonly unknown[]>(
   f: TensorFunction<A>,
   rule: (cotangent: Tensor, call: CustomCall<A>) => Cotangents | Promise<Cotangents>,
+  ...none: readonly never[]
 ): (...args: A) => Pending<Tensor> {
   checkFunction('customVjp', f);
   checkFunction('customVjp: the rule', rule);
-  const call = (...args: A): Pending<Tensor> => pending((async () => f(...args))());
-  return differentiable<typeof call, A>('customVjp', call, {
+  checkNoOptions('customVjp', none);
+  const cotangents: CotangentRule<A> = async (g, args, value) => {
+    const all = await rule(g, { args, value });
+    checkCount(all, args.length);
+    const flat = flatLike(args, all) as readonly (Tensor | Pending<Tensor> | undefined)[];
+    return Promise.all(
+      flatArguments(args).map(async (one, at) => checkShape(await flat[at], one, at)),
+    );
+  };
+  return withCotangents(f, cotangents);
+}
+
+/** The cotangents of the flat arguments. */
+type CotangentRule<A> = (
+  cotangent: Tensor,
+  args: A,
+  value: Tensor,
+) => Promise<readonly (Tensor | undefined)[]>;
+
+/** A function with the rule of its cotangents. */
+function withCotangents<A extends readonly unknown[]>(
+  f: TensorFunction<A>,
+  rule: CotangentRule<A>,
+): (...args: A) => Pending<Tensor> {
+  const what = 'customVjp';
+  const call = calling(f);
+  const derivative: DerivativeRule<A> = {
+    checksLinear: true,
     vjp: (g, { args, result }) => {
-      const given = (async () => {
-        const value = result as unknown as Tensor;
-        const all = await rule(g as Tensor, { args, value });
-        checkCount(all, args.length);
-        return all;
-      })();
+      const given = rule(g as Tensor, args, result as unknown as Tensor);
       // who takes a share hears of it
       given.catch(() => undefined);
-      const shares = flatArguments(args).map((one, at) => () => {
-        const share = given.then(async (all) => {
-          const own = flatLike(args, all)[at] as Tensor | Pending<Tensor> | undefined;
-          return checkShape(await own, one, at);
-        });
-        return pending(share) as Pending<Tensor>;
-      });
+      const shares = flatArguments(args).map(
+        (_, at) => () => pending(given.then((all) => all[at])) as Pending<Tensor>,
+      );
       return nestedLike(args, shares) as Shares;
     },
+  };
+  return differentiable<typeof call, A>(what, call, derivative, (given) => {
+    const { mapped, size } = given;
+    const are = flatArguments(mapped) as readonly boolean[];
+    const isShared = are.map((one) => !one);
+    const ofExamples: CotangentRule<A> = async (g, args, value) => {
+      const whole = { args: [g, value, ...args], mapped: [true, true, ...mapped], size };
+      const all = await cotangentsForExamples(what, whole, isShared, async (one, result, ...own) =>
+        rule(one as Tensor, own as unknown as A, result as Tensor),
+      );
+      return all as readonly (Tensor | undefined)[];
+    };
+    return withCotangents<A>(oneForExamples(what, f, mapped, size), ofExamples)(...given.args);
   });
 }
+
+/** A function of one tensor's value for all examples. */
+const oneForExamples =
+  <A extends readonly unknown[]>(
+    what: string,
+    f: (...args: A) => unknown,
+    mapped: readonly unknown[],
+    size: number,
+  ): TensorFunction<A> =>
+  async (...args) => {
+    const [value] = await forExamples(what, { args, mapped, size }, async (...own) => [
+      await f(...(own as unknown as A)),
+    ]);
+    return value as Tensor;
+  };
+
+/** A user's function as a call, whose value may be traced where no argument is: it may use traced values of its own. */
+const calling =
+  <A extends readonly unknown[]>(f: TensorFunction<A>) =>
+  (...args: A): Pending<Tensor> =>
+    promisesTraced(pending((async () => f(...args))()));
 
 function checkCount(all: unknown, count: number): void {
   if (Array.isArray(all) && all.length === count) return;
@@ -169,15 +224,12 @@ function checkLike(
 export function customJvp<A extends readonly unknown[]>(
   f: TensorFunction<A>,
   rule: (tangents: TangentsOf<A>, call: CustomCall<A>) => Differentiable,
+  ...none: readonly never[]
 ): (...args: A) => Pending<Tensor> {
   checkFunction('customJvp', f);
   checkFunction('customJvp: the rule', rule);
-  const call = (...args: A): Pending<Tensor> => pending((async () => f(...args))());
-  const tangentOf = async (
-    tangents: readonly unknown[],
-    args: A,
-    value: Tensor,
-  ): Promise<Tensor> => {
+  checkNoOptions('customJvp', none);
+  return withTangents(f, async (tangents, args, value) => {
     const given = await rule(tangents as never, { args, value });
     checkLike('customJvp: the rule gave', given, 'tangent', value, 'the value');
     if (isFloating(given)) return given;
@@ -185,8 +237,20 @@ export function customJvp<A extends readonly unknown[]>(
       'DTYPE_MISMATCH',
       `customJvp: the rule gave a tangent of ${given.dtype}. Give a floating-point one.`,
     );
-  };
-  return differentiable<typeof call, A>('customJvp', call, {
+  });
+}
+
+/** The tangent of the value from those of the arguments. */
+type TangentRule<A> = (tangents: readonly unknown[], args: A, value: Tensor) => Promise<Tensor>;
+
+/** A function with the rule of its tangents. */
+function withTangents<A extends readonly unknown[]>(
+  f: TensorFunction<A>,
+  tangentOf: TangentRule<A>,
+): (...args: A) => Pending<Tensor> {
+  const what = 'customJvp';
+  const call = calling(f);
+  const derivative: DerivativeRule<A> = {
     jvp: (tangents, { args, result }) => {
       const flat = flatArguments(args);
       const whole = flatArguments(tangents).map((one, at) => one ?? zeroTangent(flat[at]));
@@ -207,11 +271,26 @@ export function customJvp<A extends readonly unknown[]>(
           return tangentOf(nestedLike(args, tangents), args, result as unknown as Tensor);
         };
         try {
-          return { places, found: await gradientsAlong('customJvp', along, start, wide) };
+          return { places, found: await gradientsAlong(what, along, start, wide, 'tangents') };
         } finally {
           for (const one of start) one.dispose();
         }
       }),
+  };
+  return differentiable<typeof call, A>(what, call, derivative, (given) => {
+    const { mapped, size } = given;
+    const ofExamples: TangentRule<A> = (tangents, args, value) => {
+      const count = args.length;
+      const all = { args: [value, ...args, ...tangents], mapped: [true, ...mapped, ...mapped] };
+      return oneForExamples(
+        what,
+        (one: unknown, ...both: readonly unknown[]) =>
+          tangentOf(both.slice(count), both.slice(0, count) as unknown as A, one as Tensor),
+        all.mapped,
+        size,
+      )(...(all.args as unknown as readonly [unknown, ...unknown[]])) as Promise<Tensor>;
+    };
+    return withTangents<A>(oneForExamples(what, f, mapped, size), ofExamples)(...given.args);
   });
 }
 
@@ -228,10 +307,11 @@ async function gradientsAlong(
   f: (...args: readonly unknown[]) => unknown,
   args: readonly unknown[],
   cotangent: unknown,
+  linearIn?: string,
 ): Promise<readonly (Tensor | undefined)[]> {
   const argnums = args.map((_, at) => at);
   const given = (await Promise.all(flatArguments([cotangent]))) as readonly (Tensor | undefined)[];
-  const call = await taped(what, f, args, { argnums, keeps: true });
+  const call = await taped(what, f, args, { argnums, keeps: true, linearIn });
   try {
     for (const one of call.handles) one.dispose();
     const seeds = call.outputs.flatMap(({ source }, at): readonly Seed[] => {
@@ -278,9 +358,11 @@ function sharedGradients(
  */
 export function checkpoint<A extends readonly unknown[]>(
   f: TensorFunction<A>,
+  ...none: readonly never[]
 ): (...args: A) => Pending<Tensor> {
   const what = 'checkpoint';
   checkFunction(what, f);
+  checkNoOptions(what, none);
   const run = async (...args: A): Promise<Tensor> => {
     const trace = new Owning(what);
     const wrapped = (one: unknown): unknown => (isPrimal(one) ? trace.wrap(one) : one);
@@ -302,18 +384,36 @@ export function recomputed<A extends readonly unknown[], R>(
   f: (...args: A) => R,
 ): (...args: A) => Promise<Awaited<R>> {
   const run = async (...args: A): Promise<Awaited<R>> => await f(...args);
-  const call = (...args: A): Promise<Awaited<R>> => pending(run(...args) as never);
-  return differentiable<typeof call, A>(what, call, {
+  const call = (...args: A): Promise<Awaited<R>> => promisesTraced(pending(run(...args) as never));
+  const derivative: DerivativeRule<A> = {
     vjp: (g, { args }) =>
-      sharedGradients(args, g, async (cotangent) => {
-        const flat = flatArguments(args);
-        const places = flat.flatMap((one, at) => (isVariable(one) ? [at] : []));
+      sharedGradients(args, g, async (given) => {
+        const own = flatArguments(args);
+        const places = own.flatMap((one, at) => (isVariable(one) ? [at] : []));
+        const all = [...own, ...(await Promise.all(flatArguments([given])))];
+        const { owner, values } = (await plainOf(all)) ?? { owner: undefined, values: all };
+        const flat = values.slice(0, own.length);
         const again = (...variables: readonly unknown[]): unknown => {
           const whole = flat.map((one, at) => variables[places.indexOf(at)] ?? one);
           return f(...(nestedLike(args, whole) as unknown as A));
         };
         const variables = places.map((at) => flat[at]);
-        return { places, found: await gradientsAlong(what, again, variables, cotangent) };
+        const found = await gradientsAlong(what, again, variables, values.slice(flat.length));
+        const owned = (one: Tensor | undefined) =>
+          one === undefined || owner === undefined ? one : (owner.wrap(owner.own(one)) as Tensor);
+        return { places, found: found.map(owned) };
       }),
+  };
+  return differentiable<typeof call, A>(what, call, derivative, ({ args, mapped, size }) => {
+    const ofExamples = async (...all: A): Promise<unknown> => {
+      const shape: { isList?: boolean } = {};
+      const found = await forExamples(what, { args: all, mapped, size }, async (...own) => {
+        const given: unknown = await f(...(own as unknown as A));
+        shape.isList = Array.isArray(given);
+        return Array.isArray(given) ? (given as readonly unknown[]) : [given];
+      });
+      return shape.isList === true ? found : found[0];
+    };
+    return recomputed<A, Promise<unknown>>(what, ofExamples)(...args);
   });
 }

@@ -4,6 +4,7 @@ import { formatShape, Traced } from '@mercer/tensor/operation';
 import { handleOf, untraced } from './trace/handed.js';
 import { pullBack, type Seed } from './trace/pull-back.js';
 import { isFloating } from './trace/values.js';
+import { Linear } from './trace/linear.js';
 import { Reverse, type Source } from './trace/reverse.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
 
@@ -24,10 +25,12 @@ export interface TapeOptions {
   readonly allowUnused?: boolean | undefined;
   /** The function gives an array of its value and of what is no part of it. */
   readonly hasAux?: boolean | undefined;
-  /** Results that are not finite are refused. */
+  /** Results with NaN are refused. */
   readonly detectNaN?: boolean | undefined;
   /** The value is a tree, and gradients are taken more than once. */
   readonly keeps?: boolean | undefined;
+  /** In what the function has to be linear, if it has. */
+  readonly linearIn?: string | undefined;
 }
 
 /** A variable: a tensor by which a call is differentiated. */
@@ -101,7 +104,8 @@ export async function taped(
       `${what}: argument ${numbers[empty]} holds no tensor. Pass a tensor, or arrays and objects of tensors.`,
     );
   }
-  const tape = new Reverse(what, options.detectNaN);
+  const { linearIn, detectNaN } = options;
+  const tape = linearIn === undefined ? new Reverse(what, detectNaN) : new Linear(what, linearIn);
   const handles: Tensor[] = [];
   try {
     const given = [...args];
@@ -128,7 +132,7 @@ export async function taped(
     for (const { value } of found) value.assertAlive();
     const aux = await untraced(beside, tape, handles);
     await tape.close();
-    await tape.assertFinite();
+    await tape.assertNoNaN();
     const outputs = found.map(({ value, path }): Output => {
       const given: unknown = value;
       if (!(given instanceof Traced && given.trace === tape))

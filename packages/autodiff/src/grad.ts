@@ -22,7 +22,7 @@ export interface GradOptions<N extends ArgNums = ArgNums, X extends boolean = bo
   readonly allowUnused?: boolean | undefined;
   /** The function gives `[value, aux]`: what is wanted beside the value, of which no derivative is taken. Default: false. */
   readonly hasAux?: X | undefined;
-  /** Names the operation whose result or gradient is the first to have NaN or infinity. It reads every result, so it is slow. Default: false. */
+  /** Names the operation whose result or gradient is the first to have NaN. It reads every result, so it is slow. Default: false. */
   readonly detectNaN?: boolean | undefined;
 }
 
@@ -216,6 +216,16 @@ export function checkBooleans<O extends object>(
 }
 
 /** @throws MercerError INVALID_ARGUMENT */
+/** Of a function that takes no options: what stands where others have them. @throws MercerError INVALID_ARGUMENT */
+export function checkNoOptions(what: string, more: readonly unknown[]): void {
+  const given = more.find((one) => one !== undefined);
+  if (given === undefined) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: the last argument is ${describeValue(given)}, and ${what} takes no options. Leave it out; close over what else the function reads.`,
+  );
+}
+
 export function checkFunction(what: string, f: unknown): void {
   if (typeof f === 'function') return;
   throw new MercerError(

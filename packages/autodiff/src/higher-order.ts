@@ -2,7 +2,7 @@ import { describeValue } from '@mercer/options';
 import { eye, isTensor, MercerError, stack, zeros, type DType, type Tensor } from '@mercer/tensor';
 import { isTraced } from '@mercer/tensor/operation';
 import type { TensorFunction } from './differentiated-call.js';
-import { checkFunction, grad } from './grad.js';
+import { checkFunction, checkNoOptions, grad } from './grad.js';
 import { pushed } from './jvp.js';
 import { leavesOf } from './tree.js';
 import { vjp } from './vjp.js';
@@ -25,8 +25,12 @@ import { heardInTraces } from './heard-in-traces.js';
  * @returns like the argument
  * @throws as {@link grad} and {@link jvp}
  */
-export function hvp<X>(f: TensorFunction<readonly [X]>): (x: X, direction: X) => Promise<X> {
+export function hvp<X>(
+  f: TensorFunction<readonly [X]>,
+  ...none: readonly never[]
+): (x: X, direction: X) => Promise<X> {
   checkFunction('hvp', f);
+  checkNoOptions('hvp', none);
   const gradient = grad<readonly [X]>(f, { allowUnused: true });
   return heardInTraces(async (x, direction) => {
     if (direction === undefined) {
@@ -61,8 +65,10 @@ export type TensorToTensor<D extends DType = DType> = TensorFunction<readonly [x
  */
 export function jacobian<D extends DType>(
   f: TensorToTensor<D>,
+  ...none: readonly never[]
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('jacobian', f);
+  checkNoOptions('jacobian', none);
   return heardInTraces(async (...args) => {
     const x = onlyTensor<D>('jacobian', args);
     const { value, pull, dispose } = await vjp(f)(x);
@@ -98,8 +104,10 @@ export function jacobian<D extends DType>(
  */
 export function hessian<D extends DType>(
   f: TensorToTensor<D>,
+  ...none: readonly never[]
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('hessian', f);
+  checkNoOptions('hessian', none);
   const gradient = grad<readonly [Tensor<D>]>(f, { allowUnused: true });
   return heardInTraces(async (...args) => {
     const x = onlyTensor<D>('hessian', args);

@@ -2,6 +2,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import {
   formatShape,
+  isTracedKnown,
   readOptions,
   Traced,
   whenKnown,
@@ -10,6 +11,7 @@ import {
 import { checkBooleans, checkFunction } from './grad.js';
 import { Forward } from './trace/forward.js';
 import { alone, orZeros, released } from './trace/handed.js';
+import { closedOver } from './trace/recording.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
 import { heardInTraces } from './heard-in-traces.js';
 
@@ -24,7 +26,7 @@ export interface ValueAndTangent<R> {
 
 /** Options of {@link jvp}. */
 export interface JvpOptions {
-  /** Names the operation whose result or tangent is the first to have NaN or infinity. It reads every result, so it is slow. Default: false. */
+  /** Names the operation whose result or tangent is the first to have NaN. It reads every result, so it is slow. Default: false. */
   readonly detectNaN?: boolean | undefined;
 }
 
@@ -49,7 +51,7 @@ export type ChangesOf<A extends readonly unknown[]> = { readonly [K in keyof A]:
  *
  * @param f gives a tensor, or objects and arrays of tensors
  * @returns the value and its tangent, like what `f` gives, which the caller disposes; a tangent is 0 where nothing has influence
- * @throws MercerError SHAPE_MISMATCH where a tangent is not like its argument; NOT_DIFFERENTIABLE, ESCAPED, INVALID_ARGUMENT, DISPOSED; NOT_FINITE with `detectNaN`; what `f` throws
+ * @throws MercerError SHAPE_MISMATCH where a tangent is not like its argument; NOT_DIFFERENTIABLE, ESCAPED, INVALID_ARGUMENT, DISPOSED; NOT_A_NUMBER with `detectNaN`; what `f` throws
  */
 export function jvp<A extends readonly unknown[], R>(
   f: TreeFunction<A, R>,
@@ -90,11 +92,12 @@ export async function pushed<A extends readonly unknown[], R>(
     const result = await f(...(given as readonly unknown[] as A));
     const leaves = await leavesOf(result, `${what}: the value`);
     await trace.close();
-    await trace.assertFinite();
+    await trace.assertNoNaN();
     const own = leaves.map(({ value }) => ofTrace(value, trace));
     values = own.map(({ primal }) => trace.taken(primal));
     const changes = await Promise.all(own.map(async ({ change }) => whenKnown(change)));
     const known = changes.map(({ made }) => made as KnownValue | undefined);
+    if (known.some((one) => isTracedBy(trace, one))) throw closedOver(`${what}: a custom rule`);
     const found = await released(known, values, trace.tangents);
     await trace.tangents.close();
     trace.dispose();
@@ -109,6 +112,11 @@ export async function pushed<A extends readonly unknown[], R>(
     await trace.tangents.close();
     trace.dispose();
   }
+}
+
+/** Whether a trace, maybe below others, knows the value. */
+function isTracedBy(trace: Forward, value: unknown): boolean {
+  return isTracedKnown(value) && (value.trace === trace || isTracedBy(trace, value.primal));
 }
 
 /** A value as its trace knows it. */

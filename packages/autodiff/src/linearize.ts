@@ -1,6 +1,6 @@
 import type { Tensor } from '@mercer/tensor';
 import { taped } from './differentiated-call.js';
-import { checkFunction } from './grad.js';
+import { checkFunction, checkNoOptions } from './grad.js';
 import { checkAlike, checkLists, type ChangesOf } from './jvp.js';
 import { orZeros } from './trace/handed.js';
 import { pushForward, type Change } from './trace/push-forward.js';
@@ -42,9 +42,11 @@ export interface Linearized<A extends readonly unknown[], V> {
  */
 export function linearize<A extends readonly unknown[], R>(
   f: (...args: A) => R,
+  ...none: readonly never[]
 ): (...args: A) => Promise<Linearized<A, Settled<R>>> {
   const what = 'linearize';
   checkFunction(what, f);
+  checkNoOptions(what, none);
   return heardInTraces(async (...args) => {
     const argnums = args.flatMap((one, at) => (isTree(one) ? [at] : []));
     const call = await taped(what, f, args, { argnums, allowUnused: true, keeps: true });

@@ -1,5 +1,6 @@
 import { firstCalls } from './first-calls.mjs';
 import { launchSites } from './launch-sites.mjs';
+import { transforms } from './transforms.mjs';
 import { undoneMends } from './undone-mends.mjs';
 
 const ON_STREAM = {
@@ -59,4 +60,5 @@ export const mutants = [
   ...undoneMends,
   ...firstCalls,
   ...launchSites,
+  ...transforms,
 ];

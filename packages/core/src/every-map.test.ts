@@ -8,11 +8,21 @@ import {
   type Floats,
 } from './every-operation.test-support.js';
 import {
+  checkpoint,
+  customJvp,
+  customVjp,
   einsum,
   grad,
   isPending,
   isTensor,
+  kernels,
+  lazyI,
+  lazyJ,
+  lazyPair,
   matmul,
+  param,
+  runKernel,
+  startProfile,
   vmap,
   type MercerError,
   type Tensor,
@@ -22,6 +32,9 @@ beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
 afterAll(() => vi.unstubAllEnvs());
 
 type Call = (x: Tensor) => unknown;
+
+/** Functions that are called for one example after the other. */
+const EACH = ['weightedDifferences'];
 
 /** The tensors of a result, by their names. */
 const tensorsOf = (result: object): readonly (readonly [string, Tensor])[] =>
@@ -165,6 +178,75 @@ describe('what is mapped is what a loop over the examples gives', () => {
       right: Object.keys(calls).filter((name) => name !== 'vector'),
       SHAPE_MISMATCH: ['vector'],
     });
+  });
+});
+
+describe('the number of launches', () => {
+  const launches = async (f: Call, size: number): Promise<number> => {
+    const x = await drawn([size, 3, 3], [0.2, 0.8], 3);
+    const run = vmap(async (one: Tensor) => (await f(one)) as Tensor);
+    // what a first call of a shape does more
+    await run(x);
+    const profile = startProfile();
+    await run(x);
+    return (await profile.stop()).length;
+  };
+
+  /** Names of calls whose launches are more for more examples. */
+  async function growing(calls: Readonly<Record<string, Call>>): Promise<readonly string[]> {
+    const found: string[] = [];
+    for (const [name, call] of Object.entries(calls))
+      if ((await launches(call, 5)) !== (await launches(call, 2))) found.push(name);
+    return found;
+  }
+
+  it('does not grow with the number of examples, but for what is called for each', async () => {
+    const { tensor: _, ...table } = FUNCTIONS;
+    expect(await growing(callsOf(table, whole))).toEqual(EACH);
+    const { copyFrom: __, fill: ___, ...methods } = METHODS;
+    expect(await growing(callsOf(methods, calledMethod))).toEqual([]);
+  });
+
+  it('does not grow for reductions of symbolic matrices, rules of the user and kernels with parameters', async () => {
+    const other = await drawn([4, 3], [0, 1], 8);
+    const width = await drawn([], [1, 2], 9);
+    const rule = customVjp(
+      (x: Tensor, y: Tensor) => x.mul(y.sum()),
+      (g, { args: [x, y] }) => [g.mul(y.sum()), g.mul(x).sum().mul(y.mul(0).add(1))],
+    );
+    const ofTangents = customJvp(
+      (x: Tensor) => x.square(),
+      ([t], { args: [x] }) => x.mul(t).mul(2),
+    );
+    const shared = other as unknown as Tensor;
+    const calls: Readonly<Record<string, (x: Floats) => PromiseLike<Tensor>>> = {
+      sum: (x) => lazyI(x).sqdist(lazyJ(other)).neg().exp().sum('j'),
+      ofBoth: (x) => lazyI(x).sqdist(lazyJ(x)).logSumExp('i'),
+      joint: (x) => lazyI(other).sqdist(lazyJ(x)).min('j'),
+      parameter: (x) =>
+        lazyI(other)
+          .mul(param(x.slice(0)))
+          .sum('j'),
+      pairs: (x) => lazyPair(x).mul(lazyJ(x)).sum('j'),
+      numbers: (x) => lazyI(x).sqdist(lazyJ(other)).argMin('j'),
+      rule: (x) => rule(x, shared),
+      ofTangents: (x) => ofTangents(x),
+      checkpoint: (x) => checkpoint((one: Tensor) => one.softmax().square())(x),
+      bandwidth: (x) => runKernel(kernels.gaussian, x, other, { bandwidth: x.mean() } as never), // prettier-ignore
+      width: (x) => runKernel(kernels.gaussian, x, other, { bandwidth: width }),
+    };
+    const total = (f: (x: Floats) => PromiseLike<Tensor>) => async (x: Tensor) =>
+      (await f(x as Floats)).mul(x.slice(0, 0)).sum();
+    const all: Record<string, Call> = { ...(calls as Readonly<Record<string, Call>>) };
+    for (const [name, f] of Object.entries(calls)) {
+      if (name === 'numbers') continue;
+      all[`gradient of ${name}`] = grad(total(f));
+      const slope = async (x: Tensor): Promise<Tensor> => (await grad(total(f))(x)).mul(x).sum();
+      all[`second order of ${name}`] = grad(slope);
+    }
+    expect(await growing(all)).toEqual([]);
+    const { right = [], ...rest } = await outcomes(all);
+    expect([right.length, rest]).toEqual([Object.keys(all).length, {}]);
   });
 });
 

@@ -272,6 +272,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "addFormula",
       "addReductions",
       "addSumTo",
+      "aligned",
       "assertNoOverlap",
       "assertNotPreparing",
       "assertTensor",
@@ -343,6 +344,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "whenArrived",
       "whenEnqueued",
       "whenKnown",
+      "writesTraced",
       "zerosLike",
     ]
   `);

@@ -10,6 +10,7 @@ import {
   eigh,
   matmul,
   prepare,
+  random,
   startProfile,
   svd,
   tensor,
@@ -69,6 +70,16 @@ describe.skipIf(!nvrtcFound())('prepared on a GPU (skipped only without NVRTC)',
       launches: 0,
     });
     step.dispose();
+  });
+
+  it('random numbers are drawn once, and copied by each call', async () => {
+    const f = (a: Floats) => random.normal([2, 2], { key: random.key(3), device: gpu }).clone().then((drawn) => [drawn, a] as const); // prettier-ignore
+    const wanted = await random.normal([2, 2], { key: random.key(3), device: 'cpu' });
+    const prepared = await prepare(f, x);
+    for (const one of [x, w])
+      expect(await prepared(one)[0].toNested()).toEqual(await wanted.toNested());
+    expect((await asked(() => prepared(x)))['uploads']).toBe(0);
+    prepared.dispose();
   });
 
   it('products are computed with the arguments of each call, and results stay', async () => {

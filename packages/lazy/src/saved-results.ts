@@ -15,7 +15,7 @@ import { commonExtent } from './extent.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import { jointly, type Task } from './task.js';
-import { isTensorLike } from './traced-inputs.js';
+import { isDifferentiated, isTensorLike } from './traced-inputs.js';
 
 /** Results of the forward pass that a caller has kept, so that they are not computed again. */
 export interface SavedForward {
@@ -74,7 +74,12 @@ export async function savedNodes(
     const isZero = ops.equal(formula, 0);
     const { value } = await run(describe('Prod', ops.where(isZero, 1, formula), { axis }));
     const zeros = await run(describe('Count', isZero, { axis }));
-    return { product: keep(value), zeros: keep(zeros.value) };
+    const known = { product: keep(value), zeros: keep(zeros.value) };
+    if (!task.inputs.some(isDifferentiated)) return known;
+    const zero = ops.where(isZero, formula, 0);
+    const sum = await run(describe('Sum', zero, { axis }));
+    const squares = await run(describe('Sum', ops.square(zero), { axis }));
+    return { ...known, zeroSum: keep(sum.value), zeroSquares: keep(squares.value) };
   }
   if (kind === 'LogSumExp') {
     return { value: keep(saved.values ?? (await run(task.reduction)).value) };

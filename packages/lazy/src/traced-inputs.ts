@@ -16,15 +16,26 @@ export const holdTraced = (
   // what is no list is refused where it is bound
   (Array.isArray(args) && args.some((one) => one instanceof Traced));
 
-/** Whether a trace differentiates by what an input holds. Inside a rule all values are traced, and mostly for their memory alone. */
+/** Whether a trace differentiates by what an input holds, and may have more computed with the value. Inside a rule all values are traced, and mostly for their memory alone. */
 export function isDifferentiated({ source }: Pick<Input, 'source'>): boolean {
   let value: unknown = source.kind === 'tensor' ? source.tensor : undefined;
   while (value instanceof Traced) {
-    if (value.record !== undefined) return true;
+    const { record, trace } = value;
+    if (record !== undefined && trace.wantsSlopes === true) return true;
     value = value.primal;
   }
   return false;
 }
+
+/** Inputs of which those that no formula reads hold what their values stand for: nothing depends on their elements. */
+export const untracedUnless = (isRead: ReadonlySet<number>, inputs: readonly Input[]): Input[] =>
+  inputs.map((one, place) => {
+    const { source } = one;
+    if (source.kind !== 'tensor' || isRead.has(place)) return one;
+    let value: unknown = source.tensor;
+    while (value instanceof Traced && value.trace.hiddenAxes === undefined) value = value.primal;
+    return { ...one, source: { kind: 'tensor', tensor: value as Tensor } };
+  });
 
 /** What is made of a value, at once where that is there. The promise of a traced value stays one. */
 export function mapped<T, U>(found: T | Promise<T>, make: (found: T) => U): U | Promise<U> {

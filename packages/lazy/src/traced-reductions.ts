@@ -3,21 +3,28 @@ import type { Tensor } from '@mercer/tensor';
 import {
   differentiable,
   formulasOf,
-  notDifferentiable,
   pending,
   promisesTraced,
+  writesTraced,
   type AppliedCall,
   type DerivativeRule,
   type Value,
 } from '@mercer/tensor/operation';
+import type { Input } from './input.js';
+import { mappedInputs } from './mapped-inputs.js';
 import { cotangentInput, derivativesBy, inputAt } from './derivatives.js';
 import type { ReductionOptions, TracedReductions } from './reductions.js';
 import { asResults } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
 import { tablesApart } from './tables-apart.js';
-import { usedBy } from './task.js';
-import { isDifferentiated, tensorsApart, type InputsApart } from './traced-inputs.js';
+import { usedBy, type JointTask } from './task.js';
+import {
+  isDifferentiated,
+  tensorsApart,
+  untracedUnless,
+  type InputsApart,
+} from './traced-inputs.js';
 
 type Tensors = readonly [tensors: readonly Tensor[]];
 
@@ -38,10 +45,11 @@ const CONSTANT: readonly ReductionKind[] = [
  * @throws MercerError NOT_DIFFERENTIABLE where results are to be written to tensors that exist
  */
 export const tracedReductions: TracedReductions = (task, options, compute) => {
-  const { what, reductions, inputs } = task;
+  const { what, reductions } = task;
   if (options?.out !== undefined) {
-    throw notDifferentiable(what, 'the option out overwrites a tensor');
+    throw writesTraced(what, 'the option out overwrites a tensor');
   }
+  const inputs = untracedUnless(usedBy(formulasOf(reductions)), task.inputs);
   const apart = tensorsApart(inputs);
   const isConstant = reductions.every(({ kind }) => CONSTANT.includes(kind));
   const variables = [...inputs.entries()].flatMap(([at, one]) =>
@@ -50,13 +58,21 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
   let found: Promise<WithSlopes> | undefined;
   const whole = (): Promise<WithSlopes> =>
     (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, options?.signal));
+  const over = async (bound: readonly Input[]): Promise<JointTask> => {
+    const all = isConstant ? reductions : (await whole()).reductions;
+    return { ...task, reductions: all, inputs: bound };
+  };
   const call = differentiable<(...args: Tensors) => Promise<Tensor[]>, Tensors>(
     what,
-    async (tensors) => {
-      const all = isConstant ? task : { ...task, reductions: (await whole()).reductions };
-      return compute({ ...all, inputs: apart.bind(tensors) });
-    },
+    async (tensors) => compute(await over(apart.bind(tensors))),
     isConstant ? 'constant' : ruleOf(what, apart, whole, options),
+    ({ args: [tensors], mapped: [isMapped], size }) => {
+      const bound = mappedInputs(apart, tensors, isMapped as readonly boolean[], size);
+      if (bound === undefined) return undefined;
+      const found = async (): Promise<Tensor[]> =>
+        tracedReductions(await over(bound), options, compute);
+      return promisesTraced(pending(found()));
+    },
   );
   return promisesTraced(call(apart.tensors));
 };

@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { pendingOf, type DerivativeRule, type KnownValue } from '@mercer/tensor/operation';
 import { choice, EPSILON, type LinalgDType } from './checks.js';
 import { floats, symmetric, type Cotangents, type Named } from './derivative-parts.js';
@@ -66,7 +66,7 @@ const FIRST_JITTER = 10;
 /** How {@link cholesky} is called. */
 export interface Cholesky {
   <D extends LinalgDType>(
-    a: Tensor<D>,
+    a: TensorOperand<D>,
     options?: CholeskyOptions<NoInfer<D>>,
   ): Promise<CholeskyFactor<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { zerosLike, type DerivativeRule, type Value } from '@mercer/tensor/operation';
 import { spectrumTolerance } from './backward/spectrum.js';
 import { choice, type LinalgDType } from './checks.js';
@@ -49,7 +49,10 @@ export interface Eigen<D extends LinalgDType> extends Infos {
 
 /** How {@link eigh} is called. */
 export interface Eigh {
-  <D extends LinalgDType>(a: Tensor<D>, options?: EighOptions<NoInfer<D>>): Promise<Eigen<D>>;
+  <D extends LinalgDType>(
+    a: TensorOperand<D>,
+    options?: EighOptions<NoInfer<D>>,
+  ): Promise<Eigen<D>>;
   /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */
   readonly prepare: <D extends LinalgDType>(
     a: Tensor<D>,

@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { DerivativeRule, KnownValue } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
 import { symmetric, type Named } from './derivative-parts.js';
@@ -41,7 +41,7 @@ export interface InverseResult<D extends LinalgDType> extends Infos {
 /** How {@link inv} is called. */
 export interface Inv {
   <D extends LinalgDType>(
-    a: Tensor<D>,
+    a: TensorOperand<D>,
     options?: InvOptions<NoInfer<D>>,
   ): Promise<InverseResult<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,4 +1,4 @@
-import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
+import { MercerError, type Pending, type Tensor, type TensorOperand } from '@mercer/tensor';
 import {
   differentiable,
   inFront,
@@ -19,9 +19,9 @@ import { split, turned } from './views.js';
 /** How {@link kronMatvec} is called. */
 export interface KronMatvec {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
-    x: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
+    x: TensorOperand<NoInfer<D>>,
     options?: KronOptions<NoInfer<D>>,
   ): Pending<Tensor<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import type { LoadOptions, Pending, Tensor, WorkOptions } from '@mercer/tensor';
+import type { LoadOptions, Pending, Tensor, WorkOptions, TensorOperand } from '@mercer/tensor';
 import {
   differentiable,
   inFront,
@@ -30,8 +30,8 @@ export const KRON_OPTIONS: OptionNames<KronOptions<LinalgDType>> = {
 /** How {@link kron} is called. */
 export interface Kron {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
     options?: KronOptions<NoInfer<D>>,
   ): Pending<Tensor<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -3,12 +3,19 @@ import { describeValue, own, type OptionNames } from '@mercer/options';
 import { isTensor, MercerError, type LoadOptions, type Tensor } from '@mercer/tensor';
 import {
   differentiable,
+  exampleShape,
+  flatArguments,
   inFront,
+  isTraced,
   keyPart,
+  nestedLike,
   Operation,
   readOptions,
+  spreadOver,
+  type BatchRule,
   type CallTensors,
   type DerivativeRule,
+  type KnownValue,
   type OperationRules,
 } from '@mercer/tensor/operation';
 import { flag } from './checks.js';
@@ -269,6 +276,22 @@ export function linalgFunction<F, O extends object>(
     return waits ? later : now;
   };
   // gradients of what all examples share are not sums over them
-  const batch = rules.read === undefined ? inFront(2) : undefined;
+  const batch = rules.read === undefined ? inFront(2) : repeated;
   return differentiable(rules.what, Object.assign(run, { prepare }), derivative, batch) as F;
 }
+
+/** Matrices and vectors of one example each, repeated where all examples share one. */
+const repeated: BatchRule<readonly unknown[]> = ({ args, mapped, size, call }) => {
+  const are = flatArguments(mapped);
+  const flat = flatArguments(args);
+  const isSingle = flat.every(
+    (one, at) => !isValue(one) || exampleShape(one, are[at]).length <= MATRIX,
+  );
+  if (!isSingle) return undefined;
+  const given = flat.map((one, at) => (isValue(one) ? spreadOver(one, are[at], size) : one));
+  return call(...(nestedLike(args, given) as never[]));
+};
+
+const MATRIX = 2;
+
+const isValue = (one: unknown): one is KnownValue => isTensor(one) || isTraced(one);

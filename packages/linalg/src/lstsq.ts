@@ -1,5 +1,5 @@
 import { describeValue, own, type OptionNames } from '@mercer/options';
-import { eye, MercerError, type Tensor } from '@mercer/tensor';
+import { eye, MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import {
   pendingOf,
   summedTo,
@@ -54,8 +54,8 @@ export interface LeastSquares<D extends LinalgDType> extends Infos {
 /** How {@link lstsq} is called. */
 export interface Lstsq {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
     options?: LstsqOptions<NoInfer<D>>,
   ): Promise<LeastSquares<D>>;
   /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */

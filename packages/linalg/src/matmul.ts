@@ -6,6 +6,7 @@ import {
   type DType,
   type Pending,
   type Tensor,
+  type TensorOperand,
 } from '@mercer/tensor';
 import {
   attachMethods,
@@ -68,8 +69,8 @@ export interface PreparedMatmulOptions<D extends LinalgDType>
 /** How {@link matmul} is called. */
 export interface Matmul {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
     options?: MatmulOptions<NoInfer<D>>,
   ): Pending<Tensor<D>>;
   /** Loads what such a product needs, and gives a synchronous function. */

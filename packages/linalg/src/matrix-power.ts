@@ -1,6 +1,6 @@
 import { add, lt, mul, select, variable, type RealExpr } from '@mercer/formula';
 import { describeValue, own, type OptionNames } from '@mercer/options';
-import { map, MercerError, type Tensor } from '@mercer/tensor';
+import { map, MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import {
   heard,
   notDifferentiable,
@@ -64,7 +64,7 @@ export interface MatrixPower<D extends LinalgDType> extends Infos {
 /** How {@link matrixPower} is called. */
 export interface MatrixPowerFunction {
   <D extends LinalgDType>(
-    a: Tensor<D>,
+    a: TensorOperand<D>,
     power: number,
     options?: MatrixPowerOptions<NoInfer<D>>,
   ): Promise<MatrixPower<D>>;

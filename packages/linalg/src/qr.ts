@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import { concat, type Tensor } from '@mercer/tensor';
+import { concat, type Tensor, type TensorOperand } from '@mercer/tensor';
 import {
   pendingOf,
   zerosLike,
@@ -39,7 +39,10 @@ export interface QrFactors<D extends LinalgDType> extends Infos {
 
 /** How {@link qr} is called. */
 export interface Qr {
-  <D extends LinalgDType>(a: Tensor<D>, options?: QrOptions<NoInfer<D>>): Promise<QrFactors<D>>;
+  <D extends LinalgDType>(
+    a: TensorOperand<D>,
+    options?: QrOptions<NoInfer<D>>,
+  ): Promise<QrFactors<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */
   readonly prepare: <D extends LinalgDType>(
     a: Tensor<D>,

@@ -1,5 +1,5 @@
 import { own, type OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { pendingOf, type DerivativeRule, type KnownValue } from '@mercer/tensor/operation';
 import type { LinalgDType } from './checks.js';
 import { floats, type Cotangents } from './derivative-parts.js';
@@ -39,7 +39,10 @@ export interface Slogdet<D extends LinalgDType> extends Infos {
 
 /** How {@link slogdet} is called. */
 export interface SlogdetFunction {
-  <D extends LinalgDType>(a: Tensor<D>, options?: SlogdetOptions<NoInfer<D>>): Promise<Slogdet<D>>;
+  <D extends LinalgDType>(
+    a: TensorOperand<D>,
+    options?: SlogdetOptions<NoInfer<D>>,
+  ): Promise<Slogdet<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */
   readonly prepare: <D extends LinalgDType>(
     a: Tensor<D>,

@@ -1,5 +1,5 @@
 import { own, type OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { LinalgDType } from './checks.js';
 import { floats, symmetric } from './derivative-parts.js';
 import { type RoutinePrepareOptions, type TriangleOption, TRIANGLE_OPTION } from './options.js';
@@ -24,8 +24,8 @@ const SOLVE_CHOLESKY_OPTIONS: OptionNames<SolveCholeskyOptions<LinalgDType>> = {
 /** How {@link solveCholesky} is called. */
 export interface SolveCholesky {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
     options?: SolveCholeskyOptions<NoInfer<D>>,
   ): Promise<Solution<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,5 +1,5 @@
 import { own, type OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { LinalgDType } from './checks.js';
 import { floats } from './derivative-parts.js';
 import type { RoutinePrepareOptions, TriangleOption } from './options.js';
@@ -15,8 +15,8 @@ import { solveDerivative } from './solve-derivative.js';
 /** How {@link solveLU} is called. */
 export interface SolveLU {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
     options?: SolveOptions<NoInfer<D>>,
   ): Promise<Solution<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,5 +1,5 @@
 import { own, type OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { choice, flag, type LinalgDType } from './checks.js';
 import { floats } from './derivative-parts.js';
 import { linalgFunction } from './linalg-operation.js';
@@ -35,8 +35,8 @@ const SOLVE_TRIANGULAR_OPTIONS: OptionNames<SolveTriangularOptions<LinalgDType>>
 /** How {@link solveTriangular} is called. */
 export interface SolveTriangular {
   <D extends LinalgDType>(
-    a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
+    a: TensorOperand<D>,
+    b: TensorOperand<NoInfer<D>>,
     options?: SolveTriangularOptions<NoInfer<D>>,
   ): Promise<Solution<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import {
   zerosLike,
   type DerivativeRule,
@@ -48,7 +48,7 @@ export interface SingularValues<D extends LinalgDType> extends Infos {
 /** How {@link svd} is called. */
 export interface Svd {
   <D extends LinalgDType>(
-    a: Tensor<D>,
+    a: TensorOperand<D>,
     options?: SvdOptions<NoInfer<D>>,
   ): Promise<SingularValues<D>>;
   /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */

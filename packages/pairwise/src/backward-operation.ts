@@ -92,6 +92,8 @@ export interface BackwardCall {
   /** What was given for a parameter by its name to the caller. */
   readonly given: (label: string) => unknown;
   readonly options: BackwardOptions;
+  /** Views of parameters, which the call disposes. */
+  readonly made?: readonly Tensor[];
 }
 
 /**
@@ -137,11 +139,17 @@ async function composed({
   spec,
   tensors: [gradient, a, b],
   given,
+  made = [],
 }: BackwardCall): Promise<GradientsByLabel> {
   const { forward } = spec;
-  const shape = pairwiseShape(forward.what, a, b ?? a, parameterTensors(forward));
-  checkUpstream(forward.what, gradient, shape);
-  return composedBackward({ descriptor, spec, shape, gradient, a, b, given } as ComposedCall);
+  try {
+    const shape = pairwiseShape(forward.what, a, b ?? a, parameterTensors(forward));
+    checkUpstream(forward.what, gradient, shape);
+    const call = { descriptor, spec, shape, gradient, a, b, given };
+    return await composedBackward(call as ComposedCall);
+  } finally {
+    for (const one of made) one.dispose();
+  }
 }
 
 /** All of a spec that plans read, numbers included: they are written to memory that the kernels read. */

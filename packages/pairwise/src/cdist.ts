@@ -104,8 +104,9 @@ export interface Cdist {
 export const cdist: Cdist = differentiable(
   'cdist',
   Object.assign(
-    (a: PairwiseInput, b: PairwiseInput, options?: CdistOptions) =>
-      operation.one([a, b], options) as Pending<Tensor<never>>,
+    // what is not there yet has been waited for
+    (a: RowsInput, b: RowsInput, options?: CdistOptions) =>
+      operation.one([a, b] as [PairwiseInput, PairwiseInput], options) as Pending<Tensor<never>>,
     {
       prepare: async <D extends PairwiseDType>(
         a: Tensor<D>,

@@ -16,6 +16,7 @@ import {
 import type { OutOption, Pending, Tensor } from '@mercer/tensor';
 import {
   addReductions,
+  aligned,
   CallSteps,
   commonDevice,
   coreOf,
@@ -29,6 +30,7 @@ import {
   sidesOf,
   STREAM_OPTION,
   summedTo,
+  type KnownValue,
   type PairSizes,
   type Share,
   type Value,
@@ -97,10 +99,47 @@ export function pairSum(
   const call = differentiable<
     (given: PairTensors) => Pending<Tensor>,
     readonly [given: PairTensors]
-  >(problem.what, (given) => operation.one([problem, sum, given], undefined), {
-    vjp: (g, { args: [given] }) => [pairSumShares(problem, sum, given, g)],
-  });
-  return call(tensors);
+  >(
+    problem.what,
+    (given) => operation.one([problem, sum, given], undefined),
+    {
+      vjp: (g, { args: [given] }) => [pairSumShares(problem, sum, given, g)],
+    },
+    ({ args: [given], mapped: [isMapped], size }) =>
+      pairSum(
+        overExamples(problem, size),
+        sum,
+        alignedTo(problem, sum, given, isMapped as readonly boolean[]),
+      ),
+  );
+  const read = new Set(inputsOf(sum.formula).map(({ position }) => position));
+  return call(tensors.map((one, at) => (read.has(at) ? one : undefined)));
+}
+
+/** A problem with one batch axis more in front. */
+const overExamples = ({ sizes, ...rest }: PairProblem, size: number): PairProblem => ({
+  ...rest,
+  sizes: {
+    ...sizes,
+    batch: size * sizes.batch,
+    batchShape: [size, ...sizes.batchShape],
+  },
+});
+
+/** Tensors whose mapped axis stands in front of all batch axes. */
+function alignedTo(
+  { sizes: { batchShape } }: PairProblem,
+  sum: Reduction,
+  tensors: PairTensors,
+  isMapped: readonly boolean[],
+): PairTensors {
+  const given = [...tensors];
+  for (const { position, category } of inputsOf(sum.formula)) {
+    const rank = batchShape.length + (category === 'pair' ? 3 : 2);
+    const one = given[position] as KnownValue | undefined;
+    if (one !== undefined) given[position] = aligned(one, isMapped[position], rank) as Tensor;
+  }
+  return given;
 }
 
 /** The gradients of `sum(cotangent * pairSum(sum, tensors))` by the tensors. */

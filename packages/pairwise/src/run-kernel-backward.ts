@@ -119,7 +119,8 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
     BACKWARD_OPTIONS,
   );
   const one = b === undefined || b === a;
-  const [known] = mapArguments([forward], primalOf) as [typeof forward];
+  const made: Tensor[] = [];
+  const [known] = mapArguments([forward], (value) => primalOf(value, made)) as [typeof forward];
   const spec = backwardSpec(WHAT, descriptor, one, known, wrt ?? (one ? ['a'] : ['a', 'b']));
   const values = { ...forward, ...namedParameters(forward.parameters) };
   return {
@@ -127,6 +128,7 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
     spec,
     tensors: [gradient, a, one ? undefined : b],
     given: (label) => (values as Readonly<Record<string, unknown>>)[label],
+    made,
     options: { out, stream, debug, signal },
   };
 }
@@ -135,7 +137,12 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
 const namedParameters = (given: object = {}): object =>
   Object.fromEntries(Object.entries(given).map(([name, one]) => [`parameters.${name}`, one]));
 
-/** What a traced value stands for in the end. */
-function primalOf(value: unknown): unknown {
-  return value instanceof Traced ? primalOf(value.primal) : value;
+/** What a traced value stands for in the end: of a mapped one the first example, which has its shape. */
+function primalOf(value: unknown, made: Tensor[]): unknown {
+  if (!(value instanceof Traced)) return value;
+  const primal = primalOf(value.primal, made) as Tensor;
+  if (value.trace.hiddenAxes === undefined) return primal;
+  const first = primal.slice(0);
+  made.push(first);
+  return first;
 }

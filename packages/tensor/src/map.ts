@@ -1,4 +1,4 @@
-import { isExpr, type BoolExpr, type Expr, type RealExpr } from '@mercer/formula';
+import { isExpr, variablesOfAll, type BoolExpr, type Expr, type RealExpr } from '@mercer/formula';
 import type { DType, MapProblem } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
@@ -414,8 +414,15 @@ const slopesOf =
     if (slope.value !== undefined) return slope.value === 0 ? undefined : t.mul(slope.value);
     const dtype = results[key]?.dtype === 'float64' ? 'float64' : 'float32';
     const how = { dtype, parameters: options.parameters, indices: options.indices } as const;
-    return t.mul(map(slope, inputs as unknown as MapInputs, how));
+    return t.mul(map(slope, readBy(slope, inputs, options) as unknown as MapInputs, how));
   };
+
+/** The inputs that a slope reads; all where it has none, or reads the numbers of elements. */
+function readBy(slope: Expr, inputs: Known, { indices }: Options): Known {
+  const names = variablesOfAll([slope]);
+  const read = Object.entries(inputs).filter(([name]) => names.includes(name));
+  return read.length === 0 || indices !== undefined ? inputs : Object.fromEntries(read);
+}
 
 const sumOf = (all: readonly (Value | undefined)[]): Value | undefined =>
   all.reduce((sum, one) => (one && sum?.add(one)) ?? one ?? sum, undefined);

@@ -59,8 +59,16 @@ export const MercerError: MercerErrorClass = AnyMercerError;
 export type MercerError = AnyMercerError;
 
 /** What an operation without a derivative says to a traced argument. */
-export const notDifferentiable = (what: string, why = 'it has no derivative rule'): MercerError =>
+export const notDifferentiable = (
+  what: string,
+  why = 'it has no derivative rule',
+  remedy = 'Give it stopGradient(x) where the gradient is to be 0, or define a rule with customVjp()',
+): MercerError =>
+  new MercerError('NOT_DIFFERENTIABLE', `${what}: cannot be differentiated, ${why}. ${remedy}.`);
+
+/** What a call that writes a tensor says to a traced argument. */
+export const writesTraced = (what: string, why: string): MercerError =>
   new MercerError(
     'NOT_DIFFERENTIABLE',
-    `${what}: cannot be differentiated, ${why}. Give it stopGradient(x) where the gradient is to be 0, or define a rule with customVjp().`,
+    `${what}: ${why}, inside a function that is differentiated or mapped. Compute a new tensor, as with where() or pad(), and return it.`,
   );

@@ -1,8 +1,8 @@
-import { tensor, zeros, type Tensor, type Device } from '@mercer/tensor';
+import { tensor, where, zeros, type Tensor, type Device } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { expectClose } from '../../test/differences.mjs';
-import { customJvp, customVjp, grad, hessian, hvp, jvp, vjp } from '../index.js';
+import { checkpoint, customJvp, customVjp, grad, hessian, hvp, jvp, vjp, vmap } from '../index.js';
 import { codeOf } from '../../test/code-of.mjs';
 
 /** Rules of tangents that callers write. */
@@ -144,6 +144,86 @@ export function describeCustomJvp(device: () => Device): void {
       await alone.fill(0);
       expect(await y.toNested()).toEqual([4, 5, 6]);
       expect(await (await hvp(loss)(x, x)).toNested()).toEqual([0, 0, 0]);
+    });
+
+    const NONLINEAR: readonly (readonly [string, (t: Tensor, v: Tensor) => unknown])[] = [
+      ['a square', (t, v) => t.square().mul(v)],
+      ['a product of two', (t) => t.mul(t.add(t))],
+      ['a magnitude', (t) => t.abs()],
+      ['an exponential', (t) => t.exp()],
+      ['a choice by its sign', (t, v) => where(t.gt(0), t, v)],
+      ['a read', async (t, v) => v.mul(Number(await t.sum().item()))],
+    ];
+
+    it.each(NONLINEAR)('refuses to turn a rule round that is not linear: %s', async (_, rule) => {
+      const ofTangent = customJvp(
+        (v: Tensor) => v.square(),
+        ([t], { args: [v] }) => rule(t, v) as Tensor,
+      );
+      await expect(grad((v: Tensor) => ofTangent(v).sum())(x)).rejects.toThrow(
+        /^customJvp: the rule is not linear in the tangents: /,
+      );
+      expect(await codeOf(() => jvp(async (v: Tensor) => ofTangent(v))([x], [x]))).toBe('nothing');
+      const ofCotangent = customVjp(
+        (v: Tensor) => v.square(),
+        (g, { args: [v] }) => [rule(g, v)],
+      );
+      const { code } = (await jvp(async (v: Tensor) => ofCotangent(v))([x], [x]).catch(
+        (error: unknown) => error,
+      )) as { readonly code?: string };
+      expect(code).toBe('NOT_LINEAR');
+      expect(await codeOf(() => grad((v: Tensor) => ofCotangent(v).sum())(x))).toBe('nothing');
+    });
+
+    it('turns round whatever is linear', async () => {
+      const rules: readonly ((t: Tensor, v: Tensor) => unknown)[] = [
+        (t, v) => t.mul(v).div(v.exp()).neg().cumSum(0).flip(0),
+        (t, v) => v.mul(t.mul(v.cos()).sum()).sub(t.mean()),
+        (t, v) => where(v.gt(1.5), t, t.mul(2)),
+        async (t, v) => (await grad((u: Tensor) => u.sin().mul(t).sum())(v)).mul(3),
+      ];
+      for (const rule of rules) {
+        const f = customJvp(
+          (v: Tensor) => v.square(),
+          ([t], { args: [v] }) => rule(t, v) as Tensor,
+        );
+        // <y, J e> = <J^T y, e>
+        const { tangent } = await jvp(async (v: Tensor) => f(v))([x], [x]);
+        const { pull } = await vjp((v: Tensor) => f(v))(x);
+        const [along, back] = [await tangent.mul(y).sum().item(), await (await pull(y)).mul(x).sum().item()]; // prettier-ignore
+        expectClose([back], [along], 1e-13);
+      }
+    });
+
+    it('refuses values of the function that are no arguments, by name', async () => {
+      const twice = (w: Tensor): PromiseLike<Tensor> => w.mul(2);
+      const functions: readonly (readonly [string, (v: Tensor) => PromiseLike<Tensor>])[] = [
+        ['NOT_DIFFERENTIABLE', (v) => customVjp((w: Tensor) => w.mul(v), (g) => [g])(v)],
+        ['ESCAPED', (v) => customVjp(twice, (g) => [g.mul(v)])(v)],
+        ['NOT_DIFFERENTIABLE', (v) => customJvp((w: Tensor) => w.mul(v), ([t]) => t)(v)],
+        ['ESCAPED', (v) => customJvp(twice, ([t]) => t.mul(v))(v)],
+        ['NOT_DIFFERENTIABLE', (v) => checkpoint((w: Tensor) => w.mul(v))(v)],
+      ]; // prettier-ignore
+      for (const [code, f] of functions) {
+        expect(await codeOf(() => grad(async (v: Tensor) => (await f(v)).sum())(x))).toBe(code);
+        const forwards = await codeOf(async () => jvp(async (v: Tensor) => f(v))([x], [x]));
+        expect(['NOT_DIFFERENTIABLE', 'ESCAPED']).toContain(forwards);
+        const mapped = await codeOf(async () => vmap(async (v: Tensor) => f(v))(x));
+        expect(mapped).toBe(code === 'ESCAPED' ? 'nothing' : 'NOT_DIFFERENTIABLE');
+      }
+    });
+
+    it('has the gradient of a value that it closes over where no argument is traced, or one of an inner derivative', async () => {
+      const of = (v: Tensor) => customVjp((w: Tensor) => w.mul(v), (g) => [g.mul(v)]); // prettier-ignore
+      const again = (v: Tensor) => checkpoint((w: Tensor) => w.square().mul(v));
+      expect(await (await grad((v: Tensor) => of(v)(y).sum())(x)).toNested()).toEqual([4, 5, 6]);
+      expect(await (await grad((v: Tensor) => again(v)(y).sum())(x)).toNested()).toEqual([
+        16, 25, 36,
+      ]);
+      const inner = async (v: Tensor) => (await grad((w: Tensor) => again(v)(w).sum())(y)).sum();
+      expect(await (await grad(inner)(x)).toNested()).toEqual([8, 10, 12]);
+      const ofRule = async (v: Tensor) => (await grad((w: Tensor) => of(v)(w).sum())(y)).sum();
+      expect(await (await grad(ofRule)(x)).toNested()).toEqual([1, 1, 1]);
     });
 
     it('refuses what is no function', async () => {

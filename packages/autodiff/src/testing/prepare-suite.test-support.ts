@@ -1,6 +1,7 @@
 import {
   cumSum,
   gatherRows,
+  random,
   scatterAdd,
   stack,
   tensor,
@@ -86,6 +87,14 @@ const CALLS: Readonly<Record<string, Call>> = {
     const index = await tensor(Int32Array.of(2, 0, 2), { device: x.device });
     const rows = await gatherRows(x, index);
     return scatterAdd(rows, index, 4);
+  },
+  'random numbers': (x) => {
+    const on = { key: random.key(7), device: x.device } as const;
+    return [
+      random.normal([4, 3], on).mul(x),
+      random.uniform([3], { ...on, dtype: 'float16' }),
+      x.take(random.permutation(4, on), 0),
+    ];
   },
   'memory that is used again': async (x, y) => {
     let value: Floats = await x.clone();

@@ -4,6 +4,7 @@ import {
   concat,
   div,
   flip,
+  full,
   gatherRows,
   maximum,
   minimum,
@@ -22,7 +23,7 @@ import {
 } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { centralDifferences, drawnOn, expectClose, type Scalar } from '../../test/differences.mjs';
-import { grad, hvp } from '../index.js';
+import { grad, hessian, hvp, jvp } from '../index.js';
 
 /** Derivative rules of operations, first and second, against differences. */
 export function describeRules(device: () => Device): void {
@@ -41,6 +42,9 @@ export function describeRules(device: () => Device): void {
   const scalar = (f: (...inputs: Tensor[]) => PromiseLike<Tensor> | Tensor): Scalar => {
     return async (...inputs) => weighed(await f(...inputs));
   };
+
+  const numbers = async (x: Tensor): Promise<number[]> =>
+    Array.from(await x.toTypedArray(), Number);
 
   /** First and second derivatives against differences. */
   async function expectRules(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
@@ -194,6 +198,78 @@ export function describeRules(device: () => Device): void {
         [x],
       );
     });
+
+    it('logSumExp at infinities: none has a share where all are -Infinity, and an infinite one has no slope', async () => {
+      const [inf, x] = [Infinity, await tensor(
+        [
+          [-Infinity, -Infinity],
+          [-Infinity, 1],
+          [1, Infinity],
+          [0, 0],
+        ],
+        { device: device(), dtype: 'float64' },
+      )]; // prettier-ignore
+      expect(await x.logSumExp(1).toNested()).toEqual([-inf, 1, inf, Math.log(2)]);
+      const weights = [
+        [0, 0],
+        [0, 1],
+        [0, NaN],
+        [0.5, 0.5],
+      ];
+      const slope = await grad((v: Tensor) => v.logSumExp(1).sum())(x);
+      expect(await slope.toNested()).toEqual(weights);
+      const ones = await full([4, 2], 1, { device: device(), dtype: 'float64' });
+      const { tangent } = await jvp(async (v: Tensor) => v.logSumExp(1))([x], [ones]);
+      expect(await tangent.toNested()).toEqual([0, 1, NaN, 1]);
+      const finite = x.slice([1, 2]);
+      const second = await hessian((v: Tensor) => v.logSumExp())(finite);
+      expect(await second.reshape([2, 2]).toNested()).toEqual([
+        [0, 0],
+        [0, 0],
+      ]);
+    });
+
+    it.each([1, 2, 3, Infinity])(
+      'norm %d at 0: both slopes are 0 there, and others stay',
+      async (ord) => {
+        const rows = [
+          [0, 0, 0],
+          [0, 3, -4],
+        ];
+        const x = await tensor(rows, { device: device(), dtype: 'float64' });
+        const f = (v: Tensor): PromiseLike<Tensor> => v.norm(1, { ord }).sum();
+        // of the second row from differences, where the first stays
+        const second = (v: Tensor): PromiseLike<Tensor> => v.norm(0, { ord });
+        const own = await tensor(Float64Array.of(0, 3, -4), { device: device() });
+        const isSmooth = ord === 2 || ord === 3;
+        const expected = isSmooth
+          ? await centralDifferences(second, [own], 0)
+          : ord === 1
+            ? [0, 1, -1]
+            : [0, 0, -1];
+        expectClose(await numbers(await grad(f)(x)), [0, 0, 0, ...expected], 1e-9);
+        const matrix = await numbers(await hessian(f)(x));
+        const ofRow = (k: number): number[] => [3, 4, 5].map((l) => matrix[(k + 3) * 6 + l] ?? NaN);
+        const size = { 2: 5, 3: Math.cbrt(27 + 64) }[ord] ?? 1;
+        const r = [0, 3, -4];
+        for (const [k, a] of r.entries()) {
+          // d^2 |r|_p = (p - 1) (|a|^(p-2) delta / y^(p-1) - |a|^(p-1) s |b|^(p-1) t / y^(2p-1))
+          const row = r.map((b, l) => {
+            if (!isSmooth) return 0;
+            const diagonal = k === l ? Math.abs(a) ** (ord - 2) / size ** (ord - 1) : 0;
+            const product = Math.sign(a) * Math.sign(b) * Math.abs(a * b) ** (ord - 1);
+            return (ord - 1) * (diagonal - product / size ** (2 * ord - 1));
+          });
+          expectClose(ofRow(k), row, 1e-12);
+        }
+        const zeros = matrix.filter((_, at) => at < 18 || at % 6 < 3);
+        expectClose(
+          zeros,
+          zeros.map(() => 0),
+          0,
+        );
+      },
+    );
 
     it('prod with zeros', async () => {
       const x = await tensor(

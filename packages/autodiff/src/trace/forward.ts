@@ -20,6 +20,7 @@ import { Owning, type ReadCheck } from './owning.js';
 import { pullBack, type Seed } from './pull-back.js';
 import { Recording, type FinishedCall } from './recording.js';
 import { isFloating } from './values.js';
+import { Linear } from './linear.js';
 import { Reverse, type Source } from './reverse.js';
 
 /** A trace that computes with each value its tangent, in the shape of the value. What rules make belongs to `tangents`. */
@@ -142,7 +143,7 @@ async function transposed(
   tangents: readonly unknown[],
   at: unknown,
 ): Promise<readonly (Tensor | undefined)[]> {
-  const tape = new Reverse(what);
+  const tape = rule.checksLinear === true ? new Linear(what, 'cotangent') : new Reverse(what);
   try {
     const places = await Promise.all(
       flatArguments([at]).map(async (one) => {

@@ -10,6 +10,7 @@ import {
 } from '@mercer/tensor/operation';
 import { isRecord } from '../tree.js';
 import type { Owning } from './owning.js';
+import type { Recording } from './recording.js';
 import { isThenable } from './values.js';
 
 /** In full where it is constant along axes. */
@@ -64,7 +65,7 @@ export const handleOf = (one: Tensor | Traced): Tensor =>
   one instanceof Traced ? (one.twin() as unknown as Tensor) : one.view();
 
 /** What a value stands for, or another handle: the caller's when the trace ends. */
-export function handedOut(value: Tensor | Traced, trace: Owning): Tensor {
+export function handedOut(value: Tensor | Traced, trace: Recording): Tensor {
   const isOwn = value instanceof Traced && value.trace === trace;
   return isOwn ? trace.taken(value.primal) : handleOf(value);
 }

@@ -13,7 +13,7 @@ import {
   type ValueForm,
   TracedResult,
 } from '@mercer/tensor/operation';
-import { assertFinite } from './finite.js';
+import { assertNoNaN } from './no-nan.js';
 import { alone, released, spread } from './handed.js';
 import { Owning, type ReadCheck } from './owning.js';
 import { isFloating, type Primal } from './values.js';
@@ -98,12 +98,19 @@ async function pullThrough(
       : value;
   const ofResult = (value: unknown): unknown =>
     wrapped(value, () => {
+      tape.assertReadable(node);
       tape.assertResultUnchanged(node);
     });
+  const readable = (): void => {
+    tape.assertReadable(node);
+  };
+  let place = 0;
   let at = 0;
   const [cotangent] = isKnownResult(result) ? whole : mapArguments([result], () => whole[at++]);
   const call = {
-    args: mapArguments(args, (one) => wrapped(one)),
+    args: mapArguments(args, (one) =>
+      wrapped(one, sources[place++] === undefined ? undefined : readable),
+    ),
     result: (isKnownResult(result)
       ? ofResult(result)
       : mapArguments([result], ofResult)[0]) as never,
@@ -121,7 +128,7 @@ async function pullThrough(
     const own = owner.adopted(made) as KnownValue;
     const conformed = await whenKnown(inDType(own, formOf(source), name));
     if (tape.detectsNaN)
-      await assertFinite(conformed.made, `${owner.what}: the gradient of ${name} has`);
+      await assertNoNaN(conformed.made, `${owner.what}: the gradient of ${name} has`);
     add(cotangents, source, conformed.made as Value);
   }
 }

@@ -8,6 +8,7 @@ import {
   nestedLike,
   nextLevel,
   notDifferentiable,
+  writesTraced,
   pending,
   promisesTraced,
   Traced,
@@ -20,7 +21,7 @@ import {
   type Value,
 } from '@mercer/tensor/operation';
 import { AutodiffError } from '../autodiff-error.js';
-import { assertFinite } from './finite.js';
+import { assertNoNaN } from './no-nan.js';
 import { isPrimal, isThenable } from './values.js';
 
 /** A call that a trace records. */
@@ -57,25 +58,29 @@ export abstract class Recording implements Trace {
   readonly #writes = new Map<Tensor, number>();
 
   readonly detectsNaN: boolean;
-  /** What calls gave, in order, where results that are not finite are refused. */
+  /** What calls gave, in order, where results with NaN are refused. */
   readonly #results: { readonly said: string; readonly value: unknown }[] = [];
 
   /** Whether it asks operations for their derivatives. */
   protected readonly differentiates: boolean = true;
+
+  get wantsSlopes(): boolean {
+    return this.differentiates;
+  }
 
   constructor(what: string, detectsNaN = false) {
     this.what = what;
     this.detectsNaN = detectsNaN;
   }
 
-  /** A value that must be finite where NaN is looked for. */
+  /** A value that must have no NaN where that is looked for. */
   protected noteResult(said: string, value: unknown): void {
     if (this.detectsNaN && value !== undefined) this.#results.push({ said, value });
   }
 
-  /** @throws AutodiffError NOT_FINITE for the first value that is not, where NaN is looked for */
-  async assertFinite(): Promise<void> {
-    for (const { said, value } of this.#results) await assertFinite(value, said);
+  /** @throws AutodiffError NOT_A_NUMBER for the first value that has NaN, where that is looked for */
+  async assertNoNaN(): Promise<void> {
+    for (const { said, value } of this.#results) await assertNoNaN(value, said);
   }
 
   /** What the trace knows of each value of a result, in their order. @param result a tensor, or a list or record of them */
@@ -300,7 +305,7 @@ export abstract class Recording implements Trace {
     if (!this.#ended) return;
     throw new AutodiffError(
       'ESCAPED',
-      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is traced are used inside it; return those that are needed later.`,
+      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is traced are used inside it; return those that are needed later, and pass what a rule or a checkpoint reads as an argument.`,
     );
   }
 
@@ -345,8 +350,12 @@ export abstract class Recording implements Trace {
 const isComposition = (derivative: Primitive['derivative']): derivative is Composition =>
   typeof derivative === 'object' && 'composedOf' in derivative;
 
-const closedOver = (name: string): Error =>
-  notDifferentiable(name, 'the function uses traced values that are not among its arguments');
+export const closedOver = (name: string): Error =>
+  notDifferentiable(
+    name,
+    'the function uses traced values that are not among its arguments',
+    'Pass them as arguments',
+  );
 
 /** Options with which a call writes a tensor that exists. */
 const OUTPUTS = ['out', 'overwriteA', 'overwriteB'] as const;
@@ -358,5 +367,5 @@ function refuseOutputs(name: string, args: readonly unknown[]): void {
   const given = own(options as Partial<Record<(typeof OUTPUTS)[number], unknown>>, ...OUTPUTS);
   const output = OUTPUTS.find((one) => given[one] !== undefined && given[one] !== false);
   if (output === undefined) return;
-  throw notDifferentiable(name, `the option ${output} overwrites a tensor`);
+  throw writesTraced(name, `the option ${output} overwrites a tensor`);
 }

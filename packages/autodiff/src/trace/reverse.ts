@@ -90,6 +90,11 @@ export class Reverse extends Recording {
     }
   }
 
+  /** Called before the rule of a node reads what it gave, or an argument that depends on a variable. */
+  assertReadable(_node: Node): void {
+    // the values are there
+  }
+
   protected override writtenSince(one: unknown): Tensor | undefined {
     return super.writtenSince(one) ?? this.#overwritten(one);
   }

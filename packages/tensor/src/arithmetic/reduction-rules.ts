@@ -94,8 +94,8 @@ function normWeights({ x, y, axes, options: { ord = 2 } }: Reduced): Value {
   return x.sign().mul(is).div(is.sum(axes, KEPT));
 }
 
-/** What overflows in the result is infinite there. */
-const finite = (y: Value): Value => y.isFinite().where(y, 0);
+/** Where all elements are -Infinity the result is too, and none has a share of it. */
+const unlessEmpty = (y: Value): Value => y.eq(-Infinity).where(0, y);
 
 const WEIGHTS = {
   sum: () => 1,
@@ -109,7 +109,7 @@ const WEIGHTS = {
       .mul(inverse(of.y))
       .mul(1 / (of.count - (of.options.correction ?? 0))),
   norm: normWeights,
-  logSumExp: ({ x, y }) => x.sub(finite(y)).exp(),
+  logSumExp: ({ x, y }) => x.sub(unlessEmpty(y)).exp(),
 } as const satisfies Readonly<Record<string, Weights>>;
 
 /** A value of the result's shape with extents of 1 where axes were reduced. */
@@ -124,7 +124,15 @@ function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
   const [x, given, options = {}] = args;
   const axes = checkAxes(name, given, x.shape);
   const count = axes.reduce((product, axis) => product * (x.shape[axis] ?? 1), 1);
-  return { x, y: kept(result, x.shape, axes), axes, options, count };
+  return {
+    x,
+    get y() {
+      return kept(result, x.shape, axes);
+    },
+    axes,
+    options,
+    count,
+  };
 }
 
 const weighted = (name: string, weights: Weights): DerivativeRule<Args> => ({

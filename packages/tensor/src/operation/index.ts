@@ -57,7 +57,7 @@ export type { CallLoadOptions } from '../executable.js';
 export { inSlices } from '../in-slices.js';
 export { kernelKey } from '../kernel-key.js';
 export { isDense, isRowMajor } from '../layout.js';
-export { notDifferentiable } from '../mercer-error.js';
+export { notDifferentiable, writesTraced } from '../mercer-error.js';
 export { localHandle } from '../local-handle.js';
 export { coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
@@ -91,7 +91,7 @@ export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
-export { exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
+export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
 export { recorded, whenKnown } from '../trace/dispatch.js';
 export {

@@ -5,8 +5,9 @@ import {
   type RandomNumbers,
 } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
+import { ambientStream, inContextOf } from '../capture/ambient-stream.js';
 import { checkShape, sizeOfShape } from '../checked-size.js';
-import { FULL_OPTIONS, type FullOptions } from '../create.js';
+import { FULL_OPTIONS, tensor as tensorOf, type FullOptions } from '../create.js';
 import { deviceCore } from '../devices.js';
 import { memoryAt } from '../elementwise.js';
 import { MercerError } from '../mercer-error.js';
@@ -56,6 +57,15 @@ export async function drawn<D extends DType>(
   signal?.throwIfAborted();
   const cpu = deviceCore('cpu');
   const device = deviceCore(place ?? stream?.device);
+  if (device !== cpu && ambientStream() !== undefined) {
+    // inside a function that is prepared, whose work is all on the device: they are drawn once, as keys stay those of the example
+    const given = { key, device: cpu, signal };
+    const data = await inContextOf(undefined, async () => {
+      using numbers = await drawn(what, extents, given, dtype, drawing);
+      return await numbers.toTypedArray({ signal });
+    });
+    return await tensorOf(data, { shape: extents, dtype, device, stream, signal });
+  }
   // checked before anything is drawn
   const target = streamFor(device, stream, what);
   const queue = device === cpu ? target : cpu.defaultStream;

@@ -1,3 +1,4 @@
+import { keptPlace } from '../call-order.js';
 import { arrived, isPending, pending } from '../pending.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
@@ -5,7 +6,7 @@ import type { BatchRule, Composition, DerivativeRule, Primitive } from './primit
 
 /**
  * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
- * argument that is a list or a record.
+ * argument that is a list or a record. Results that are not there yet are waited for.
  *
  * @param call the function, whose other members stay
  * @param batch how it is mapped by `vmap`; default: it is called for one example after the other
@@ -21,17 +22,24 @@ export function differentiable<
 ): F {
   const primitive: Primitive = {
     name,
-    call: (...args: never[]) => recorded(primitive, args) ?? withPresent(call, args),
+    call: (...args: never[]) =>
+      recorded(primitive, args) ?? withPresent(call, args, primitive.call),
     derivative,
     batch,
   };
-  const face = (...args: never[]): unknown => recorded(primitive, args) ?? call(...args);
-  return Object.assign(face, call);
+  return Object.assign((...args: never[]): unknown => primitive.call(...args), call);
 }
 
-/** A call of a trace, once the results among its arguments that are not launched yet are there. */
-function withPresent(call: (...given: never[]) => unknown, args: readonly unknown[]): unknown {
+/** A call once the results among its arguments that are not there yet are there, at the place that it has now. */
+function withPresent(
+  call: (...given: never[]) => unknown,
+  args: readonly unknown[],
+  later: (...given: never[]) => unknown,
+): unknown {
   if (!someArgument(args, isPending)) return call(...(args as never[]));
-  const flat = flatArguments(args);
-  return pending(arrived(flat).then((all) => call(...(nestedLike(args, all) as never[]))));
+  const inPlace = keptPlace();
+  const known = arrived(flatArguments(args)).then((all) =>
+    inPlace(() => later(...(nestedLike(args, all) as never[]))),
+  );
+  return pending(known);
 }

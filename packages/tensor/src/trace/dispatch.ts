@@ -20,7 +20,8 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
         args,
         await Promise.all(flat.map(whenKnown)).then((all) => all.map(({ made }) => made)),
       );
-      return recorded(primitive, known);
+      // what may have been traced is not always
+      return recorded(primitive, known) ?? primitive.call(...(known as never[]));
     };
     return promisesTraced(pending(call()));
   }

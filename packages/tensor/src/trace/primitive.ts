@@ -49,6 +49,8 @@ export interface DerivativeRule<A extends readonly unknown[] = never> {
    * `vjp`, which is linear in the cotangent and so differentiated by it.
    */
   readonly jvp?: 'linear' | ((tangents: Tangents, call: AppliedCall<A>) => unknown) | undefined;
+  /** `vjp` is a user's: that it is linear in the cotangent is checked where it is turned round. */
+  readonly checksLinear?: true;
   /** The cotangent may have extents of 1, or lack axes, where it is constant along the result's. */
   readonly broadcasts?: true;
 }

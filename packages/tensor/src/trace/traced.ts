@@ -3,7 +3,7 @@ import type { DType } from '@mercer/kernels';
 import { bytesOf, formatShape, sizeOfShape } from '../checked-size.js';
 import type { Device, SignalOption } from '../device.js';
 import { isRowMajor } from '../layout.js';
-import { MercerError, notDifferentiable } from '../mercer-error.js';
+import { MercerError, writesTraced } from '../mercer-error.js';
 import type { StorageBlock } from '../storage-block.js';
 import type { Tensor } from '../tensor.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
@@ -16,6 +16,8 @@ export interface Trace {
   readonly level: number;
   /** Axes in front of what its values stand for that operations on them do not see: the mapped one of `vmap`. Default: 0. */
   readonly hiddenAxes?: number;
+  /** Whether operations may compute, beside what is asked for, slopes that its derivatives will read. */
+  readonly wantsSlopes?: boolean;
   /** Computes the operation on what the traced arguments stand for, and gives its result traced. @throws MercerError ESCAPED */
   apply(primitive: Primitive, args: readonly unknown[]): unknown;
   /** The elements of a value were read, with this method. @throws MercerError ESCAPED, and where a value has no elements of its own */
@@ -120,12 +122,12 @@ export class Traced extends TracedValue {
 
   /** @throws MercerError NOT_DIFFERENTIABLE: a value of a function that is differentiated is not overwritten */
   copyFrom(): never {
-    throw notDifferentiable('copyFrom', 'it overwrites a traced value');
+    throw writesTraced('copyFrom', 'it overwrites a traced value');
   }
 
   /** @throws MercerError NOT_DIFFERENTIABLE */
   fill(): never {
-    throw notDifferentiable('fill', 'it overwrites a traced value');
+    throw writesTraced('fill', 'it overwrites a traced value');
   }
 
   toTypedArray(options?: never): Promise<unknown> {

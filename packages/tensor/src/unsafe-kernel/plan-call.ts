@@ -10,7 +10,7 @@ import type { CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { assertNoOverlap } from '../overlap.js';
 import { readOptions } from '../read-options.js';
-import { assertTensor, type Tensor } from '../tensor.js';
+import { assertTensor, isTensor, type Tensor } from '../tensor.js';
 import { checkOut, commonDevice } from '../tensor-checks.js';
 import { geometryScalars } from './call-geometry.js';
 import type { UnsafeExtents } from './definition.js';
@@ -40,7 +40,7 @@ export function planCall(
     );
   }
   const tensors = { inputs: call.inputs, outs: call.outs };
-  const { extents, sizes } = sizesOf(definition, call);
+  const { extents } = sizesOf(definition, call);
   const steps = new CallSteps(device, tensors);
   const read = inputs.map(({ name }, at): readonly [string, CallView] => [
     name,
@@ -51,16 +51,53 @@ export function planCall(
     checkOutput(definition, call, at, { shape, dtype, device });
     return [name, steps.result({ shape, dtype })];
   });
-  const numbers = { ...call.scalars, ...sizes };
-  const launch = definition.launchOf({ ...extents, ...numbers });
   steps.addKernel(name, kernel, {
     values: Math.max(1, ...Object.values(extents).map(({ size }) => size)),
     pointers: Object.fromEntries(
       [...read, ...written].map(([name, view]) => [name, pointerAt(view)]),
     ),
-    scalars: { ...numbers, ...geometryScalars(name, launch, device.limits) },
+    scalars: numbersOf(definition, call, device),
   });
-  return { tensors, steps };
+  if (definition.scalars.length === 0) return { tensors, steps };
+  const scalars = (_: unknown, [again]: readonly [UnsafeCallArguments]): Scalars =>
+    numbersOf(definition, again, device);
+  return { tensors, steps, scalars };
+}
+
+/** All numbers of a call: its scalars, what follows from them, and its geometry. @throws MercerError */
+function numbersOf(
+  definition: ReadDefinition,
+  call: UnsafeCallArguments,
+  { limits }: DeviceCore,
+): Scalars {
+  const { extents, sizes } = sizesOf(definition, call);
+  const numbers = { ...call.scalars, ...sizes };
+  const launch = definition.launchOf({ ...extents, ...numbers });
+  return { ...numbers, ...geometryScalars(definition.name, launch, limits) };
+}
+
+/** What tells a call from others whose tensors lie alike: shapes that may depend on scalars. Undefined for a call that the checks refuse. */
+export function keyOf(definition: ReadDefinition, call: UnsafeCallArguments): string | undefined {
+  const { inputs, scalars, outs } = call;
+  const isRefused =
+    ![...inputs, ...outs.filter((out) => out !== undefined)].every(isTensor) ||
+    !Object.values<unknown>(scalars).every((one) => typeof one === 'number');
+  if (isRefused) return undefined;
+  if (definition.scalars.length === 0 || definition.sizesOf === undefined) return '';
+  const { extents } = sizesOf(definition, call);
+  return definition.outputs.map(({ name }) => extents[name]?.shape.join()).join(';');
+}
+
+const made = new WeakMap<UnsafeCallArguments, ReturnType<typeof derivedOf>>();
+
+/** Extents of all tensors, and the parameters that are sizes: the rule is called once for a call. */
+function sizesOf(
+  definition: ReadDefinition,
+  call: UnsafeCallArguments,
+): ReturnType<typeof derivedOf> {
+  const found = made.get(call) ?? derivedOf(definition, call);
+  made.set(call, found);
+  return found;
 }
 
 function checkGiven({ name, inputs, outputs }: ReadDefinition, call: UnsafeCallArguments): void {
@@ -102,8 +139,7 @@ function deviceOf(
   return coreOf(device);
 }
 
-/** Extents of all tensors, and the parameters that are sizes. */
-function sizesOf(
+function derivedOf(
   { name, inputs, outputs, sizes, sizesOf }: ReadDefinition,
   call: UnsafeCallArguments,
 ): { readonly extents: Readonly<Record<string, UnsafeExtents>>; readonly sizes: Scalars } {

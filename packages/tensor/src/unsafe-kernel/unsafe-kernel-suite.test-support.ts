@@ -1,7 +1,8 @@
 import { DTYPES, isFloating, type DType } from '@mercer/kernels';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { memoryKept, NOTHING } from '../../test/memory-kept.mjs';
 import { tensor, unsafeKernel, type Device } from '../index.js';
+import { CallSteps } from '../operation/call-steps.js';
 
 const BLOCK = 128;
 
@@ -175,6 +176,66 @@ export function unsafeKernelSuite(where: () => Device): void {
     using out = await placed([0, 0, 0]);
     expect(prepared({ a: 1, x, y }, { out })).toBe(out);
     expect(await out.toNested()).toEqual([11, 22, 33]);
+  });
+
+  it('plans nothing anew where only scalars differ, nor sizes and geometry with them', async () => {
+    const first = unsafeKernel({
+      name: 'first',
+      parameters: {
+        count: { scalar: 'int32' },
+        x: { input: 'float32' },
+        z: { output: 'float32' },
+        n: { size: 'int64' },
+      },
+      sizes: ({ x, count }) => ({ z: x.shape, n: Math.min(count, x.size) }),
+      ...elementwise('z[i] = 2 * x[i];'),
+    });
+    using x = await placed([1, 2, 3]);
+    using out = await placed([0, 0, 0]);
+    const plans = vi.spyOn(CallSteps.prototype, 'addKernel');
+    try {
+      const found: unknown[] = [];
+      for (const count of [1, 0, 3, 9, 2]) {
+        await out.fill(0);
+        await first({ count, x }, { out });
+        found.push(await out.toNested());
+      }
+      expect(found).toEqual([
+        [2, 0, 0],
+        [0, 0, 0],
+        [2, 4, 6],
+        [2, 4, 6],
+        [2, 4, 0],
+      ]);
+      expect(plans).toHaveBeenCalledTimes(1);
+      for (let a = 0; a < 5; a++) {
+        using z = await axpy({ a, x, y: x });
+        expect(await z.toNested()).toEqual([1 + a, 2 + 2 * a, 3 + 3 * a]);
+      }
+      // once, or before this test
+      expect(plans.mock.calls.length).toBeLessThanOrEqual(2);
+    } finally {
+      plans.mockRestore();
+    }
+  });
+
+  it('makes results of the shapes that scalars say', async () => {
+    const repeated = unsafeKernel({
+      name: 'repeated',
+      parameters: {
+        times: { scalar: 'int32' },
+        x: { input: 'float32' },
+        z: { output: 'float32' },
+        n: { size: 'int64' },
+      },
+      sizes: ({ x, times }) => ({ z: [times, x.size], n: times * x.size }),
+      ...elementwise('z[i] = x[i % (n / times)];'),
+    });
+    using x = await placed([1, 2]);
+    for (const times of [1, 3, 2, 3]) {
+      using z = await repeated({ times, x });
+      expect(await z.toNested()).toEqual(Array.from({ length: times }, () => [1, 2]));
+    }
   });
 
   it('updates what out holds, and does nothing where there is nothing', async () => {

@@ -1,4 +1,3 @@
-import type { Scalars } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type DeviceLike, type LoadOptions } from '../device.js';
 import { only, Operation } from '../operation/operation.js';
@@ -7,7 +6,7 @@ import { readOptions } from '../read-options.js';
 import { OUT_OPTION, type Tensor } from '../tensor.js';
 import { differentiable } from '../trace/differentiable.js';
 import type { UnsafeKernel, UnsafeKernelDefinition, UnsafeParameters } from './definition.js';
-import { planCall, type UnsafeCallArguments } from './plan-call.js';
+import { keyOf, planCall, type UnsafeCallArguments } from './plan-call.js';
 import { readDefinition, type ReadDefinition } from './read-definition.js';
 
 type Given = Readonly<Record<string, unknown>>;
@@ -47,23 +46,12 @@ const operationOf = (definition: ReadDefinition) =>
     options: OPTIONS,
     freeOptions: OUT_OPTION,
     snapshot: ([given], options) => [[inOrder(definition, given, options.out)], options],
-    identify: ([{ inputs, scalars, outs }], { device }) => {
-      const key = keyOf(scalars);
-      if (key === undefined || device !== undefined) return undefined;
-      return { key, tensors: { inputs, outs } };
+    identify: ([call], { device }) => {
+      const key = device === undefined ? keyOf(definition, call) : undefined;
+      return key === undefined ? undefined : { key, tensors: call };
     },
     plan: ([call], { device }) => planCall(definition, call, device),
   });
-
-/** Sizes and geometry may depend on scalars. Undefined for what the checks refuse. */
-function keyOf(scalars: Scalars): string | undefined {
-  let key = '';
-  for (const value of Object.values<unknown>(scalars)) {
-    if (typeof value !== 'number') return undefined;
-    key += `${Object.is(value, -0) ? '-0' : value} `;
-  }
-  return key;
-}
 
 /**
  * A function of a kernel that you write: CUDA C++, and host C++ for a CPU. You write the body; its signature follows from the parameters, in
@@ -109,7 +97,7 @@ function keyOf(scalars: Scalars): string | undefined {
  *
  * It has no derivative: wrap it in `customVjp` or `customJvp` of autodiff.
  *
- * @param definition `sizes` and `launch` are called where shapes, layouts or scalars differ from those of calls before
+ * @param definition `sizes` and `launch` are called where shapes or layouts differ from those of calls before, and in each call that has scalars
  * @returns a function of the inputs and scalars by name, with `prepare`. It gives its output, which can be used before it is awaited, or its outputs by name
  * @throws MercerError INVALID_ARGUMENT. The function throws MercerError DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED, UNSUPPORTED on a
  *   CPU without a text for it or without a compiler; with `out` also SHAPE_MISMATCH, OVERLAP, NOT_CONTIGUOUS; where a text does not compile NvrtcError on a

@@ -25,6 +25,11 @@ export interface SavedResults {
   readonly product?: VectorExpr;
   /** Count of `F == 0`: Prod. */
   readonly zeros?: VectorExpr;
+  /**
+   * Sums of the terms that are 0, of their squares: Prod, where its gradient is differentiated again. They are 0, and their derivatives are not.
+   */
+  readonly zeroSum?: VectorExpr;
+  readonly zeroSquares?: VectorExpr;
 }
 
 /** The gradient of a reduction as another reduction. */
@@ -172,7 +177,7 @@ function integrand(of: Reduction, saved: SavedResults): Integrand {
       // what the mean moves by cancels
       return { formula, factor: div(mul(2, sub(formula, get('mean'))), get('count', 1)) };
     case 'Prod':
-      return { formula, factor: productOfOthers(formula, get('product'), get('zeros')) };
+      return { formula, factor: productOfOthers(formula, zeroTermsOf(get, saved)) };
     case 'LogSumExp':
       return {
         formula: mul(exp(sub(formula, unlessEmpty(get('value', dim)))), weight),
@@ -216,12 +221,57 @@ function integrand(of: Reduction, saved: SavedResults): Integrand {
   }
 }
 
-/** The product of all terms but one, from that of the terms that are not 0 and how many are. */
-function productOfOthers(term: VectorExpr, product: VectorExpr, zeros: VectorExpr): VectorExpr {
+/** What a product knows of its terms that are 0. */
+interface ZeroTerms {
+  /** The product of all others. */
+  readonly product: VectorExpr;
+  readonly count: VectorExpr;
+  /** Their sum and that of their squares, where it is differentiated again. */
+  readonly sums: readonly [sum: VectorExpr, squares: VectorExpr] | undefined;
+}
+
+function zeroTermsOf(
+  get: (name: keyof SavedResults) => VectorExpr,
+  saved: SavedResults,
+): ZeroTerms {
+  const { zeroSum } = own(saved, 'zeroSum');
+  return {
+    product: get('product'),
+    count: get('zeros'),
+    sums: zeroSum && [get('zeroSum'), get('zeroSquares')],
+  };
+}
+
+/**
+ * The product of all terms but one. Where terms are 0 it is a symmetric polynomial of these, with its derivatives: by Newton's identities of their power sums, of
+ * up to two of them beside the one. Products of more have no derivative up to the second order.
+ */
+function productOfOthers(term: VectorExpr, { product, count, sums }: ZeroTerms): VectorExpr {
   const isZero = elementwise('eq', [term, 0]);
-  const ofOthers = (others: number, value: VectorExpr): VectorExpr =>
-    elementwise('select', [elementwise('eq', [zeros, others]), value, 0]);
-  return elementwise('select', [isZero, ofOthers(1, product), ofOthers(0, div(product, term))]);
+  const choose = (cases: readonly (readonly [zeros: number, value: VectorExpr])[]): VectorExpr =>
+    cases.reduceRight<VectorExpr>(
+      (rest, [zeros, value]) =>
+        elementwise('select', [elementwise('eq', [count, zeros]), value, rest]),
+      literal(0),
+    );
+  if (sums === undefined)
+    return elementwise('select', [isZero, choose([[1, product]]), choose([[0, div(product, term)]])]); // prettier-ignore
+  const [sum, squares] = sums;
+  // what is not chosen has to be finite: its slope is multiplied by 0
+  const rest = div(product, elementwise('select', [isZero, 1, term]));
+  const pairs = (s: VectorExpr, q: VectorExpr): VectorExpr => mul(0.5, sub(mul(s, s), q));
+  const others = sub(sum, term);
+  const amongZeros = choose([
+    [1, product],
+    [2, mul(product, others)],
+    [3, mul(product, pairs(others, sub(squares, mul(term, term))))],
+  ]);
+  const beside = choose([
+    [0, rest],
+    [1, mul(rest, sum)],
+    [2, mul(rest, pairs(sum, squares))],
+  ]);
+  return elementwise('select', [isZero, amongZeros, beside]);
 }
 
 /** A sum of no terms has the logarithm -inf and no share of anything: exp(F - inf) is 0. */

@@ -1,0 +1,150 @@
+/** @typedef {import('../../../scripts/mutants/run.mjs').Mutant} Mutant */
+
+const MAPPED = 'what is mapped';
+const ROUND = {
+  promise: 'rules are turned round',
+  file: '../../autodiff/src/trace/linear.ts',
+  test: '../autodiff/src/custom-jvp.test.ts',
+};
+const SCALARS = {
+  promise: 'scalars of kernels of users',
+  file: '../../tensor/src/unsafe-kernel/plan-call.ts',
+  test: '../tensor/src/unsafe-kernel/unsafe-kernel.test.ts',
+};
+const EXAMPLES = {
+  promise: MAPPED,
+  file: '../../autodiff/src/over-examples.ts',
+  test: 'src/every-map.test.ts',
+  pattern: 'does not grow for reductions of symbolic matrices',
+};
+const REPLAY = {
+  promise: 'prepared functions',
+  file: '../../tensor/src/capture/replay.ts',
+  test: '../autodiff/src/prepare.test.ts',
+};
+
+/**
+ * Faults of functions that transform functions.
+ *
+ * @type {readonly Mutant[]}
+ */
+export const transforms = [
+  {
+    ...ROUND,
+    name: 'a derivative of a rule that is turned round may read its tangents',
+    find: 'throw this.#notLinear(`the derivative of ${name} depends on it`);',
+    replace: 'void name;',
+    pattern: 'refuses to turn a rule round that is not linear: a square',
+  },
+  {
+    ...ROUND,
+    name: 'a rule that is turned round may compare its tangents',
+    find: "if (derivative === 'constant' && flatArguments(call.args).some(isVariable))",
+    replace: 'if (derivative === undefined && flatArguments(call.args).some(isVariable))',
+    pattern: 'refuses to turn a rule round that is not linear: a choice by its sign',
+  },
+  {
+    ...ROUND,
+    name: 'a value that a rule closes over leaves a jvp that has ended',
+    file: '../../autodiff/src/jvp.ts',
+    find: 'if (known.some((one) => isTracedBy(trace, one)))',
+    replace: 'if (known.some((one) => one === undefined && isTracedBy(trace, one)))',
+    pattern: 'refuses values of the function that are no arguments, by name',
+  },
+  {
+    ...EXAMPLES,
+    name: 'the cotangent of what all examples share is that of one of them',
+    find: 'return isMapped ? await one.sum(0) : await one.mul(call.size);',
+    replace: 'return isMapped ? one.slice(0).view() : await one.mul(call.size);',
+  },
+  {
+    ...EXAMPLES,
+    name: 'the cotangent of what all examples share counts one example where it depends on none',
+    find: 'await one.mul(call.size);',
+    replace: 'one.view();',
+  },
+  {
+    ...EXAMPLES,
+    name: 'symbolic matrices are reduced for one example after the other',
+    file: '../../lazy/src/traced-reductions.ts',
+    find: 'if (bound === undefined) return undefined;',
+    replace: 'if (bound !== undefined) return undefined;',
+  },
+  {
+    ...EXAMPLES,
+    name: 'pairs of all examples are those of one batch',
+    file: '../../pairwise/src/pair-sums.ts',
+    find: 'batch: size * sizes.batch,',
+    replace: 'batch: sizes.batch,',
+  },
+  {
+    ...EXAMPLES,
+    name: 'gradients of kernels are not repeated for what all examples share',
+    file: '../../pairwise/src/batch-rules.ts',
+    find: 'isValue(one) ? spreadOver(one, are[at], size) : one,',
+    replace: 'isValue(one) && size < 0 ? spreadOver(one, are[at], size) : one,',
+    pattern: 'of a function whose other arguments all examples share',
+  },
+  {
+    ...SCALARS,
+    name: 'a call with other scalars takes those of the call before',
+    find: 'return { tensors, steps, scalars };',
+    replace: 'return { tensors, steps };',
+    pattern: 'plans nothing anew where only scalars differ',
+  },
+  {
+    ...SCALARS,
+    name: 'results have the shapes that the scalars of a call before said',
+    find: "if (definition.scalars.length === 0 || definition.sizesOf === undefined) return '';",
+    replace: "if (definition.scalars.length >= 0 || definition.sizesOf === undefined) return '';",
+    pattern: 'makes results of the shapes that scalars say',
+  },
+  {
+    ...REPLAY,
+    name: 'a replay reads the arguments of the example',
+    find: 'for (const [at, to] of this.#inputs.entries()) copyBytes(to, args[at] as Tensor, queue);',
+    replace: 'void copyBytes;',
+    pattern: 'a chain gives what the function gives',
+  },
+  {
+    ...REPLAY,
+    name: 'a replay does not wait for who writes what it reads',
+    find: 'if (writes ? calls?.isEmpty === false || hasLaterReads : calls?.hasWriters === true)\n        return true;',
+    replace: 'void [writes, calls, hasLaterReads];',
+    pattern: 'keeps its place among calls that are not enqueued yet',
+  },
+  {
+    ...REPLAY,
+    name: 'what is prepared is disposed while calls still wait for it',
+    find: 'if (this.#pending > 0) return;',
+    replace: '',
+    pattern: 'keeps its place|survive|disposed',
+  },
+  {
+    promise: 'memory of derivatives',
+    name: 'what a checkpoint computes again is kept until the whole gradient is there',
+    file: '../../autodiff/src/trace/owning.ts',
+    find: 'if (!(trace instanceof Owning) || isTracedKnown(primal)) return undefined;',
+    replace: 'return undefined;',
+    test: '../autodiff/src/scan-memory.test.ts',
+    pattern: 'holds one carry for each step',
+  },
+  {
+    promise: 'operands that are not awaited',
+    name: 'a function does not wait for results among its operands',
+    file: '../../tensor/src/trace/differentiable.ts',
+    find: 'if (!someArgument(args, isPending)) return call(...(args as never[]));',
+    replace: 'return call(...(args as never[]));',
+    test: 'src/every-operand.test.ts',
+    pattern: 'a copy under way',
+  },
+  {
+    promise: 'second derivatives',
+    name: 'a product of symbolic terms loses the slope by a factor that is 0',
+    file: '../../formula/src/vector/reductions/reduction-gradient.ts',
+    find: '[1, mul(rest, sum)],',
+    replace: '',
+    test: 'src/lazy-derivatives.test.ts',
+    pattern: 'of every order up to the third',
+  },
+];
