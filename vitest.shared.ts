@@ -21,9 +21,8 @@ const installedEntries = workspacePackages().flatMap(({ name, manifest }) =>
 
 /** What every package's tests run with. A package that needs more spreads this in its own vitest.config.ts. */
 export const packageTests = {
-  include: ['src/**/*.test.ts'],
-  /** Without a device they would load everything and skip themselves; the reporter counts them. */
-  exclude: hasNvidiaDevice ? [] : ['**/*.gpu.test.ts'],
+  /** Without a device GPU tests would load everything and skip themselves; the reporter counts their files. */
+  include: [hasNvidiaDevice ? 'src/**/*.test.ts' : 'src/**/!(*.gpu).test.ts'],
   /** Addons load once per process; a fork per file keeps their state apart. */
   pool: 'forks' as const,
   /** Tests are of compiled kernels, or of the executor that the run names: not of whichever is ready first (docs/adr/0027). */
