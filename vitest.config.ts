@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { countGpuTests, hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
 import { packageTests } from './vitest.shared.js';
 
 /** Every package is one project: its own vitest.config.ts where it has one, else the shared settings. */
@@ -37,9 +38,11 @@ const types = {
   },
 };
 
+const leftOut = hasNvidiaDevice ? undefined : `${countGpuTests()} files of GPU tests, no device`;
+
 export default defineConfig({
   test: {
     projects: [...projects, scripts, types],
-    reporters: ['default', './scripts/lib/count-reporter.mjs'],
+    reporters: ['default', ['./scripts/lib/count-reporter.mjs', { leftOut }]],
   },
 });

@@ -1,13 +1,36 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
+import { workspacePackages } from './scripts/lib/workspace.mjs';
+
+const installed = join(import.meta.dirname, 'node_modules/.cache/installed/node_modules');
+
+/** What a package's exports name, and the file that each is where the package is installed. */
+const installedEntries = workspacePackages().flatMap(({ name, manifest }) =>
+  Object.entries<{ default?: string }>(manifest.exports).flatMap(([entry, { default: file }]) =>
+    file === undefined
+      ? []
+      : [
+          {
+            find: new RegExp(`^${name}${entry.slice(1)}$`),
+            replacement: join(installed, name, file),
+          },
+        ],
+  ),
+);
 
 /** What every package's tests run with. A package that needs more spreads this in its own vitest.config.ts. */
 export const packageTests = {
-  include: ['src/**/*.test.ts'],
+  /** Without a device GPU tests would load everything and skip themselves; the reporter counts their files. */
+  include: [hasNvidiaDevice ? 'src/**/*.test.ts' : 'src/**/!(*.gpu).test.ts'],
   /** Addons load once per process; a fork per file keeps their state apart. */
   pool: 'forks' as const,
   /** Tests are of compiled kernels, or of the executor that the run names: not of whichever is ready first (docs/adr/0027). */
-  env: { MERCER_CPU: process.env['MERCER_CPU'] || 'compiled' },
+  env: {
+    MERCER_CPU: process.env['MERCER_CPU'] || 'compiled',
+    /** For tests that start processes over the packages. */
+    MERCER_TEST_INSTALLED: join(installed, '@mercer'),
+  },
   /** Three at least: part of a file's time it waits for compilers, processes and timers. */
   maxWorkers: Math.max(3, availableParallelism() - 1),
   sequence: { groupOrder: 1 },
@@ -15,20 +38,10 @@ export const packageTests = {
   hookTimeout: 60_000,
   /** A test that asserts nothing fails. */
   expect: { requireAssertions: true },
-  /** Other packages load as they do for a user: only this package's sources go through the transformer. */
-  server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
-};
-
-/** For packages whose tests start processes over the packages as they are installed, `MERCER_TEST_INSTALLED`: spread after the above. */
-export const withInstalled = {
+  /** Other packages load as a user has them, bundled, which takes a third of the time: only this package's sources go through the transformer. */
+  alias: installedEntries,
   globalSetup: [join(import.meta.dirname, 'scripts/lib/installed.mjs')],
-  env: {
-    ...packageTests.env,
-    MERCER_TEST_INSTALLED: join(
-      import.meta.dirname,
-      'node_modules/.cache/installed/node_modules/@mercer',
-    ),
-  },
+  server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
 };
 
 const COMPILER = join(import.meta.dirname, 'scripts/lib/lighter-compiler.sh');

@@ -6,6 +6,6 @@ export default defineConfig({
     ...packageTests,
     name: '@mercer/autodiff',
     // Each rule runs on other small kernels: compiling them would take most of the time, and they have tests of their own.
-    env: { MERCER_CPU: process.env['MERCER_CPU'] || 'interpreted' },
+    env: { ...packageTests.env, MERCER_CPU: process.env['MERCER_CPU'] || 'interpreted' },
   },
 });

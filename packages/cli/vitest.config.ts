@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests, withInstalled } from '../../vitest.shared.js';
+import { packageTests } from '../../vitest.shared.js';
 
 export default defineConfig({
-  test: { ...packageTests, ...withInstalled, name: '@mercer/cli' },
+  test: { ...packageTests, name: '@mercer/cli' },
 });

@@ -5,6 +5,8 @@ export default defineConfig({
   test: {
     ...packageTests,
     name: '@mercer/formula',
+    // No test changes what others see: a process loads the sources once for many files.
+    isolate: false,
     // The test of the intern table collects garbage on demand.
     execArgv: ['--expose-gc'],
   },

@@ -6,6 +6,6 @@ export default defineConfig({
     ...packageTests,
     name: '@mercer/jit-cache',
     // Tests of several processes run the built files.
-    globalSetup: ['./vitest.global-setup.ts'],
+    globalSetup: [...packageTests.globalSetup, './vitest.global-setup.ts'],
   },
 });

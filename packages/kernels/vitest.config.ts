@@ -1,4 +1,11 @@
 import { defineConfig } from 'vitest/config';
 import { packageTests } from '../../vitest.shared.js';
 
-export default defineConfig({ test: { ...packageTests, name: '@mercer/kernels' } });
+export default defineConfig({
+  test: {
+    ...packageTests,
+    name: '@mercer/kernels',
+    // No test changes what others see: a process loads the sources and the harness of kernels once for many files.
+    isolate: false,
+  },
+});

@@ -1,14 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { packageTests, withInstalled } from '../../vitest.shared.js';
+import { packageTests } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
     ...packageTests,
-    ...withInstalled,
     name: '@mercer/tensor',
     env: {
-      ...withInstalled.env,
+      ...packageTests.env,
       // Not the user's cache.
       MERCER_CACHE_DIR: fileURLToPath(new URL('./node_modules/.cache/mercer', import.meta.url)),
     },

@@ -5,6 +5,13 @@ import path from 'node:path';
 import { closingLine, writeResults } from './test-results.mjs';
 
 export default class CountReporter {
+  #leftOut;
+
+  /** @param {{ leftOut?: string }} [options] what the configuration leaves out */
+  constructor({ leftOut } = {}) {
+    this.#leftOut = leftOut;
+  }
+
   /** @param {readonly any[]} modules @param {readonly unknown[]} errors */
   onTestRunEnd(modules, errors) {
     /** @type {Map<string, number>} */
@@ -21,6 +28,7 @@ export default class CountReporter {
       }
     }
     for (const [file, count] of skippedIn) console.log(`skipped: ${count} in ${file}`);
+    if (this.#leftOut !== undefined) console.log(`left out: ${this.#leftOut}`);
     console.log(closingLine(outcomes));
     const results = process.env.MERCER_TEST_RESULTS;
     if (results) appendFileSync(results, writeResults(outcomes));

@@ -1,6 +1,13 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, random, tensor, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
+import {
+  MercerError,
+  random,
+  tensor,
+  type ProgressOption,
+  type SignalOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { PROGRESS_OPTION, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { AutodiffError } from './autodiff-error.js';
 import { taped } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
@@ -12,8 +19,8 @@ import { vjp } from './vjp.js';
 /** A way to compute derivatives. */
 export type DerivativeMode = 'vjp' | 'jvp';
 
-/** Options of {@link checkGradients}. */
-export interface CheckGradientsOptions {
+/** Options of {@link checkGradients}. Its signal is heeded, and its progress counted, between directions. */
+export interface CheckGradientsOptions extends SignalOption, ProgressOption {
   /** What the random directions are a function of. */
   readonly key: random.RandomKey;
   /** 2 checks the derivatives of the derivatives too. Default: 1. */
@@ -27,6 +34,8 @@ export interface CheckGradientsOptions {
 }
 
 const OPTIONS: OptionNames<CheckGradientsOptions> = {
+  ...SIGNAL_OPTION,
+  ...PROGRESS_OPTION,
   key: true,
   order: true,
   modes: true,
@@ -51,9 +60,11 @@ interface Checking {
   readonly modes: readonly DerivativeMode[];
   readonly directions: number;
   readonly tolerance: number | undefined;
-  /** Numbers between -1 and 1, others in each call. */
+  /** A direction is done, of those of so many variables. */
+  readonly advance: (variables: number) => void;
   /** Directions and weights, which what is computed later may still read. */
   readonly kept: Tensor[];
+  /** Numbers between -1 and 1, others in each call. */
   readonly draw: (count: number) => Promise<Float64Array>;
 }
 
@@ -93,7 +104,7 @@ export async function checkGradients<A extends readonly unknown[]>(
 ): Promise<void> {
   const what = 'checkGradients';
   checkFunction(what, f);
-  const { order = 1, ...given } = readOptions(what, options, OPTIONS);
+  const { order = 1, signal, onProgress, ...given } = readOptions(what, options, OPTIONS);
   const { key, modes = ['vjp', 'jvp'], directions = 2, tolerance } = given;
   const refuse = (name: string, value: unknown, remedy: string): MercerError =>
     new MercerError('INVALID_ARGUMENT', `${what}: ${name} is ${describeValue(value)}. ${remedy}.`);
@@ -113,9 +124,16 @@ export async function checkGradients<A extends readonly unknown[]>(
     return await drawn.toTypedArray();
   };
   random.foldIn(key, 0); // refuses what is no key
+  let done = 0;
+  const passes = order === 1 ? 1 : 1 + modes.length;
+  const advance = (variables: number): void => {
+    onProgress?.({ done: ++done, total: passes * directions * variables });
+    signal?.throwIfAborted();
+  };
   const kept: Tensor[] = [];
   try {
-    await check(f, args, order, { modes, directions, tolerance, draw, kept }, what);
+    signal?.throwIfAborted();
+    await check(f, args, order, { modes, directions, tolerance, advance, draw, kept }, what);
   } finally {
     disposeAll(kept);
   }
@@ -179,9 +197,11 @@ async function check(
       };
       const gradient = pulled?.[at];
       if (gradient !== undefined) compare('vjp', weighed([gradient], [direction]).sum);
-      if (!checking.modes.includes('jvp')) continue;
-      const tangents = await tangentAlong(f, args, variables, variable, direction, kept);
-      compare('jvp', weighed(tangents, weights).sum);
+      if (checking.modes.includes('jvp')) {
+        const tangents = await tangentAlong(f, args, variables, variable, direction, kept);
+        compare('jvp', weighed(tangents, weights).sum);
+      }
+      checking.advance(variables.length);
     }
   }
   if (order < 2) return;

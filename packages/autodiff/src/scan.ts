@@ -1,6 +1,12 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, stack, type Tensor } from '@mercer/tensor';
-import { formatShape, readOptions } from '@mercer/tensor/operation';
+import {
+  MercerError,
+  stack,
+  type ProgressOption,
+  type SignalOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { formatShape, PROGRESS_OPTION, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { recomputed } from './custom.js';
 import { RETURN_TENSORS } from './differentiated-call.js';
 import { checkBooleans, checkFunction } from './grad.js';
@@ -8,8 +14,8 @@ import { handedOut } from './trace/handed.js';
 import { Owning } from './trace/owning.js';
 import { leavesOf, replaced, type Leaf, type Settled } from './tree.js';
 
-/** Options of {@link scan}. */
-export interface ScanOptions {
+/** Options of {@link scan}. Its signal is heeded, and its progress counted, between steps. */
+export interface ScanOptions extends SignalOption, ProgressOption {
   /** How many steps. Default: the length of xs along its first axis. */
   readonly length?: number | undefined;
   /** From the last row to the first. Default: false. */
@@ -18,7 +24,13 @@ export interface ScanOptions {
   readonly checkpoint?: boolean | undefined;
 }
 
-const SCAN_OPTIONS: OptionNames<ScanOptions> = { length: true, reverse: true, checkpoint: true };
+const SCAN_OPTIONS: OptionNames<ScanOptions> = {
+  ...SIGNAL_OPTION,
+  ...PROGRESS_OPTION,
+  length: true,
+  reverse: true,
+  checkpoint: true,
+};
 
 /** What a loop gives. */
 export interface Scanned<C, Y> {
@@ -63,6 +75,8 @@ export async function scan<C, X, R>(
     length,
     reverse = false,
     checkpoint = false,
+    signal,
+    onProgress,
   } = readOptions('scan', options, SCAN_OPTIONS);
   checkBooleans('scan', { reverse, checkpoint }, ['reverse', 'checkpoint']);
   const start = await leavesOf(init, 'scan: init', PASS);
@@ -76,6 +90,7 @@ export async function scan<C, X, R>(
   let made: readonly Tensor[] = [];
   try {
     for (let k = 0; k < count; k++) {
+      signal?.throwIfAborted();
       const at = reverse ? count - 1 - k : k;
       const row = rows.map(({ value }) => value.slice(at));
       try {
@@ -86,7 +101,9 @@ export async function scan<C, X, R>(
       }
       parts[at] = carry.slice(start.length);
       made = carry = carry.slice(0, start.length);
+      onProgress?.({ done: k + 1, total: count });
     }
+    signal?.throwIfAborted();
     const ys = await Promise.all(
       step.ys.map(async (_, place) => stack(parts.map((part) => part[place] as Tensor))),
     );

@@ -27,6 +27,18 @@ export function centralDifferences(
   step?: number,
 ): Promise<Float64Array>;
 
+/**
+ * That numbers are the gradient by one input, by differences: along a change of all elements, and by some of them, the first and the last among them. With
+ * MERCER_TEST_FULL=1 by each.
+ */
+export function expectGradient(
+  found: ArrayLike<unknown>,
+  f: Scalar,
+  inputs: readonly Tensor[],
+  by: number,
+  bound: number,
+): Promise<void>;
+
 /** That numbers agree as well as differences allow. */
 export function expectClose(
   found: ArrayLike<unknown>,

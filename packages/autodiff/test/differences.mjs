@@ -25,20 +25,53 @@ export const drawn = drawnOn(() => 'cpu');
 
 const valueOf = async (f, inputs) => Number(await (await f(...inputs)).item());
 
-/** The gradient by one input from differences on both sides of each element. */
-export async function centralDifferences(f, inputs, by, step = 1e-5) {
+/** Slopes by one input, from differences on both sides: along a change of it, and by one element. */
+async function slopesOf(f, inputs, by, step = 1e-5) {
   const x = inputs[by];
   if (x === undefined) throw new Error('an input');
   const data = Float64Array.from(await x.toTypedArray(), Number);
-  const at = async (k, change) => {
-    const moved = data.with(k, (data[k] ?? 0) + change);
+  const at = async (change, size) => {
+    const moved = data.map((one, k) => one + size * change(k));
     const one = await tensor(moved, { shape: x.shape, device: x.device });
     return valueOf(f, inputs.with(by, one));
   };
-  const slopes = new Float64Array(data.length);
-  for (const k of data.keys())
-    slopes[k] = ((await at(k, step)) - (await at(k, -step))) / (2 * step);
-  return slopes;
+  const along = async (change) =>
+    ((await at(change, step)) - (await at(change, -step))) / (2 * step);
+  return { along, by: (k) => along((other) => Number(other === k)), count: data.length };
+}
+
+/** The gradient by one input from differences on both sides of each element. */
+export async function centralDifferences(f, inputs, by, step) {
+  const slopes = await slopesOf(f, inputs, by, step);
+  const all = new Float64Array(slopes.count);
+  for (const k of all.keys()) all[k] = await slopes.by(k);
+  return all;
+}
+
+/** How many elements stand for the others where those of each are not taken. */
+const SOME = 4;
+
+/**
+ * That numbers are the gradient by one input, by differences: along a change of all elements, and by some of them, the first and the last among them. With
+ * MERCER_TEST_FULL=1 by each.
+ */
+export async function expectGradient(found, f, inputs, by, bound) {
+  const slopes = await slopesOf(f, inputs, by);
+  const { count } = slopes;
+  if (process.env.MERCER_TEST_FULL === '1' || count <= SOME) {
+    expectClose(found, await centralDifferences(f, inputs, by), bound);
+    return;
+  }
+  expect(found).toHaveLength(count);
+  const numbers = Array.from(found, Number);
+  const next = uniform(count);
+  const change = numbers.map(() => 0.5 + next());
+  const along = numbers.reduce((sum, one, k) => sum + one * change[k], 0);
+  expectClose([along], [await slopes.along((k) => change[k])], bound);
+  for (let n = 0; n < SOME; n++) {
+    const k = Math.round((n * (count - 1)) / (SOME - 1));
+    expectClose([numbers[k]], [await slopes.by(k)], bound);
+  }
 }
 
 /** That numbers agree as well as differences allow. */

@@ -61,6 +61,40 @@ describe('progress', () => {
     }
   });
 
+  it('of what calls a function time and again counts steps and directions', async () => {
+    const x = await mercer.tensor(
+      [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+      ],
+      { ...place, dtype: 'float64' },
+    );
+    const step = async (carry: mercer.Tensor, row: mercer.Tensor) =>
+      [await carry.add(row), row] as const;
+    const sum = async (w: mercer.Tensor): Promise<mercer.Tensor> => w.square().sum();
+    const key = mercer.random.key(1);
+    const calls: readonly (readonly [total: number, () => Promise<unknown>])[] = [
+      [3, () => mercer.scan(step, x.slice(0) as mercer.Tensor, x as mercer.Tensor, { onProgress })],
+      [2, () => mercer.checkGradients(sum, [x as mercer.Tensor], { key, onProgress })],
+      [
+        9,
+        () =>
+          mercer.checkGradients(sum, [x as mercer.Tensor], {
+            key,
+            order: 2,
+            directions: 3,
+            onProgress,
+          }),
+      ],
+    ];
+    for (const [total, call] of calls) {
+      steps.length = 0;
+      disposeAll(await call());
+      expect(steps).toEqual(Array.from({ length: total }, (_, at) => ({ done: at + 1, total })));
+    }
+  });
+
   it('of readNpz counts the bytes that come out of the members', async () => {
     steps.length = 0;
     await npy.readNpz(join(folder, 'long.npz'), { onProgress });

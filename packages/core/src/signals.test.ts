@@ -284,7 +284,32 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
   solveTriangularBackward: (o) => mercer.solveTriangularBackward(many, { a: many, x: many }, o),
 };
 
-const CALLS = { ...LOADING, ...MOVING, ...COPYING, ...LINEAR, ...LINEAR_BACKWARD };
+/** Calls of a function, time and again. */
+const REPEATING: Readonly<Record<string, Call>> = {
+  scan: (o) =>
+    mercer.scan(
+      async (carry: mercer.Tensor, row: mercer.Tensor) => [await carry.add(1), row] as const,
+      values as mercer.Tensor,
+      many as mercer.Tensor,
+      o,
+    ),
+  checkGradients: (o) =>
+    mercer.checkGradients((w: mercer.Tensor) => w.square().sum(), [values as mercer.Tensor], {
+      key,
+      order: 2,
+      directions: 1,
+      ...o,
+    }),
+};
+
+const CALLS = {
+  ...LOADING,
+  ...MOVING,
+  ...COPYING,
+  ...LINEAR,
+  ...LINEAR_BACKWARD,
+  ...REPEATING,
+};
 
 const undisposed = (): number => undisposedBytes(a.device);
 

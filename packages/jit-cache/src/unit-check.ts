@@ -11,7 +11,7 @@ export function checkUnit(unit: CompileUnit): void {
   if (!/^[a-z][a-z0-9_-]{1,31}$/.test(unit.target)) {
     invalid(
       `the target ${JSON.stringify(unit.target)} is not a name`,
-      'Give one like sm_90a, compute_90, x86-64-v3 or arm64.',
+      'Give one like sm_90a, compute_90 or x86-64-v3.',
     );
   }
   if (unit.names.length === 0) invalid('it names no entry', 'Give the entries you want to launch.');

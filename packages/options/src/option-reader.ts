@@ -105,7 +105,8 @@ function faultOf(name: string, value: unknown): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value === 'symbol')
     return `${name} is ${describeValue(value)}. No option takes a Symbol`;
-  if (typeof value === 'object') Array.isArray(value); // throws for a revoked Proxy
+  // eslint-disable-next-line @typescript-eslint/no-unused-expressions -- throws for a revoked Proxy; bundlers drop Array.isArray(value)
+  if (typeof value === 'object') value?.constructor;
   if (name === 'signal') {
     const { throwIfAborted } = Object(value) as Partial<AbortSignal>;
     if (typeof throwIfAborted === 'function') return undefined;

@@ -40,15 +40,16 @@ function components(dim: number, component: (k: number) => number): Float64Array
   return out;
 }
 
-/** The rule of an elementwise node, whose operation is looked up once. */
+/** The rule of an elementwise node, whose operation is looked up once. It gives the same array each time, with other numbers. */
 function elementwiseRule(node: NodeOfKind<'elementwise'>): EvaluateRule<'elementwise'> {
   const f = elementwiseFunction(node);
-  const strides = node.args.map(({ dim }) => Number(dim > 1));
-  const at = new Array<number>(strides.length);
+  const { dim } = node;
+  const strides = node.args.map((arg) => Number(arg.dim > 1));
+  const at = new Array<number>(strides.length).fill(0);
+  const out = new Float64Array(dim);
   return (_, args) => {
-    const out = new Float64Array(node.dim);
-    for (let k = 0; k < node.dim; k++) {
-      for (let n = 0; n < args.length; n++) at[n] = args[n]![k * strides[n]!]!;
+    for (let k = 0; k < dim; k++) {
+      for (let n = 0; n < at.length; n++) at[n] = args[n]![k * strides[n]!]!;
       out[k] = f(at);
     }
     return out;
@@ -246,15 +247,21 @@ function stepsOf(root: VectorExpr): readonly Step[] {
 
 function pairEvaluator(steps: readonly Step[], data: InputData): PairEvaluator {
   const values: Float64Array[] = [];
+  const given = steps.map(({ args }): Float64Array[] => args.map(() => NOT_YET));
   let [lastI, lastJ] = [NaN, NaN];
   return (i, j, rowsJ) => {
     const point = { i, j, rowsJ, data };
-    for (const [k, { node, rule, args, readsI, readsJ }] of steps.entries()) {
-      if (k in values && !(readsI && i !== lastI) && !(readsJ && j !== lastJ)) continue;
-      const given = args.map((arg) => values[arg]!);
-      values[k] = rule(node, given, point);
+    const [movesI, movesJ] = [i !== lastI, j !== lastJ];
+    for (let k = 0; k < steps.length; k++) {
+      const { node, rule, args, readsI, readsJ } = steps[k]!;
+      if (k < values.length && !(readsI && movesI) && !(readsJ && movesJ)) continue;
+      const own = given[k]!;
+      for (let n = 0; n < own.length; n++) own[n] = values[args[n]!]!;
+      values[k] = rule(node, own, point);
     }
     [lastI, lastJ] = [i, j];
-    return values.at(-1)!;
+    return values.at(-1)!.slice();
   };
 }
+
+const NOT_YET = new Float64Array(0);
