@@ -50,10 +50,12 @@ export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   take: behindX([0, 2, -1, 0], 1),
   takeAlongAxis: async (x) => [x, (await index()).reshape([3, 1])],
   compress: async (x) => [x, await keptRows(), 0],
+  index: behindX([[0, 2, 0], null]),
   cumSum: behindX(0),
   sort: ofX,
   argSort: ofX,
   topK: behindX(2),
+  unique: ofX,
   map: (x) => [formula.exp(v), { v: x }],
   matmul: (x) => [x, x],
   einsum: (x) => ['ij,jk->k', [x, x]],
@@ -103,6 +105,7 @@ export const RESULTS: Readonly<Record<string, string>> = {
   qr: 'r',
   matrixPower: 'result',
   topK: 'values',
+  unique: 'values',
 };
 
 /** Functions that take no tensors, or give none, and those of symbolic matrices, which have tests of their own. */
@@ -128,9 +131,11 @@ export const METHODS: Readonly<Record<string, readonly unknown[]>> = {
   take: [[0, 2, -1, 0], 1],
   takeAlongAxis: [],
   compress: [],
+  index: [[[0, 2, 0], null]],
   cumSum: [0],
   sort: [],
   topK: [2],
+  unique: [],
   broadcastTo: [[2, 3, 3]],
   cast: ['float64'],
   clamp: [0.3, 0.6],
@@ -182,5 +187,7 @@ export const calledMethod = async (name: string, x: Floats): Promise<unknown> =>
   const self = name === 'where' ? x.gt(0.5) : x;
   const given = special[name] ?? METHODS[name] ?? [];
   const found = await (self as never as Record<string, Fun>)[name]?.(...given);
-  return name === 'topK' ? (found as { readonly values: unknown }).values : found;
+  return name === 'topK' || name === 'unique'
+    ? (found as { readonly values: unknown }).values
+    : found;
 };

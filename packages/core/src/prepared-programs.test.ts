@@ -13,6 +13,7 @@ const READS: Readonly<Record<string, string>> = {
   toNested: 'toTypedArray',
   vector: 'toTypedArray',
   compress: 'compress',
+  unique: 'unique',
   nonzero: 'nonzero',
 };
 

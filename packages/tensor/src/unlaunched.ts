@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import { inspect } from 'node:util';
 import { MercerError } from './mercer-error.js';
 import type { Stream } from './device.js';
@@ -86,7 +87,7 @@ export abstract class Unlaunched extends ActsAsPending {
 
   /** Enqueues the work, once; the options are those of who comes first. */
   override launch(options: LaunchOptions = {}): Promise<Tensor> {
-    return (this.#launched ??= this.#begin(options));
+    return (this.#launched ??= this.#begin(own(options, 'stream', 'signal')));
   }
 
   async #begin(options: LaunchOptions): Promise<Tensor> {

@@ -334,6 +334,16 @@ export function describeRules(device: () => Device): void {
       ['topK', async (x) => (await x.topK(2, 1)).values],
       ['sort', (x) => x.sort(1, { descending: true })],
       ['argSort', (x) => x.takeAlongAxis(x.argSort(0), 0)],
+      ['index', (x) => x.index([[0, 1, 0], null])],
+      [
+        'index along two axes',
+        (x) =>
+          x.square().index([
+            [[0], [1]],
+            [2, 0, -1],
+          ]),
+      ],
+      ['unique', async (x) => (await x.unique()).values],
       ['compress', (x) => x.square().compress(x.gt(0.1))],
       ['compress along an axis', (x) => x.compress(x.slice(0, null, 0).isFinite(), 1)],
       ['tile', (x) => tile(x, [2, 1, 3])],

@@ -68,6 +68,14 @@ export async function operations(): Promise<readonly Operation[]> {
     ['fill', async () => (await x.clone()).fill(2)],
     ['copyFrom', async () => (await x.clone()).copyFrom(x)],
     ['toNested', () => x.toNested()],
+    ['gt', () => x.gt(0)],
+    ['pow', () => x.pow(2)],
+    ['where', () => mercer.where(x.gt(0), x, 0)],
+    ['int32 arithmetic', () => row.add(row).mul(3)],
+    ['softmax', () => x.softmax()],
+    ['std', () => x.std(0)],
+    ['norm', () => spd.norm()],
+    ['logSumExp', () => x.logSumExp()],
     ['map', () => mercer.map(formula.exp(formula.variable('a')), { a: x })],
     // the interpreter runs no text of a user
     ...(process.env['MERCER_CPU'] === 'interpreted'
@@ -81,6 +89,8 @@ export async function operations(): Promise<readonly Operation[]> {
     ['takeAlongAxis', () => mercer.takeAlongAxis(x, [[0]], 1)],
     ['cumSum', () => mercer.cumSum(x, 0)],
     ['topK', () => mercer.topK(x, 2)],
+    ['index', () => mercer.index(x, [row, [0]])],
+    ['unique', () => mercer.unique(x)],
     ['sort', () => mercer.sort(x, 0)],
     ['argSort', () => mercer.argSort(x)],
     ['compress', () => mercer.compress(x, mask, 0)],

@@ -84,9 +84,13 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
 type CpuKernelLevel = Extract<MapPlan['target'], { readonly kind: 'cpu' }>['level'];
 
 /** Of one segment, with the numbers of all. */
-function argsText({ segments: _, ...plan }: MapPlan): string {
+function argsText(plan: MapPlan): string {
   const arrays = ['n', ...stridePrefixes(plan)];
-  return argumentsStruct(mapParams(plan), { ...mapSpelling(plan), arrays, apart: () => true });
+  return argumentsStruct(mapParams({ ...plan, segments: undefined }), {
+    ...mapSpelling(plan),
+    arrays,
+    apart: () => true,
+  });
 }
 
 /** The entry of a kernel of several segments, which shares out tasks to them. */

@@ -117,7 +117,7 @@ const lastEnd = (plan: MapPlan): string => segmentNames(plan).at(-1)?.('end') ??
 
 /** Finds the segment of a block by halves: its pointers and its extent, and the block's number in it. */
 function segmentText(plan: MapPlan): string {
-  const { segments: _, ...one } = plan;
+  const one = { ...plan, segments: undefined };
   const spelling = { ...mapSpelling(one), restricts: () => false };
   const pointers = mapParams(one).filter(({ kind }) => kind === 'pointer');
   const names = segmentNames(plan);

@@ -49,7 +49,7 @@ export interface MapPlan {
   readonly parameters: readonly string[];
   readonly indices: readonly string[];
   /** Of a kernel that does several maps like this one, each with pointers and an extent of its own: how many. */
-  readonly segments?: number;
+  readonly segments: number | undefined;
 }
 
 /** An input as the text sees it. */

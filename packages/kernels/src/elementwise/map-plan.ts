@@ -95,6 +95,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     })),
     parameters: parameterNames,
     indices: indexNames,
+    segments: undefined,
   });
   const scalars: Record<string, number> = {};
   dims.forEach(({ extent }, i) => (scalars[`n${i}`] = extent));

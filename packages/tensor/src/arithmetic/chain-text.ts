@@ -1,9 +1,10 @@
 import { constant, variable, type RealExpr } from '@mercer/formula';
 import type { DType, MapProblem } from '@mercer/kernels';
+import { own } from '@mercer/options';
 import type { Tensor } from '../tensor.js';
 import type { Unlaunched } from '../unlaunched.js';
 import { broadcastLayout } from '../views.js';
-import { isChain, type Chain, type ChainNode, type ChainOperand } from './chain.js';
+import { isChain, isLiteral, type Chain, type ChainNode, type ChainOperand } from './chain.js';
 import { isInteger } from './dtype-rules.js';
 import { LaterRead } from './later-read.js';
 import { OPERATORS, type Operator } from './operators.js';
@@ -56,7 +57,7 @@ export function bindChain(
     let text = `${node.chain.operator} ${node.chain.dtype}(`;
     for (const one of node.chain.operands) {
       if (typeof one === 'number') text += `p${numbers.push(one) - 1},`;
-      else if ('literal' in one) text += `${one.literal},`;
+      else if (isLiteral(one)) text += `${one.literal},`;
       else text += `${isInner(node, one) ? textOf(one) : tensorAt(one)},`;
     }
     return `${text})`;
@@ -82,7 +83,7 @@ export function chainFormula(
     if (known !== undefined) return known;
     const operands = node.chain.operands.map((one): RealExpr => {
       if (typeof one === 'number') return variable(`p${numbers++}`);
-      if ('literal' in one) return constant(one.literal);
+      if (isLiteral(one)) return constant(one.literal);
       return isInner(node, one) ? visit(one) : variable(`x${places.get(one) ?? 0}`);
     });
     const { operator, dtype } = node.chain;
@@ -111,6 +112,6 @@ export const namedNumbers = (numbers: readonly number[]): Readonly<Record<string
 
 function formulaOf(operator: Chain['operator'], dtype: DType): Operator['formula'] {
   if (operator === 'cast') return (value) => value;
-  const { formula, whole = formula }: Operator = OPERATORS[operator];
+  const { formula, whole = formula } = own(OPERATORS[operator] as Operator, 'formula', 'whole');
   return isInteger(dtype) ? whole : formula;
 }

@@ -54,6 +54,10 @@ export interface LaunchableChain extends ChainNode {
   spend(): void;
 }
 
+/** Whether an operand is a number that is part of the kernel. */
+export const isLiteral = (operand: ChainOperand): operand is Literal =>
+  typeof operand === 'object' && Object.hasOwn(operand, 'literal');
+
 /** Whether an operand is a chain, computed in the same kernel or before. */
 export const isChain = (operand: ChainOperand): operand is ChainNode =>
-  typeof operand === 'object' && 'chain' in operand;
+  typeof operand === 'object' && Object.hasOwn(operand, 'chain');

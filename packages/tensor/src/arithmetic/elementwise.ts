@@ -1,5 +1,5 @@
 import { isDType, MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { formatShape } from '../checked-size.js';
 import { atPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
@@ -312,10 +312,11 @@ function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainRe
     );
   }
   const shape = broadcast(what, tensors);
-  const { conditions = 0, rule, arithmetic } = operator;
+  const names = ['conditions', 'rule', 'arithmetic'] as const;
+  const { conditions = 0, rule, arithmetic } = own(operator, ...names);
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } =
-    use.gives ?? resultDType(rule, dtypes.slice(conditions), arithmetic);
+    own(use, 'gives').gives ?? resultDType(rule, dtypes.slice(conditions), arithmetic);
   return new ChainResult({
     operator: name,
     what,

@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import { Turn } from '../call-order.js';
 import { sizeOfShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type Device, type LoadOptions } from '../device.js';
@@ -82,7 +82,7 @@ export async function launchChain(
   options: Omit<ChainOptions, 'numbers'>,
   writing?: Turn,
 ): Promise<Tensor> {
-  const { stream, signal, out } = options;
+  const { stream, signal, out } = own(options, 'stream', 'signal', 'out');
   const written = out?.storage;
   const queue = streamFor(root.chain.device, stream, root.chain.operator);
   if (writing === undefined) for (const one of root.chain.reads) one.keepBefore(root.place, queue);

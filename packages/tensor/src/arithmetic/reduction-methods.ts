@@ -103,6 +103,9 @@ function last(
   return result as unknown as Pending<Tensor>;
 }
 
+/** Read from no prototype. */
+const NO_OPTIONS: ReductionOptions = readOptions('a reduction', undefined, REDUCTION_OPTIONS);
+
 /** Options of the steps before the last, whose results stay with the call. */
 const stepOptions = (
   { stream, debug, signal }: ReductionOptions,
@@ -173,13 +176,15 @@ function inFloatingPoint(
 const kept = (axes: Axes | undefined): Axes | undefined =>
   Array.isArray(axes) ? [...(axes as readonly number[])] : axes;
 
+/** @param root what is taken of the variance in the end: itself, which is not negative, or its root */
 function variance(
   x: Any,
   axes: Axes | undefined,
-  { correction = 0 }: VarianceOptions,
+  correction = 0,
   options: ReductionOptions,
-  what: string,
+  root: 'abs' | 'sqrt',
 ): Pending<Tensor> {
+  const what = root === 'abs' ? 'var' : 'std';
   if (typeof (correction as unknown) !== 'number' || !Number.isFinite(correction)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
@@ -188,20 +193,28 @@ function variance(
   }
   return composed(x, options.out, function* () {
     const mean = yield reduction('mean', x, axes, stepOptions(options, true), { what });
-    const squares = op('square', op('sub', x, mean));
-    return reduction('mean', squares, axes, options, { what, correction });
+    const squares = double('square', double('sub', x, mean));
+    const step = stepOptions(options, options.keepDims);
+    const found = yield reduction('mean', squares, axes, step, { what, correction });
+    return last(root, [found], options, { what, operands: [], gives: roundedAs(x) });
   });
 }
+
+/** An operation in float64: squares of float32 reach beyond it at both ends. */
+const double = (name: OperatorName, ...operands: readonly unknown[]): Any =>
+  elementwise(name, operands, undefined, { ...alone(name), gives: DOUBLE }) as unknown as Any;
+
+const DOUBLE = { dtype: 'float64', computesIn: 'float64' } as const;
+const ROUNDED = { dtype: 'float32', computesIn: 'float64' } as const;
+
+/** What is computed of a tensor in float64, as its results are. */
+const roundedAs = (x: Any): typeof DOUBLE | typeof ROUNDED =>
+  (x as Tensor).dtype === 'float64' ? DOUBLE : ROUNDED;
 
 const VARIANCE_OPTIONS: OptionNames<VarianceOptions> = { ...REDUCTION_OPTIONS, correction: true };
 const NORM_OPTIONS: OptionNames<NormOptions> = { ...REDUCTION_OPTIONS, ord: true };
 
-function norm(
-  x: Any,
-  axes: Axes | undefined,
-  ord = 2,
-  options: ReductionOptions = {},
-): Pending<Tensor> {
+function norm(x: Any, axes: Axes | undefined, ord = 2, options: ReductionOptions): Pending<Tensor> {
   const step = stepOptions(options, options.keepDims);
   if (typeof (ord as unknown) !== 'number' || !(ord > 0)) {
     throw new MercerError(
@@ -218,10 +231,9 @@ function norm(
       return last('maximum', [most, 0], options);
     });
   }
-  const double = (name: OperatorName, ...operands: readonly unknown[]): Any =>
-    elementwise(name, operands, undefined, { ...alone(name), gives: DOUBLE }) as unknown as Any;
+  const gives = roundedAs(x);
+  if (ord === 2 && gives === DOUBLE) return scaledNorm(x, axes, options);
   const power = ord === 2 ? double('square', x) : double('pow', double('abs', x), ord);
-  const gives = (x as Tensor).dtype === 'float64' ? DOUBLE : ROUNDED;
   return composed(x, options.out, function* () {
     const sum = yield reduction('sum', power, axes, step, use);
     const rounded = { ...use, operands: [], gives };
@@ -230,9 +242,25 @@ function norm(
   });
 }
 
-/** Squares of float32 reach beyond it at both ends. */
-const DOUBLE = { dtype: 'float64', computesIn: 'float64' } as const;
-const ROUNDED = { dtype: 'float32', computesIn: 'float64' } as const;
+/** Beyond these the squares of float64 are infinite, or lose digits; and the power of two that takes numbers there away from the ends. */
+const [LARGE, SMALL, SCALE] = [1e150, 1e-150, 2 ** 600];
+
+/**
+ * The Euclidean norm in float64: of numbers that are scaled by a power of two, which changes no digit, where the largest asks for it (Blue, "A
+ * portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4, 1978).
+ */
+function scaledNorm(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
+  const use = { what: 'norm' };
+  const step = stepOptions(options, true);
+  return composed(x, options.out, function* () {
+    const most = yield reduction('max', op('abs', x), axes, step, use);
+    const up = double('where', op('lt', most, SMALL), SCALE, 1);
+    const scale = double('where', op('gt', most, LARGE), 1 / SCALE, up);
+    const sum = yield reduction('sum', op('square', op('mul', x, scale)), axes, step, use);
+    // over axes that have one element left: takes them away where they do not stay
+    return reduction('sum', op('div', op('sqrt', sum), scale), axes, options, use);
+  });
+}
 
 /**
  * The largest elements and the sum of `exp(x - largest)` along axes that stay. Where the largest is infinite nothing is subtracted: e to the
@@ -262,13 +290,13 @@ function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): P
 
 const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(x, undefined, function* () {
-    const { exp, sum } = yield* shifted('softmax', x, axis, {});
+    const { exp, sum } = yield* shifted('softmax', x, axis, NO_OPTIONS);
     return op('div', exp, sum) as Pending<Tensor>;
   });
 
 const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(x, undefined, function* () {
-    const { sum, most } = yield* shifted('logSoftmax', x, axis, {});
+    const { sum, most } = yield* shifted('logSoftmax', x, axis, NO_OPTIONS);
     return op('sub', op('sub', x, most), op('log', sum)) as Pending<Tensor>;
   });
 
@@ -286,18 +314,14 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     var: (x, axes, given?: VarianceOptions) => {
       const { correction, ...options } = readOptions('var', given, VARIANCE_OPTIONS);
       return inFloatingPoint(x, options, (y, rest) =>
-        variance(y, kept(axes), { correction }, rest, 'var'),
+        variance(y, kept(axes), correction, rest, 'abs'),
       );
     },
     std: (x, axes, given?: VarianceOptions) => {
       const { correction, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
-      return inFloatingPoint(x, options, (y, rest) => {
-        const step = stepOptions(rest, rest.keepDims);
-        const squared = variance(y, kept(axes), { correction }, step, 'std');
-        return composed(y, rest.out, function* () {
-          return last('sqrt', [yield squared], rest);
-        });
-      });
+      return inFloatingPoint(x, options, (y, rest) =>
+        variance(y, kept(axes), correction, rest, 'sqrt'),
+      );
     },
     norm: (x, axes, given?: NormOptions) => {
       const { ord, ...options } = readOptions('norm', given, NORM_OPTIONS);
@@ -309,11 +333,11 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     },
     softmax: (x, axis = -1, ...more) => {
       refuseMore('softmax', more, 'Pass the axis alone');
-      return inFloatingPoint(x, {}, (y) => softmax(y, kept(axis)));
+      return inFloatingPoint(x, NO_OPTIONS, (y) => softmax(y, kept(axis)));
     },
     logSoftmax: (x, axis = -1, ...more) => {
       refuseMore('logSoftmax', more, 'Pass the axis alone');
-      return inFloatingPoint(x, {}, (y) => logSoftmax(y, kept(axis)));
+      return inFloatingPoint(x, NO_OPTIONS, (y) => logSoftmax(y, kept(axis)));
     },
   };
 

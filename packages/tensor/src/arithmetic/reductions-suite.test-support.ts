@@ -277,6 +277,56 @@ export function reductionsSuite(where: () => Device): void {
     }
   });
 
+  it('norms of float64 are there where their squares are not', async () => {
+    for (const scale of [1e200, 1e-200, 2 ** -1060, 1e308 / 4]) {
+      const values = [
+        [3 * scale, -4 * scale],
+        [0, 0],
+        [1, 1],
+      ];
+      using x = await tensor(values, { dtype: 'float64', device: where() });
+      for (const keepDims of [false, true]) {
+        const found = (await x.norm(1, { keepDims }).toNested<number[]>()).flat();
+        const wanted = [5 * scale, 0, Math.SQRT2];
+        found.forEach((one, at) => {
+          const error = Math.abs(one - (wanted[at] ?? NaN));
+          expect(error).toBeLessThanOrEqual(4 * 2 ** -53 * (wanted[at] ?? NaN) + 2 ** -1074);
+        });
+      }
+      using out = await zeros([], { dtype: 'float64', device: where() });
+      expect(await x.norm(undefined, { out })).toBe(out);
+      expect(Math.abs((await out.item()) / Math.hypot(5 * scale, Math.SQRT2) - 1)).toBeLessThan(
+        2 ** -50,
+      );
+    }
+    using odd = await tensor(
+      [
+        [NaN, 1e300],
+        [Infinity, 1],
+      ],
+      {
+        dtype: 'float64',
+        device: where(),
+      },
+    );
+    expect(await odd.norm(1).toNested()).toEqual([NaN, Infinity]);
+    using none = await zeros([0], { dtype: 'float64', device: where() });
+    expect(await none.norm().item()).toBe(0);
+  });
+
+  it('deviations of float32 are there where their squares are not', async () => {
+    for (const scale of [1e30, 1e-30]) {
+      using x = await tensor([[scale, -scale, scale, -scale]], { device: where() });
+      const value = Math.fround(scale);
+      expect(await x.std(1).toNested()).toEqual([value]);
+      expect(await x.std(1, { keepDims: true }).toNested()).toEqual([[value]]);
+      expect(await x.var(1).toNested()).toEqual([Math.fround(value * value)]);
+      using out = await zeros([1], { device: where() });
+      expect(await x.std(1, { out })).toBe(out);
+      expect(await out.toNested()).toEqual([value]);
+    }
+  });
+
   it('norms of nothing are 0', async () => {
     const none = await tensor(new Float32Array(0), { device: where() });
     for (const ord of [1, 2, 3, Infinity]) expect(await none.norm(0, { ord }).item()).toBe(0);

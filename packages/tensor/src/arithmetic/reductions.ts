@@ -1,5 +1,5 @@
 import type { DType, ReduceKind } from '@mercer/kernels';
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, own, type OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import { keptPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
@@ -79,8 +79,9 @@ export function reduction(
   x: unknown,
   axes?: Axes,
   given?: ReductionOptions,
-  { what = name, correction = 0 }: ReductionUse = {},
+  part: ReductionUse = {},
 ): Pending<Tensor> {
+  const { what = name, correction = 0 } = own(part, 'what', 'correction');
   const options = readOptions(what, given, REDUCTION_OPTIONS);
   const use = { what, correction };
   const present = presentOperand(x);

@@ -1,7 +1,16 @@
 import { DTYPES, type DType } from '@mercer/kernels';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compress, take, takeAlongAxis, tensor, type Device, type Tensor } from '../index.js';
+import {
+  compress,
+  empty,
+  index,
+  take,
+  takeAlongAxis,
+  tensor,
+  type Device,
+  type Tensor,
+} from '../index.js';
 import { castAll, hostValues, placed, stored } from '../testing/host-values.test-support.js';
 import { CountTable } from '../testing/count-table.test-support.js';
 import { LAYOUTS, viewOf } from '../testing/view-layouts.test-support.js';
@@ -257,5 +266,115 @@ export function indexingSuite(where: () => Device): void {
       RUNS,
     );
     expect(counts.report(`compress on ${where().id}`)).toEqual([]);
+  });
+
+  describe('index', () => {
+    const shape = [3, 4, 2, 5];
+    const valueAt = (at: readonly number[]): number => placeOf(at, shape) % 101;
+    /** The elements where numpy's rule for `x[i, :, j]` takes them from, place by place. */
+    const expected = (
+      entries: readonly (readonly number[][] | null)[],
+      rows: number,
+      columns: number,
+    ): readonly number[] => {
+      const axes = entries.flatMap((entry, axis) => (entry === null ? [] : [axis]));
+      const others = [...shape.keys()].filter((axis) => !axes.includes(axis));
+      const isRun = axes.every((axis, k) => axis === (axes[0] ?? 0) + k);
+      const front = isRun ? others.filter((axis) => axis < (axes[0] ?? 0)) : [];
+      const back = others.filter((axis) => !front.includes(axis));
+      const every = (of: readonly number[]): number[][] =>
+        of.reduce<number[][]>(
+          (all, axis) =>
+            all.flatMap((at) => Array.from({ length: shape[axis] ?? 0 }, (_, k) => [...at, k])),
+          [[]],
+        );
+      const values: number[] = [];
+      for (const before of every(front)) {
+        for (let r = 0; r < rows; r++) {
+          for (let c = 0; c < columns; c++) {
+            for (const behind of every(back)) {
+              const at = shape.map(() => 0);
+              front.forEach((axis, k) => (at[axis] = before[k] ?? 0));
+              back.forEach((axis, k) => (at[axis] = behind[k] ?? 0));
+              for (const axis of axes) {
+                const entry = entries[axis] ?? [];
+                const line = entry[entry.length === 1 ? 0 : r] ?? [];
+                const own = line[line.length === 1 ? 0 : c] ?? 0;
+                at[axis] = own < 0 ? own + (shape[axis] ?? 0) : own;
+              }
+              values.push(valueAt(at));
+            }
+          }
+        }
+      }
+      return values;
+    };
+
+    it.each<readonly [string, readonly (number[][] | null)[]]>([
+      ['the first axis', [[[2, 0, -1]]]],
+      ['neighbours', [null, [[3, -4, 1]], [[1], [0]]]],
+      ['the last two', [null, null, [[0], [-1]], [[4, 0, -2]]]],
+      ['no neighbours, in front', [[[0, 1, 2]], null, [[1], [-2]]]],
+      ['the ends', [[[1]], null, null, [[0, 4, 2]]]],
+      ['all', [[[0, 1, 2]], [[3], [0]], [[0]], [[-5, 2, 2]]]],
+    ])('takes along several axes at once: %s', async (_, entries) => {
+      const place = { device: where() };
+      const data = Float32Array.from({ length: sizeOf(shape) }, (_, k) => k % 101);
+      const x = await tensor(data, { shape, ...place });
+      const turned = (await x.permute([3, 2, 1, 0]).contiguous()).permute([3, 2, 1, 0]);
+      const given = entries.flatMap((entry) => (entry === null ? [] : [entry]));
+      const rows = Math.max(...given.map((entry) => entry.length));
+      const columns = Math.max(...given.map(([line = []]) => line.length));
+      const wanted = expected(entries, rows, columns);
+      for (const dtype of ['host', 'int32', 'int64'] as const) {
+        const list = await Promise.all(
+          entries.map(async (entry) =>
+            entry === null || dtype === 'host' ? entry : await tensor(entry, { dtype, ...place }),
+          ),
+        );
+        for (const one of [x, turned]) {
+          const found = await one.index(list);
+          expect([...(await found.toTypedArray())]).toEqual(wanted);
+          const out = empty(found.shape, place);
+          expect(await index(one, list as never, { out })).toBe(out);
+          expect([...(await out.toTypedArray())]).toEqual(wanted);
+          found.dispose();
+          out.dispose();
+        }
+      }
+    });
+
+    it('takes where masks are true, and nothing that is there by an index outside', async () => {
+      const place = { device: where() };
+      const x = await tensor(
+        [
+          [1, 2, 3],
+          [4, 5, 6],
+        ],
+        place,
+      );
+      const mask = await tensor([true, false, true], place);
+      expect(await x.index([null, mask]).toNested()).toEqual([
+        [1, 3],
+        [4, 6],
+      ]);
+      expect(await x.index([1, mask]).toNested()).toEqual([4, 6]);
+      const outside = await tensor(
+        [
+          [1, 2],
+          [-3, -1],
+        ],
+        { dtype: 'int32', ...place },
+      );
+      expect(await x.index([outside, 1]).toNested()).toEqual([
+        [5, NaN],
+        [NaN, 5],
+      ]);
+      const whole = await x.cast('int32');
+      expect(await whole.index([outside, [3 - 1, 0]]).toNested()).toEqual([
+        [6, 0],
+        [0, 4],
+      ]);
+    });
   });
 }

@@ -1,7 +1,7 @@
 import { DTYPES, type DType } from '@mercer/kernels';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { argSort, sort, tensor, topK, type Device } from '../index.js';
+import { argSort, sort, tensor, topK, unique, type Device, type Tensor } from '../index.js';
 import { CountTable } from '../testing/count-table.test-support.js';
 import { castAll, hostValues, placed, stored } from '../testing/host-values.test-support.js';
 import { LAYOUTS, viewOf } from '../testing/view-layouts.test-support.js';
@@ -123,6 +123,46 @@ export function sortingSuite(where: () => Device): void {
       const { values, indices } = await x.topK(1, 0);
       expect(await values.toNested()).toEqual([[3, 1, 5, 5, 7]]);
       expect(await indices.toNested()).toEqual([[0, 0, 1, 1, 1]]);
+    });
+
+    it('give each value once with unique', async () => {
+      const device = where();
+      const samples: readonly (readonly [DType, readonly (number | bigint)[]])[] = [
+        ['float32', [3, NaN, 1, 3, -0, 0, NaN, -Infinity, 1, 3]],
+        ['float16', [2, 0.5, 2, -1]],
+        ['int64', [2n ** 53n + 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 63n), 2n ** 53n]],
+        ['uint8', [7, 7, 7]],
+        ['bool', [1, 0, 1]],
+        ['float64', []],
+      ];
+      for (const [dtype, values] of samples) {
+        const isSame = (a: unknown, b: unknown): boolean =>
+          a === b || (Number.isNaN(a) && Number.isNaN(b));
+        const order = orderOf(values, false);
+        const firsts = order.filter(
+          (at, k) => k === 0 || !isSame(values[at], values[order[k - 1] ?? 0]),
+        );
+        const data =
+          dtype === 'int64' ? BigInt64Array.from(values as bigint[]) : (values as number[]);
+        using flat = await tensor(data, { dtype, shape: [values.length], device });
+        using x = flat.reshape([1, -1]);
+        const found = await unique(x);
+        const read = async (one: Tensor): Promise<unknown[]> => [...(await one.toTypedArray())];
+        expect(await read(found.values)).toEqual(firsts.map((at) => values[at]));
+        expect(await read(found.indices)).toEqual(firsts);
+        const run = (at: number): number =>
+          firsts.findIndex((first) => isSame(values[first], values[at]));
+        expect(found.inverse.shape).toEqual([1, values.length]);
+        expect(await read(found.inverse)).toEqual(values.map((_, at) => run(at)));
+        expect(await read(found.counts)).toEqual(
+          firsts.map((_, k) => values.filter((__, at) => run(at) === k).length),
+        );
+        expect(found.values.dtype).toBe(dtype);
+        for (const one of Object.values(found) as Tensor[]) one.dispose();
+      }
+      using one = await tensor(5, { device });
+      const { values, inverse } = await one.unique();
+      expect([await values.toNested(), await inverse.toNested()]).toEqual([[5], 0]);
     });
 
     it('tell int64 from its neighbours beyond 2^53', async () => {

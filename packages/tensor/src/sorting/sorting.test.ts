@@ -26,6 +26,7 @@ describe('operations that sort', () => {
       for (let k = 0; k < 20; k++) {
         for (const one of [x.sort(), x.argSort()]) (await one).dispose();
         for (const one of Object.values<Tensor>({ ...(await x.topK(2)) })) one.dispose();
+        for (const one of Object.values<Tensor>({ ...(await x.unique()) })) one.dispose();
         await expect(x.topK(4)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
       }
     });
