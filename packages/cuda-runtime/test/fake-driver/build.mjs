@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -20,46 +20,51 @@ async function compile(output, sources, flags) {
   mkdirSync(dirname(output), { recursive: true });
   const temporary = `${output}.${process.pid}-${Math.random().toString(36).slice(2)}`;
   const compiler = process.env.CXX ?? 'c++';
-  const files = sources.map((name) => join(here, name));
-  const args = ['-std=c++17', '-O1', '-g', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
-  await new Promise((resolve, reject) => {
+  const files = sources.map((name) => resolve(here, name));
+  const args = ['-std=c++17', '-O1', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
+  await new Promise((done, reject) => {
     const child = spawn(compiler, [...args, ...flags, ...files, '-o', temporary], {
       stdio: 'inherit',
     });
     child.on('error', reject);
     child.on('exit', (code) =>
-      code === 0 ? resolve() : reject(new Error(`${compiler} could not build ${output}`)),
+      code === 0 ? done() : reject(new Error(`${compiler} could not build ${output}`)),
     );
   });
   renameSync(temporary, output);
   return output;
 }
 
+/** The part that every library but NVRTC has, compiled once. */
+function state() {
+  return compile(join(folder, 'state.o'), ['state.cc'], ['-c']);
+}
+
 /** Path of a libcuda.so.1 whose devices are plain memory. Settings: MERCER_FAKE_*, see state.h. */
-export function buildFakeDriver() {
-  const sources = ['state.cc', 'fake-driver.cc', 'memory.cc', 'code.cc'];
+export async function buildFakeDriver() {
+  const sources = [await state(), 'fake-driver.cc', 'memory.cc', 'code.cc'];
   return compile(join(folder, 'libcuda.so.1'), sources, ['-Wl,-soname,libcuda.so.1']);
 }
 
 /** Path of a libcusolver.so.<major> that works on the fake driver's memory. */
-export function buildFakeCusolver(major = 12) {
+export async function buildFakeCusolver(major = 12) {
   const name = `libcusolver.so.${major}`;
   const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
-  return compile(join(folder, name), ['state.cc', 'fake-cusolver.cc'], flags);
+  return compile(join(folder, name), [await state(), 'fake-cusolver.cc'], flags);
 }
 
 /** Path of a libcublasLt.so.<major> that works on the fake driver's memory. */
-export function buildFakeCublasLt(major = 13) {
+export async function buildFakeCublasLt(major = 13) {
   const name = `libcublasLt.so.${major}`;
   const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
-  return compile(join(folder, name), ['state.cc', 'fake-cublaslt.cc'], flags);
+  return compile(join(folder, name), [await state(), 'fake-cublaslt.cc'], flags);
 }
 
 /** Path of a libcublas.so.<major> that works on the fake driver's memory. */
-export function buildFakeCublas(major = 13) {
+export async function buildFakeCublas(major = 13) {
   const name = `libcublas.so.${major}`;
   const flags = [`-DFAKE_MAJOR=${major}`, `-Wl,-soname,${name}`];
-  return compile(join(folder, name), ['state.cc', 'fake-cublas.cc'], flags);
+  return compile(join(folder, name), [await state(), 'fake-cublas.cc'], flags);
 }
 
 /** Path of a libnvrtc.so.<major> that compiles nothing. */
