@@ -10,7 +10,7 @@ function powIeee(base: number, exponent: number): number {
   return base ** exponent;
 }
 
-/** Float64 meaning of every operation; booleans are 1 and 0. */
+/** Float64 meaning of every operation; booleans are 1 and 0. Arguments are taken by their numbers, which is quicker than in order. */
 export const FLOAT64: RuleTable<number> = {
   const: (_, node) => node.value,
   var: (_, node) => {
@@ -19,28 +19,28 @@ export const FLOAT64: RuleTable<number> = {
       `cannot evaluate: variable '${node.name}' has no value. Add '${node.name}' to the bindings.`,
     );
   },
-  add: ([a, b]) => a + b,
-  sub: ([a, b]) => a - b,
-  mul: ([a, b]) => a * b,
-  div: ([a, b]) => a / b,
-  neg: ([x]) => -x,
-  abs: ([x]) => Math.abs(x),
-  sign: ([x]) => Math.sign(x),
-  sqrt: ([x]) => Math.sqrt(x),
-  rsqrt: ([x]) => (x === 0 ? 0 : 1 / Math.sqrt(x)),
-  pow: ([base, exponent]) => powIeee(base, exponent),
-  exp: ([x]) => Math.exp(x),
-  log: ([x]) => Math.log(x),
-  tanh: ([x]) => Math.tanh(x),
-  min: ([a, b]) => Math.min(a, b),
-  max: ([a, b]) => Math.max(a, b),
-  lt: ([a, b]) => Number(a < b),
-  le: ([a, b]) => Number(a <= b),
-  gt: ([a, b]) => Number(a > b),
-  ge: ([a, b]) => Number(a >= b),
-  eq: ([a, b]) => Number(a === b),
-  ne: ([a, b]) => Number(a !== b),
-  select: ([condition, a, b]) => (condition === 0 ? b : a),
+  add: ({ 0: a, 1: b }) => a + b,
+  sub: ({ 0: a, 1: b }) => a - b,
+  mul: ({ 0: a, 1: b }) => a * b,
+  div: ({ 0: a, 1: b }) => a / b,
+  neg: ({ 0: x }) => -x,
+  abs: ({ 0: x }) => Math.abs(x),
+  sign: ({ 0: x }) => Math.sign(x),
+  sqrt: ({ 0: x }) => Math.sqrt(x),
+  rsqrt: ({ 0: x }) => (x === 0 ? 0 : 1 / Math.sqrt(x)),
+  pow: ({ 0: base, 1: exponent }) => powIeee(base, exponent),
+  exp: ({ 0: x }) => Math.exp(x),
+  log: ({ 0: x }) => Math.log(x),
+  tanh: ({ 0: x }) => Math.tanh(x),
+  min: ({ 0: a, 1: b }) => Math.min(a, b),
+  max: ({ 0: a, 1: b }) => Math.max(a, b),
+  lt: ({ 0: a, 1: b }) => Number(a < b),
+  le: ({ 0: a, 1: b }) => Number(a <= b),
+  gt: ({ 0: a, 1: b }) => Number(a > b),
+  ge: ({ 0: a, 1: b }) => Number(a >= b),
+  eq: ({ 0: a, 1: b }) => Number(a === b),
+  ne: ({ 0: a, 1: b }) => Number(a !== b),
+  select: ({ 0: condition, 1: a, 2: b }) => (condition === 0 ? b : a),
   call: (args, { fn, attributes }) => MATH[fn].evaluate(args, attributes),
 };
 
