@@ -114,13 +114,6 @@ export const transforms = [
     pattern: 'keeps its place among calls that are not enqueued yet',
   },
   {
-    ...REPLAY,
-    name: 'what is prepared is disposed while calls still wait for it',
-    find: 'if (this.#pending > 0) return;',
-    replace: '',
-    pattern: 'keeps its place|survive|disposed',
-  },
-  {
     promise: 'memory of derivatives',
     name: 'what a checkpoint computes again is kept until the whole gradient is there',
     file: '../../autodiff/src/trace/owning.ts',

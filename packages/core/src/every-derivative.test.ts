@@ -17,7 +17,7 @@ import {
 } from './every-operation.test-support.js';
 import * as mercer from './index.js';
 
-const { grad, jvp, tensor } = mercer;
+const { grad, hvp, jvp, tensor } = mercer;
 
 // Rules run on many small kernels: compiling them would take most of the time, and they have tests of their own.
 beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
@@ -93,6 +93,47 @@ describe('no gradient is lost silently', () => {
       ],
       NOT_DIFFERENTIABLE: ['copyFrom', 'fill'],
     });
+  });
+
+  it('of the second order neither: forwards over backwards and backwards twice', async () => {
+    const calls = [
+      ...Object.keys(FUNCTIONS).map((name) => [name, called] as const),
+      ...Object.keys(METHODS).map((name) => [name, calledMethod] as const),
+    ];
+    const x = await drawn([3, 3], [0.2, 0.8], 3);
+    const t = await drawn([3, 3], [-1, 1], 4);
+    let count = 0;
+    for (const [name, call] of calls) {
+      // the square, so that what is linear has a second derivative too
+      const f = async (v: mercer.Tensor): Promise<mercer.Tensor> => {
+        const result = (await call(name, v as Floats)) as object;
+        const [one] = ('dtype' in result ? [result] : Object.values(result)) as [mercer.Tensor];
+        return one
+          .mul(await drawn(one.shape, [0.5, 1.5], 7))
+          .square()
+          .sum();
+      };
+      const along = async (v: mercer.Tensor): Promise<mercer.Tensor> =>
+        (await grad(f)(v)).mul(t).sum();
+      const isRefused = await along(x).then(
+        () => false,
+        () => true,
+      );
+      if (isRefused) continue;
+      count++;
+      const expected = await centralDifferences(along, [x], 0);
+      const forwards = await hvp(f)(x, t);
+      const backwards = await grad(along)(x);
+      for (const [mode, one] of Object.entries({ forwards, backwards })) {
+        const found = Float64Array.from(await one.toTypedArray(), Number);
+        try {
+          expectClose(found, expected, 1e-5);
+        } catch (error) {
+          throw new Error(`${name}, ${mode}`, { cause: error });
+        }
+      }
+    }
+    expect(count).toBeGreaterThan(120);
   });
 
   it('and every function and method is among them', async () => {
