@@ -131,13 +131,4 @@ export const transforms = [
     test: 'src/every-operand.test.ts',
     pattern: 'a copy under way',
   },
-  {
-    promise: 'second derivatives',
-    name: 'a product of symbolic terms loses the slope by a factor that is 0',
-    file: '../../formula/src/vector/reductions/reduction-gradient.ts',
-    find: '[1, mul(rest, sum)],',
-    replace: '',
-    test: 'src/lazy-derivatives.test.ts',
-    pattern: 'of every order up to the third',
-  },
 ];
