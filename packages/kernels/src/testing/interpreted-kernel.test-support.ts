@@ -61,14 +61,14 @@ function functionOf(
 }
 
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32, COPY] = [5, 0, 0, 0];
+const [VERSION, MAP, FLOAT32, COPY] = [6, 0, 0, 0];
 const [CONSTANT, REGISTER] = [0, 4];
 const REGISTERS = 512;
 
 /** Fills the first MiB of the scratch memory of a thread of the pool with NaN: of the only one, where there is one. */
 export function fillScratchWithNaN(level: CpuLevel): void {
   const registers = Array.from({ length: REGISTERS }, (_, register) => register);
-  const settings = [1, 1, 0, 0, 0, 1]; // rank, one result, no inputs, row numbers and parameters; float32
+  const settings = [1, 1, 0, 0, 0, 1, 1]; // rank, one result, no inputs, row numbers and parameters; float32; one segment
   const launch = [0, 0, 0, 0];
   const slots = [CONSTANT, 0, ...registers.flatMap((register) => [REGISTER, register])];
   const copies = registers.flatMap((register) => [COPY, 1 + register, 0, -1, -1]);

@@ -176,15 +176,13 @@ function inFloatingPoint(
 const kept = (axes: Axes | undefined): Axes | undefined =>
   Array.isArray(axes) ? [...(axes as readonly number[])] : axes;
 
-/** @param root what is taken of the variance in the end: itself, which is not negative, or its root */
 function variance(
   x: Any,
   axes: Axes | undefined,
   correction = 0,
   options: ReductionOptions,
-  root: 'abs' | 'sqrt',
+  what: 'var' | 'std',
 ): Pending<Tensor> {
-  const what = root === 'abs' ? 'var' : 'std';
   if (typeof (correction as unknown) !== 'number' || !Number.isFinite(correction)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
@@ -193,10 +191,14 @@ function variance(
   }
   return composed(x, options.out, function* () {
     const mean = yield reduction('mean', x, axes, stepOptions(options, true), { what });
-    const squares = double('square', double('sub', x, mean));
+    const squares = op('square', op('sub', x, mean));
+    if (what === 'var') return reduction('mean', squares, axes, options, { what, correction });
     const step = stepOptions(options, options.keepDims);
-    const found = yield reduction('mean', squares, axes, step, { what, correction });
-    return last(root, [found], options, { what, operands: [], gives: roundedAs(x) });
+    return last(
+      'sqrt',
+      [yield reduction('mean', squares, axes, step, { what, correction })],
+      options,
+    );
   });
 }
 
@@ -314,13 +316,13 @@ const methods: Readonly<Record<string, (x: Any, axes?: Axes, options?: never) =>
     var: (x, axes, given?: VarianceOptions) => {
       const { correction, ...options } = readOptions('var', given, VARIANCE_OPTIONS);
       return inFloatingPoint(x, options, (y, rest) =>
-        variance(y, kept(axes), correction, rest, 'abs'),
+        variance(y, kept(axes), correction, rest, 'var'),
       );
     },
     std: (x, axes, given?: VarianceOptions) => {
       const { correction, ...options } = readOptions('std', given, VARIANCE_OPTIONS);
       return inFloatingPoint(x, options, (y, rest) =>
-        variance(y, kept(axes), correction, rest, 'sqrt'),
+        variance(y, kept(axes), correction, rest, 'std'),
       );
     },
     norm: (x, axes, given?: NormOptions) => {

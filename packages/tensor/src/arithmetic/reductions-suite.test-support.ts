@@ -314,19 +314,6 @@ export function reductionsSuite(where: () => Device): void {
     expect(await none.norm().item()).toBe(0);
   });
 
-  it('deviations of float32 are there where their squares are not', async () => {
-    for (const scale of [1e30, 1e-30]) {
-      using x = await tensor([[scale, -scale, scale, -scale]], { device: where() });
-      const value = Math.fround(scale);
-      expect(await x.std(1).toNested()).toEqual([value]);
-      expect(await x.std(1, { keepDims: true }).toNested()).toEqual([[value]]);
-      expect(await x.var(1).toNested()).toEqual([Math.fround(value * value)]);
-      using out = await zeros([1], { device: where() });
-      expect(await x.std(1, { out })).toBe(out);
-      expect(await out.toNested()).toEqual([value]);
-    }
-  });
-
   it('norms of nothing are 0', async () => {
     const none = await tensor(new Float32Array(0), { device: where() });
     for (const ord of [1, 2, 3, Infinity]) expect(await none.norm(0, { ord }).item()).toBe(0);
