@@ -27,6 +27,8 @@ export interface TapeOptions {
   readonly hasAux?: boolean | undefined;
   /** Results with NaN are refused. */
   readonly detectNaN?: boolean | undefined;
+  /** Heeded between operations. */
+  readonly signal?: AbortSignal | undefined;
   /** The value is a tree, and gradients are taken more than once. */
   readonly keeps?: boolean | undefined;
   /** In what the function has to be linear, if it has. */
@@ -104,8 +106,11 @@ export async function taped(
       `${what}: argument ${numbers[empty]} holds no tensor. Pass a tensor, or arrays and objects of tensors.`,
     );
   }
-  const { linearIn, detectNaN } = options;
-  const tape = linearIn === undefined ? new Reverse(what, detectNaN) : new Linear(what, linearIn);
+  const { linearIn, detectNaN, signal } = options;
+  const tape =
+    linearIn === undefined
+      ? new Reverse(what, detectNaN, signal)
+      : new Linear(what, linearIn, signal);
   const handles: Tensor[] = [];
   try {
     const given = [...args];

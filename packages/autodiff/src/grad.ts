@@ -1,6 +1,6 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { full, MercerError, type Device, type Tensor } from '@mercer/tensor';
-import { formatShape, readOptions } from '@mercer/tensor/operation';
+import { full, MercerError, type Device, type SignalOption, type Tensor } from '@mercer/tensor';
+import { formatShape, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { AutodiffError } from './autodiff-error.js';
 import {
   pulled,
@@ -14,8 +14,11 @@ import { orZeros } from './trace/handed.js';
 import type { Settled } from './tree.js';
 import { heardInTraces } from './heard-in-traces.js';
 
-/** Options of {@link grad} and {@link valueAndGrad}. */
-export interface GradOptions<N extends ArgNums = ArgNums, X extends boolean = boolean> {
+/** Options of {@link grad} and {@link valueAndGrad}. Calls heed the signal in front of every operation of the function and of its derivative. */
+export interface GradOptions<
+  N extends ArgNums = ArgNums,
+  X extends boolean = boolean,
+> extends SignalOption {
   /** The argument by which the function is differentiated, or several. Default: 0. */
   readonly argnums?: N | undefined;
   /** Gives zeros for arguments on which the value does not depend, and for whole numbers. Default: false, which is an error. */
@@ -27,6 +30,7 @@ export interface GradOptions<N extends ArgNums = ArgNums, X extends boolean = bo
 }
 
 const GRAD_OPTIONS: OptionNames<GradOptions> = {
+  ...SIGNAL_OPTION,
   argnums: true,
   allowUnused: true,
   hasAux: true,
@@ -215,7 +219,6 @@ export function checkBooleans<O extends object>(
   }
 }
 
-/** @throws MercerError INVALID_ARGUMENT */
 /** Of a function that takes no options: what stands where others have them. @throws MercerError INVALID_ARGUMENT */
 export function checkNoOptions(what: string, more: readonly unknown[]): void {
   const given = more.find((one) => one !== undefined);
@@ -226,6 +229,7 @@ export function checkNoOptions(what: string, more: readonly unknown[]): void {
   );
 }
 
+/** @throws MercerError INVALID_ARGUMENT */
 export function checkFunction(what: string, f: unknown): void {
   if (typeof f === 'function') return;
   throw new MercerError(

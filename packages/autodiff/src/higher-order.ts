@@ -1,8 +1,17 @@
 import { describeValue } from '@mercer/options';
-import { eye, isTensor, MercerError, stack, zeros, type DType, type Tensor } from '@mercer/tensor';
-import { isTraced } from '@mercer/tensor/operation';
+import {
+  eye,
+  isTensor,
+  MercerError,
+  stack,
+  zeros,
+  type DType,
+  type SignalOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { isTraced, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { TensorFunction } from './differentiated-call.js';
-import { checkFunction, checkNoOptions, grad } from './grad.js';
+import { checkFunction, grad } from './grad.js';
 import { pushed } from './jvp.js';
 import { leavesOf } from './tree.js';
 import { vjp } from './vjp.js';
@@ -22,16 +31,17 @@ import { heardInTraces } from './heard-in-traces.js';
  * ```
  *
  * @param f gives a tensor with one element
+ * @param options `signal` is heeded in front of every operation
  * @returns like the argument
  * @throws as {@link grad} and {@link jvp}
  */
 export function hvp<X>(
   f: TensorFunction<readonly [X]>,
-  ...none: readonly never[]
+  options?: SignalOption,
 ): (x: X, direction: X) => Promise<X> {
   checkFunction('hvp', f);
-  checkNoOptions('hvp', none);
-  const gradient = grad<readonly [X]>(f, { allowUnused: true });
+  const given = readOptions('hvp', options, SIGNAL_OPTION);
+  const gradient = grad<readonly [X]>(f, { ...given, allowUnused: true });
   return heardInTraces(async (x, direction) => {
     if (direction === undefined) {
       throw new MercerError(
@@ -39,7 +49,7 @@ export function hvp<X>(
         'hvp: the direction is undefined. Pass a direction like the argument.',
       );
     }
-    const { value, tangent } = await pushed('hvp', gradient, [x], [direction]);
+    const { value, tangent } = await pushed('hvp', gradient, [x], [direction], given);
     await disposed(value);
     return tangent;
   });
@@ -61,20 +71,21 @@ export type TensorToTensor<D extends DType = DType> = TensorFunction<readonly [x
  * console.log(await matrix.toNested()); // [ [ 4, 1 ], [ 2, 5 ] ]
  * ```
  *
+ * @param options `signal` is heeded in front of every operation
  * @throws as {@link vjp} and {@link jvp}
  */
 export function jacobian<D extends DType>(
   f: TensorToTensor<D>,
-  ...none: readonly never[]
+  options?: SignalOption,
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('jacobian', f);
-  checkNoOptions('jacobian', none);
+  const given = readOptions('jacobian', options, SIGNAL_OPTION);
   return heardInTraces(async (...args) => {
     const x = onlyTensor<D>('jacobian', args);
-    const { value, pull, dispose } = await vjp(f)(x);
+    const { value, pull, dispose } = await vjp(f, given)(x);
     try {
       if (value.size >= x.size) {
-        const all = await columns('jacobian', f, x, value.shape);
+        const all = await columns('jacobian', f, x, value.shape, given);
         if (all.dtype === x.dtype) return all as Tensor<D>;
         using other = all;
         return await other.cast(x.dtype);
@@ -100,18 +111,19 @@ export function jacobian<D extends DType>(
  * console.log(await matrix.toNested()); // [ [ 6, 0 ], [ 0, 12 ] ]
  * ```
  *
+ * @param options `signal` is heeded in front of every operation
  * @throws as {@link grad} and {@link jvp}
  */
 export function hessian<D extends DType>(
   f: TensorToTensor<D>,
-  ...none: readonly never[]
+  options?: SignalOption,
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('hessian', f);
-  checkNoOptions('hessian', none);
-  const gradient = grad<readonly [Tensor<D>]>(f, { allowUnused: true });
+  const given = readOptions('hessian', options, SIGNAL_OPTION);
+  const gradient = grad<readonly [Tensor<D>]>(f, { ...given, allowUnused: true });
   return heardInTraces(async (...args) => {
     const x = onlyTensor<D>('hessian', args);
-    return (await columns('hessian', gradient, x, x.shape)) as Tensor<D>;
+    return (await columns('hessian', gradient, x, x.shape, given)) as Tensor<D>;
   });
 }
 
@@ -130,6 +142,7 @@ async function columns<D extends DType>(
   f: TensorToTensor<D>,
   x: Tensor<D>,
   shape: readonly number[],
+  options: SignalOption,
 ): Promise<Tensor> {
   const all = await along(x, async (direction) => {
     const { value, tangent } = await pushed(
@@ -137,6 +150,7 @@ async function columns<D extends DType>(
       f as (x: Tensor<D>) => Promise<Tensor>,
       [x],
       [direction],
+      options,
     );
     value.dispose();
     return tangent;
@@ -151,12 +165,17 @@ async function along<D extends DType>(
 ): Promise<readonly Tensor[]> {
   using directions = await eye(size, { dtype, device });
   const all: Tensor[] = [];
-  for (let k = 0; k < size; k++) {
-    using row = directions.slice(k);
-    using direction = row.reshape(shape);
-    all.push(await take(direction));
+  try {
+    for (let k = 0; k < size; k++) {
+      using row = directions.slice(k);
+      using direction = row.reshape(shape);
+      all.push(await take(direction));
+    }
+    return all;
+  } catch (error) {
+    for (const one of all) one.dispose();
+    throw error;
   }
-  return all;
 }
 
 async function joined(
@@ -166,11 +185,12 @@ async function joined(
   { dtype, device }: Tensor,
 ): Promise<Tensor> {
   if (parts.length === 0) return zeros(shape, { dtype, device });
-  const all = await stack(parts, axis);
-  for (const one of parts) one.dispose();
-  const result = all.reshape(shape);
-  all.dispose();
-  return result;
+  try {
+    using all = await stack(parts, axis);
+    return all.reshape(shape);
+  } finally {
+    for (const one of parts) one.dispose();
+  }
 }
 
 /** Disposes the tensors of a tree. */

@@ -1,9 +1,10 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
 import {
   formatShape,
   isTracedKnown,
   readOptions,
+  SIGNAL_OPTION,
   Traced,
   whenKnown,
   type KnownValue,
@@ -24,13 +25,13 @@ export interface ValueAndTangent<R> {
   readonly tangent: R;
 }
 
-/** Options of {@link jvp}. */
-export interface JvpOptions {
+/** Options of {@link jvp}. Calls heed the signal in front of every operation. */
+export interface JvpOptions extends SignalOption {
   /** Names the operation whose result or tangent is the first to have NaN. It reads every result, so it is slow. Default: false. */
   readonly detectNaN?: boolean | undefined;
 }
 
-const JVP_OPTIONS: OptionNames<JvpOptions> = { detectNaN: true };
+const JVP_OPTIONS: OptionNames<JvpOptions> = { ...SIGNAL_OPTION, detectNaN: true };
 
 /** For each argument a change of it, or undefined for one that does not change. */
 export type ChangesOf<A extends readonly unknown[]> = { readonly [K in keyof A]: A[K] | undefined };
@@ -60,10 +61,11 @@ export function jvp<A extends readonly unknown[], R>(
   checkFunction('jvp', f);
   const given = readOptions('jvp', options, JVP_OPTIONS);
   checkBooleans('jvp', given, ['detectNaN']);
-  return heardInTraces(async (primals, tangents) =>
-    pushed('jvp', f, primals, tangents, given.detectNaN),
-  );
+  return heardInTraces(async (primals, tangents) => pushed('jvp', f, primals, tangents, given));
 }
+
+/** Read from no prototype. */
+const NO_OPTIONS = readOptions('jvp', undefined, JVP_OPTIONS);
 
 /** The same for a function that calls itself something else. */
 export async function pushed<A extends readonly unknown[], R>(
@@ -71,10 +73,10 @@ export async function pushed<A extends readonly unknown[], R>(
   f: TreeFunction<A, R>,
   primals: A,
   tangents: ChangesOf<A>,
-  detectsNaN = false,
+  { detectNaN, signal }: JvpOptions = NO_OPTIONS,
 ): Promise<ValueAndTangent<R>> {
   checkLists(what, primals, tangents);
-  const trace = new Forward(what, detectsNaN);
+  const trace = new Forward(what, detectNaN, signal);
   let values: readonly Tensor[] = [];
   try {
     const given = await Promise.all(

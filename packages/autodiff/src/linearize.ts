@@ -1,6 +1,7 @@
-import type { Tensor } from '@mercer/tensor';
+import type { SignalOption, Tensor } from '@mercer/tensor';
+import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { taped } from './differentiated-call.js';
-import { checkFunction, checkNoOptions } from './grad.js';
+import { checkFunction } from './grad.js';
 import { checkAlike, checkLists, type ChangesOf } from './jvp.js';
 import { orZeros } from './trace/handed.js';
 import { pushForward, type Change } from './trace/push-forward.js';
@@ -38,18 +39,24 @@ export interface Linearized<A extends readonly unknown[], V> {
  * ```
  *
  * @param f gives a tensor, or objects and arrays of tensors. Arguments that are no trees of tensors are given as they are
+ * @param options `signal` is heeded in front of every operation, also of `push`
  * @throws as {@link jvp}
  */
 export function linearize<A extends readonly unknown[], R>(
   f: (...args: A) => R,
-  ...none: readonly never[]
+  options?: SignalOption,
 ): (...args: A) => Promise<Linearized<A, Settled<R>>> {
   const what = 'linearize';
   checkFunction(what, f);
-  checkNoOptions(what, none);
+  const { signal } = readOptions(what, options, SIGNAL_OPTION);
   return heardInTraces(async (...args) => {
     const argnums = args.flatMap((one, at) => (isTree(one) ? [at] : []));
-    const call = await taped(what, f, args, { argnums, allowUnused: true, keeps: true });
+    const call = await taped(what, f, args, {
+      argnums,
+      allowUnused: true,
+      keeps: true,
+      signal,
+    });
     let isFreed = false;
     const changesOf = async (tangents: readonly unknown[]): Promise<readonly Change[]> => {
       const all: Change[] = [];

@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
-import { formatShape, readOptions } from '@mercer/tensor/operation';
+import { formatShape, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { AutodiffError } from './autodiff-error.js';
 import { pulled, taped, type ArgNums, type TapedCall } from './differentiated-call.js';
 import {
@@ -23,6 +23,7 @@ export type VjpOptions<N extends ArgNums = ArgNums, X extends boolean = boolean>
 >;
 
 const VJP_OPTIONS: OptionNames<VjpOptions> = {
+  ...SIGNAL_OPTION,
   argnums: true,
   allowUnused: true,
   hasAux: true,

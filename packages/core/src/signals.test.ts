@@ -286,6 +286,38 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
   solveTriangularBackward: (o) => mercer.solveTriangularBackward(many, { a: many, x: many }, o),
 };
 
+/** The sum of cubes. */
+const cubes = (w: mercer.Tensor<'float64'>): Promise<mercer.Tensor> =>
+  Promise.resolve(w.square().mul(w).sum());
+
+/** Functions of functions: what they call is recorded. */
+const TRANSFORMS: Readonly<Record<string, Call>> = {
+  grad: (o) => mercer.grad(cubes, o)(values),
+  valueAndGrad: (o) => mercer.valueAndGrad(cubes, o)(values),
+  vjp: async (o) => {
+    const { value, pull, dispose } = await mercer.vjp((w: typeof values) => w.square(), o)(values);
+    try {
+      return await pull(values);
+    } finally {
+      value.dispose();
+      dispose();
+    }
+  },
+  jvp: (o) => mercer.jvp(cubes, o)([values], [values]),
+  hvp: (o) => mercer.hvp(cubes, o)(values, values),
+  jacobian: (o) => mercer.jacobian((w) => w.square().sum(0), o)(values),
+  hessian: (o) => mercer.hessian(cubes, o)(values),
+  linearize: async (o) => {
+    const { value, push, dispose } = await mercer.linearize(cubes, o)(values);
+    try {
+      return await push(values);
+    } finally {
+      value.dispose();
+      dispose();
+    }
+  },
+};
+
 /** Calls of a function, time and again. */
 const REPEATING: Readonly<Record<string, Call>> = {
   scan: (o) =>
@@ -310,6 +342,7 @@ const CALLS = {
   ...COPYING,
   ...LINEAR,
   ...LINEAR_BACKWARD,
+  ...TRANSFORMS,
   ...REPEATING,
 };
 

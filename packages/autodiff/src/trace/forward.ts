@@ -27,8 +27,8 @@ import { Reverse, type Source } from './reverse.js';
 export class Forward extends Recording {
   readonly tangents: Owning;
 
-  constructor(what: string, detectsNaN = false) {
-    super(what, detectsNaN);
+  constructor(what: string, detectsNaN = false, signal?: AbortSignal) {
+    super(what, detectsNaN, signal);
     this.tangents = new Owning(what);
   }
 

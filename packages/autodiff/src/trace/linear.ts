@@ -8,8 +8,8 @@ export class Linear extends Reverse {
   readonly #inWhat: string;
 
   /** @param inWhat in what the function is linear, for messages */
-  constructor(what: string, inWhat: string) {
-    super(what);
+  constructor(what: string, inWhat: string, signal?: AbortSignal) {
+    super(what, false, signal);
     this.#inWhat = inWhat;
   }
 

@@ -48,6 +48,7 @@ export async function pullBack(
     for (const node of tape.nodes.toReversed()) {
       const own = cotangents.get(node);
       if (own !== undefined && node.rule !== undefined) {
+        tape.signal?.throwIfAborted();
         tape.assertUnchanged(node.name, node.args);
         await pullThrough(tape, node, own, cotangents, owner);
         cotangents.delete(node);

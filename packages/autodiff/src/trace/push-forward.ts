@@ -32,6 +32,7 @@ export async function pushForward(
         (source) => source && (tangents.get(source.node)?.[source.output] as Value | undefined),
       );
       if (node.rule === undefined || flat.every((one) => one === undefined)) continue;
+      tape.signal?.throwIfAborted();
       tape.assertUnchanged(node.name, node.args);
       const known = await Promise.all(flat.map(whenKnown));
       const all = known.map(({ made }) => made as Value | undefined);

@@ -58,6 +58,8 @@ export abstract class Recording implements Trace {
   readonly #writes = new Map<Tensor, number>();
 
   readonly detectsNaN: boolean;
+  /** Looked at in front of every operation, and of every rule. */
+  readonly signal: AbortSignal | undefined;
   /** What calls gave, in order, where results with NaN are refused. */
   readonly #results: { readonly said: string; readonly value: unknown }[] = [];
 
@@ -68,9 +70,10 @@ export abstract class Recording implements Trace {
     return this.differentiates;
   }
 
-  constructor(what: string, detectsNaN = false) {
+  constructor(what: string, detectsNaN = false, signal?: AbortSignal) {
     this.what = what;
     this.detectsNaN = detectsNaN;
+    this.signal = signal;
   }
 
   /** A value that must have no NaN where that is looked for. */
@@ -126,6 +129,7 @@ export abstract class Recording implements Trace {
 
   apply(primitive: Primitive, args: readonly unknown[]): unknown {
     this.#assertLive(primitive.name);
+    this.signal?.throwIfAborted();
     refuseOutputs(primitive.name, args);
     const { derivative } = primitive;
     if (this.differentiates && isComposition(derivative) && this.#needsRule({ primitive, args })) {
