@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { packageTests, withLighterKernels } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
     ...packageTests,
     name: '@mercer/tensor',
     env: {
-      ...packageTests.env,
+      ...withLighterKernels.env,
       // Not the user's cache.
       MERCER_CACHE_DIR: fileURLToPath(new URL('./node_modules/.cache/mercer', import.meta.url)),
     },

@@ -147,6 +147,10 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['vjp', (o) => mercer.vjp(sumOf, o)(a), 'hasaux', 'hasAux'],
     ['vmap', (o) => mercer.vmap((v: typeof a) => v, o)(a), 'inAxis', 'inAxes'],
     ['jvp', (o) => mercer.jvp(async (v: typeof a) => v, o)([a], [a]), 'detectNan', 'detectNaN'],
+    ['hvp', (o) => mercer.hvp(sumOf, o)(a, a)],
+    ['jacobian', (o) => mercer.jacobian(sumOf, o)(a)],
+    ['hessian', (o) => mercer.hessian(sumOf, o)(a)],
+    ['linearize', (o) => mercer.linearize(sumOf, o)(a)],
     ['checkGradients', (o) => mercer.checkGradients(sumOf, [a], o), 'orders', 'order'],
     [
       'scan',

@@ -19,11 +19,11 @@ async function compile(output, sources, flags) {
   if (existsSync(output)) return output;
   mkdirSync(dirname(output), { recursive: true });
   const temporary = `${output}.${process.pid}-${Math.random().toString(36).slice(2)}`;
-  const compiler = process.env.CXX ?? 'c++';
+  const [compiler, ...first] = (process.env.CXX ?? 'c++').split(' ');
   const files = sources.map((name) => resolve(here, name));
   const args = ['-std=c++17', '-O1', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
   await new Promise((done, reject) => {
-    const child = spawn(compiler, [...args, ...flags, ...files, '-o', temporary], {
+    const child = spawn(compiler, [...first, ...args, ...flags, ...files, '-o', temporary], {
       stdio: 'inherit',
     });
     child.on('error', reject);
