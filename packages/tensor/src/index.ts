@@ -94,18 +94,12 @@ export type {
   ListMapOptions,
   MapFormulas,
   MapOptions,
+  PreparedMapOptions,
   SeveralListMapOptions,
   SeveralMapOptions,
 } from './map-options.js';
-export {
-  map,
-  type MapCall,
-  type MapDType,
-  type MapPrepare,
-  type MapListResults,
-  type MapResults,
-  type PreparedMapOptions,
-} from './map.js';
+export { map } from './map.js';
+export type { MapCall, MapDType, MapListResults, MapPrepare, MapResults } from './map-call.js';
 export { memory, type MemoryReport } from './memory.js';
 export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';

@@ -57,3 +57,13 @@ export const MAP_OPTIONS: OptionNames<MapOptions> = {
   parameters: true,
   indices: true,
 };
+
+/** Options of a prepared map: the others are fixed. */
+export interface PreparedMapOptions<D extends DType = DType>
+  extends OutOption<D>, Pick<MapOptions, 'parameters'> {}
+
+/** Names of {@link PreparedMapOptions}. */
+export const PREPARED_MAP_OPTIONS: OptionNames<PreparedMapOptions> = {
+  ...OUT_OPTION,
+  parameters: true,
+};

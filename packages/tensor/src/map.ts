@@ -1,9 +1,9 @@
-import { isExpr, variablesOfAll, type BoolExpr, type Expr, type RealExpr } from '@mercer/formula';
+import { isExpr, variablesOfAll, type Expr, type RealExpr } from '@mercer/formula';
 import type { DType, MapProblem } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
 import type { LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
+import type { MapCall, MapPrepare } from './map-call.js';
 import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
 import type { MapInputs } from './map-inputs.js';
 import { addMaps, type MapStep } from './map-kernel.js';
@@ -11,11 +11,9 @@ import { hasLists, inputsAt, listLength, outAt, type MapListInputs } from './map
 import { slopeOf } from './map-slope.js';
 import {
   MAP_OPTIONS,
-  type ListMapOptions,
+  PREPARED_MAP_OPTIONS,
   type MapFormulas,
   type MapOptions,
-  type SeveralListMapOptions,
-  type SeveralMapOptions,
 } from './map-options.js';
 import { MercerError } from './mercer-error.js';
 import { CallSteps } from './operation/call-steps.js';
@@ -23,9 +21,8 @@ import type { CallTensors } from './operation/known-call.js';
 import { keyPart, only, Operation } from './operation/operation.js';
 import { coreOf } from './operations.js';
 import { assertNoOverlap } from './overlap.js';
-import type { Pending } from './pending.js';
 import { readOptions } from './read-options.js';
-import { isTensor, OUT_OPTION, type OutOption, type Tensor } from './tensor.js';
+import { isTensor, type Tensor } from './tensor.js';
 import { commonDevice } from './tensor-checks.js';
 import { someArgument } from './trace/arguments.js';
 import { byElements, exampleShape } from './trace/batching.js';
@@ -34,19 +31,6 @@ import type { BatchRule, DerivativeRule, KnownValue, Share, Value } from './trac
 import { summedTo } from './trace/summed-to.js';
 import { isTraced } from './trace/traced-value.js';
 import { broadcastLayout } from './views.js';
-
-/** The dtype of a map's result where nothing else is said. */
-export type MapDType<I extends DType> = [I] extends ['float64']
-  ? 'float64'
-  : 'float64' extends I
-    ? 'float32' | 'float64'
-    : 'float32';
-
-/** Options of a prepared map: the others are fixed. */
-export interface PreparedMapOptions<D extends DType = DType>
-  extends OutOption<D>, Pick<MapOptions, 'parameters'> {}
-
-const PREPARED_MAP_OPTIONS: OptionNames<PreparedMapOptions> = { ...OUT_OPTION, parameters: true };
 
 /** A map of one place of lists, or the only one. */
 interface MapPart {
@@ -246,87 +230,6 @@ const named = (name: string): string => `${name.length} ${name}`;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null;
-
-/** The dtype of a result where nothing else is said. */
-type ResultOf<E extends Expr, I extends DType> = E extends BoolExpr ? 'bool' : MapDType<I>;
-
-/** Results by the names of their formulas. */
-export type MapResults<F extends MapFormulas, I extends DType = DType> = {
-  readonly [K in keyof F]: Tensor<ResultOf<F[K], I>>;
-};
-
-/** Lists of results by the names of their formulas. */
-export type MapListResults<F extends MapFormulas, I extends DType = DType> = {
-  readonly [K in keyof F]: readonly Tensor<ResultOf<F[K], I>>[];
-};
-
-/** How {@link map} is called. */
-export interface MapCall {
-  <F extends MapFormulas, I extends DType>(
-    formulas: F,
-    inputs: MapInputs<I>,
-    options?: SeveralMapOptions<keyof F & string>,
-  ): Promise<MapResults<F, I>>;
-  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
-    expr: E,
-    inputs: MapInputs<I>,
-    options?: MapOptions<R>,
-  ): Pending<Tensor<R>>;
-  <F extends MapFormulas, I extends DType>(
-    formulas: F,
-    inputs: MapListInputs<I>,
-    options?: SeveralListMapOptions<keyof F & string>,
-  ): Promise<MapListResults<F, I>>;
-  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
-    expr: E,
-    inputs: MapListInputs<I>,
-    options?: ListMapOptions<R>,
-  ): Promise<readonly Tensor<R>[]>;
-  readonly prepare: MapPrepare;
-}
-
-/** How `map.prepare` is called. */
-export interface MapPrepare {
-  <F extends MapFormulas, I extends DType>(
-    formulas: F,
-    inputs: MapInputs<I>,
-    options?: SeveralMapOptions<keyof F & string>,
-  ): Promise<
-    (
-      inputs: MapInputs<I>,
-      options?: Pick<SeveralMapOptions<keyof F & string>, 'out' | 'stream' | 'parameters'>,
-    ) => MapResults<F, I>
-  >;
-  /**
-   * Compiles for inputs like these and gives a synchronous function, for all sizes and layouts with the same kernel. Its parameters
-   * are those given here, or those of each call. `out` is an example; each call names its own `out` and `stream`.
-   */
-  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
-    expr: E,
-    inputs: MapInputs<I>,
-    options?: MapOptions<R>,
-  ): Promise<(inputs: MapInputs<I>, options?: PreparedMapOptions<R>) => Tensor<R>>;
-  <F extends MapFormulas, I extends DType>(
-    formulas: F,
-    inputs: MapListInputs<I>,
-    options?: SeveralListMapOptions<keyof F & string>,
-  ): Promise<
-    (
-      inputs: MapListInputs<I>,
-      options?: Pick<SeveralListMapOptions<keyof F & string>, 'out' | 'stream' | 'parameters'>,
-    ) => MapListResults<F, I>
-  >;
-  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
-    expr: E,
-    inputs: MapListInputs<I>,
-    options?: ListMapOptions<R>,
-  ): Promise<
-    (
-      inputs: MapListInputs<I>,
-      options?: Pick<ListMapOptions<R>, 'out' | 'stream' | 'parameters'>,
-    ) => readonly Tensor<R>[]
-  >;
-}
 
 /** Results by name: of each, one or a list. */
 const byName = <T>(formulas: MapFormulas, results: readonly T[]): Record<string, T> =>
