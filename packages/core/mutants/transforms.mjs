@@ -11,9 +11,14 @@ const SCALARS = {
   file: '../../tensor/src/unsafe-kernel/plan-call.ts',
   test: '../tensor/src/unsafe-kernel/unsafe-kernel.test.ts',
 };
-const EXAMPLES = {
+const SHARED = {
   promise: MAPPED,
   file: '../../autodiff/src/over-examples.ts',
+  test: '../autodiff/src/vmap.test.ts',
+  pattern: 'sums the cotangents of what all examples share',
+};
+const EXAMPLES = {
+  promise: MAPPED,
   test: 'src/every-map.test.ts',
   pattern: 'does not grow for reductions of symbolic matrices',
 };
@@ -52,13 +57,13 @@ export const transforms = [
     pattern: 'refuses values of the function that are no arguments, by name',
   },
   {
-    ...EXAMPLES,
+    ...SHARED,
     name: 'the cotangent of what all examples share is that of one of them',
     find: 'return isMapped ? await one.sum(0) : await one.mul(call.size);',
     replace: 'return isMapped ? one.slice(0).view() : await one.mul(call.size);',
   },
   {
-    ...EXAMPLES,
+    ...SHARED,
     name: 'the cotangent of what all examples share counts one example where it depends on none',
     find: 'await one.mul(call.size);',
     replace: 'one.view();',

@@ -253,6 +253,30 @@ export function describeVmap(device: () => Device): void {
       }
     });
 
+    it('sums the cotangents of what all examples share, by a rule of the user', async () => {
+      const x = await examples();
+      const w = await drawn([3], [0.5, 1.5], 4);
+      const scaled = (rule: (g: Tensor, one: Tensor) => PromiseLike<Tensor>) =>
+        customVjp(
+          (one: Tensor, by: Tensor) => one.mul(by),
+          (g, { args: [one] }) => [undefined, rule(g, one)],
+        );
+      const rules = {
+        'which depends on the example': scaled((g, one) => g.mul(one).mul(3)),
+        'which depends on no example': scaled(() => w.mul(2)),
+      };
+      for (const [name, rule] of Object.entries(rules)) {
+        const total = async (by: Tensor): Promise<Tensor> =>
+          (await vmap(rule, { inAxes: [0, null] })(x, by)).sum();
+        const one = (example: Tensor) =>
+          grad(async (by: Tensor) => (await rule(example, by)).sum())(w);
+        const each = await loop(one, x);
+        const given = await grad(total)(w);
+        expect([name, given.shape]).toEqual([name, [3]]);
+        expectClose(await numbers(given), await numbers(await each.sum(0)), 1e-12);
+      }
+    });
+
     it('gives per-example gradients of a network that are those of a loop', async () => {
       const { loss, weights, x, y } = await network();
       const each = await vmap(grad(loss), { inAxes: [null, 0, 0] })(weights, x, y);

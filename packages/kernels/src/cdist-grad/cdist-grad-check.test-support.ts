@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
+import { random } from '../testing/pairwise-check.test-support.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import { emitCdistGrad } from './emit.js';
 import { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
@@ -50,11 +51,9 @@ export function gradProblem(
   };
 }
 
-let state = 12345;
-const uniform = (): number => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
 /** Normal values, the same in every run. */
 export const normal = (): number =>
-  Math.sqrt(-2 * Math.log(1 - uniform())) * Math.cos(2 * Math.PI * uniform());
+  Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
 /** A batch of matrices, each line with a gap. */
 class Lines {
