@@ -88,8 +88,8 @@ export { closeJitCache, configureJitCache, jitCache } from './jit.js';
 export { countRows, type CountRows, type CountRowsOptions } from './count-rows.js';
 export type { GatherRows, GatherRowsOptions } from './gather-rows.js';
 export { columnMajorStrides, rowMajorStrides, type Layout } from './layout.js';
-export type { MapInputs } from './map-inputs.js';
-export type { MapListInputs } from './map-lists.js';
+export type { MapInputs, MapTensors } from './map-inputs.js';
+export type { MapListInputs, MapListTensors } from './map-lists.js';
 export type {
   ListMapOptions,
   MapFormulas,

@@ -1,7 +1,7 @@
 import type { BoolExpr, Expr } from '@mercer/formula';
 import type { DType } from '@mercer/kernels';
-import type { MapInputs } from './map-inputs.js';
-import type { MapListInputs } from './map-lists.js';
+import type { MapInputs, MapTensors } from './map-inputs.js';
+import type { MapListInputs, MapListTensors } from './map-lists.js';
 import type {
   ListMapOptions,
   MapFormulas,
@@ -33,26 +33,33 @@ export type MapListResults<F extends MapFormulas, I extends DType = DType> = {
   readonly [K in keyof F]: readonly Tensor<ResultOf<F[K], I>>[];
 };
 
+/** The dtypes of inputs, in lists or not; any where there are none. */
+type DTypesOf<T extends MapListInputs> = [DTypeOf<T[keyof T]>] extends [never]
+  ? DType
+  : DTypeOf<T[keyof T]>;
+type DTypeOf<V> = V extends readonly (infer One)[] ? OneDType<One> : OneDType<V>;
+type OneDType<V> = Awaited<V> extends Tensor<infer D> ? D : never;
+
 /** How {@link map} is called. */
 export interface MapCall {
-  <F extends MapFormulas, I extends DType>(
+  <F extends MapFormulas, T extends MapInputs>(
     formulas: F,
-    inputs: MapInputs<I>,
+    inputs: T,
     options?: SeveralMapOptions<keyof F & string>,
-  ): Promise<MapResults<F, I>>;
-  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
+  ): Promise<MapResults<F, DTypesOf<T>>>;
+  <E extends Expr, T extends MapInputs, R extends DType = ResultOf<E, DTypesOf<T>>>(
     expr: E,
-    inputs: MapInputs<I>,
+    inputs: T,
     options?: MapOptions<R>,
   ): Pending<Tensor<R>>;
-  <F extends MapFormulas, I extends DType>(
+  <F extends MapFormulas, T extends MapListInputs>(
     formulas: F,
-    inputs: MapListInputs<I>,
+    inputs: T,
     options?: SeveralListMapOptions<keyof F & string>,
-  ): Promise<MapListResults<F, I>>;
-  <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
+  ): Promise<MapListResults<F, DTypesOf<T>>>;
+  <E extends Expr, T extends MapListInputs, R extends DType = ResultOf<E, DTypesOf<T>>>(
     expr: E,
-    inputs: MapListInputs<I>,
+    inputs: T,
     options?: ListMapOptions<R>,
   ): Promise<readonly Tensor<R>[]>;
   readonly prepare: MapPrepare;
@@ -62,11 +69,11 @@ export interface MapCall {
 export interface MapPrepare {
   <F extends MapFormulas, I extends DType>(
     formulas: F,
-    inputs: MapInputs<I>,
+    inputs: MapTensors<I>,
     options?: SeveralMapOptions<keyof F & string>,
   ): Promise<
     (
-      inputs: MapInputs<I>,
+      inputs: MapTensors<I>,
       options?: Pick<SeveralMapOptions<keyof F & string>, 'out' | 'stream' | 'parameters'>,
     ) => MapResults<F, I>
   >;
@@ -76,26 +83,26 @@ export interface MapPrepare {
    */
   <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
     expr: E,
-    inputs: MapInputs<I>,
+    inputs: MapTensors<I>,
     options?: MapOptions<R>,
-  ): Promise<(inputs: MapInputs<I>, options?: PreparedMapOptions<R>) => Tensor<R>>;
+  ): Promise<(inputs: MapTensors<I>, options?: PreparedMapOptions<R>) => Tensor<R>>;
   <F extends MapFormulas, I extends DType>(
     formulas: F,
-    inputs: MapListInputs<I>,
+    inputs: MapListTensors<I>,
     options?: SeveralListMapOptions<keyof F & string>,
   ): Promise<
     (
-      inputs: MapListInputs<I>,
+      inputs: MapListTensors<I>,
       options?: Pick<SeveralListMapOptions<keyof F & string>, 'out' | 'stream' | 'parameters'>,
     ) => MapListResults<F, I>
   >;
   <E extends Expr, I extends DType, R extends DType = ResultOf<E, I>>(
     expr: E,
-    inputs: MapListInputs<I>,
+    inputs: MapListTensors<I>,
     options?: ListMapOptions<R>,
   ): Promise<
     (
-      inputs: MapListInputs<I>,
+      inputs: MapListTensors<I>,
       options?: Pick<ListMapOptions<R>, 'out' | 'stream' | 'parameters'>,
     ) => readonly Tensor<R>[]
   >;

@@ -4,7 +4,7 @@ import { describeValue } from '@mercer/options';
 import { formatShape } from './checked-size.js';
 import type { Device } from './device.js';
 import type { ElementView } from './elementwise.js';
-import type { MapInputs } from './map-inputs.js';
+import type { MapTensors } from './map-inputs.js';
 import type { MapOptions } from './map-options.js';
 import { MercerError } from './mercer-error.js';
 import { checkOutView } from './operations.js';
@@ -37,7 +37,7 @@ export interface CheckedMap {
 /** Checks the arguments of map. */
 export function checkMap(
   formulas: readonly MapFormula[],
-  inputs: MapInputs,
+  inputs: MapTensors,
   options: Pick<MapOptions, 'parameters' | 'indices'>,
 ): CheckedMap {
   const { parameters = {}, indices = {} } = options;
@@ -82,7 +82,7 @@ const invalid = (what: string): MercerError => new MercerError('INVALID_ARGUMENT
 /** The inputs in order, after a look at every name. */
 function checkNames(
   formulas: readonly MapFormula[],
-  inputs: MapInputs,
+  inputs: MapTensors,
   parameters: Readonly<Record<string, number>>,
   indices: Readonly<Record<string, number>>,
 ): [name: string, tensor: Tensor][] {

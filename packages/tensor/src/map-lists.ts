@@ -1,23 +1,31 @@
 import type { DType } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
-import type { MapInputs } from './map-inputs.js';
+import type { MapTensors } from './map-inputs.js';
 import { MercerError } from './mercer-error.js';
+import type { Pending } from './pending.js';
 import { isTensor, type Tensor } from './tensor.js';
 
 /** Tensors, or lists of them of one length, by the names that the formula knows them by. */
-export type MapListInputs<I extends DType = DType> = Readonly<
+export type MapListTensors<I extends DType = DType> = Readonly<
   Record<string, Tensor<I> | readonly Tensor<I>[]>
 >;
 
+/** The same, in which results may stand before they are awaited. */
+export type MapListInputs<I extends DType = DType> = Readonly<
+  Record<string, Given<I> | readonly Given<I>[]>
+>;
+
+type Given<I extends DType> = Tensor<I> | Pending<Tensor<I>>;
+
 /** Whether a map is of lists: one of each place of them, and of what is no list in all. */
-export const hasLists = (inputs: unknown): inputs is MapListInputs =>
+export const hasLists = (inputs: unknown): inputs is MapListTensors =>
   typeof inputs === 'object' &&
   inputs !== null &&
   !isTensor(inputs) &&
   Object.values(inputs).some(Array.isArray);
 
 /** How long the lists are. @throws MercerError INVALID_ARGUMENT where they, or those that take results, are not of one length */
-export function listLength(inputs: MapListInputs, out: unknown): number {
+export function listLength(inputs: MapListTensors, out: unknown): number {
   const lists = Object.entries(inputs).filter(([, one]) => Array.isArray(one));
   const [[first, list] = ['', []]] = lists as [string, readonly Tensor[]][];
   const count = list.length;
@@ -44,8 +52,8 @@ const isByName = (out: unknown): out is Readonly<Record<string, unknown>> =>
 const elementAt = (one: unknown, at: number): unknown => (Array.isArray(one) ? one[at] : one);
 
 /** The inputs of one place of the lists. */
-export const inputsAt = (inputs: MapListInputs, at: number): MapInputs =>
-  recordAt(inputs, at) as MapInputs;
+export const inputsAt = (inputs: MapListTensors, at: number): MapTensors =>
+  recordAt(inputs, at) as MapTensors;
 
 /** What takes the results of one place. */
 export const outAt = (out: unknown, at: number): unknown =>

@@ -1,9 +1,19 @@
 import { add, lt, mul, variable, type RealExpr } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import { empty, full, tensor, zeros } from './create.js';
-import { device } from './devices.js';
-import { map } from './map.js';
-import { MercerError } from './mercer-error.js';
+import { memoryKept, NOTHING } from '../test/memory-kept.mjs';
+import { untaken } from '../test/untaken.mjs';
+import {
+  device,
+  empty,
+  full,
+  map,
+  MercerError,
+  sumTo,
+  tensor,
+  zeros,
+  type Pending,
+  type Tensor,
+} from './index.js';
 import { mapSuite } from './testing/map-suite.test-support.js';
 
 mapSuite('the CPU', () => device('cpu'), { whole: process.env['MERCER_TEST_FULL'] === '1' });
@@ -83,6 +93,60 @@ test('the defaults of the dtype', async () => {
   const mixed = { x: empty([2], where), y: empty([2], { dtype: 'float64', ...where }) };
   expect((await map(add(x, y), mixed)).dtype).toBe('float64');
   expect((await map(lt(x, y), mixed)).dtype).toBe('bool');
+});
+
+describe('a map of results that are not awaited', () => {
+  const both = { sum: add(x, y), product: mul(x, y) };
+
+  test('reads them at its place among other calls', async () => {
+    using a = await tensor([1, 2], where);
+    const found = map(add(x, y), { x: a.clone(), y: a.mul(10) });
+    const several = map(both, { x: tensor([3, 4], where), y: a });
+    await a.fill(100);
+    expect(await found.toNested()).toEqual([11, 22]);
+    expect(await several.then(({ sum }) => sum.toNested())).toEqual([4, 6]);
+    expect(await several.then(({ product }) => product.toNested())).toEqual([3, 8]);
+  });
+
+  test('of which lists hold some', async () => {
+    using a = await tensor([1, 2], where);
+    const lists = { x: [a, a.mul(2)], y: [a.slice(0).clone(), a] };
+    const sums = await map(add(x, y), lists);
+    expect(await Promise.all(sums.map((one) => one.toNested()))).toEqual([
+      [2, 3],
+      [3, 6],
+    ]);
+    const { product } = await map(both, { x: [a.add(1), a], y: a.clone() });
+    expect(await Promise.all(product.map((one) => one.toNested()))).toEqual([
+      [2, 6],
+      [1, 4],
+    ]);
+  });
+
+  test('fails as the first of them, once, and keeps no memory', async () => {
+    using a = await tensor([1, 2], where);
+    const failing = (): Pending<Tensor<'float32'>> => sumTo(a, [5]);
+    const calls: readonly (() => Promise<unknown>)[] = [
+      () => map(x, { x: failing() }),
+      () => map(add(x, y), { x: failing(), y: failing() }),
+      () => map(both, { x: a, y: failing() }),
+      () => map(both, { x: [a, failing()], y: a }),
+    ];
+    const kept = await memoryKept(a.device, async () => {
+      for (const call of calls) {
+        const rejected = await untaken(async () => {
+          await expect(call()).rejects.toMatchObject({ code: 'SHAPE_MISMATCH' });
+        });
+        expect(rejected).toEqual([]);
+        expect(await untaken(async () => void call())).toHaveLength(1);
+      }
+      for (const one of [a.mul(2), a.clone()]) {
+        const made = [await map(x, { x: one }), ...(await map(x, { x: [one, a] }))];
+        for (const each of [...made, one]) each.dispose();
+      }
+    });
+    expect(kept).toEqual(NOTHING);
+  });
 });
 
 describe('a map of layouts seen before', () => {

@@ -5,9 +5,9 @@ import type { LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
 import type { MapCall, MapPrepare } from './map-call.js';
 import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
-import type { MapInputs } from './map-inputs.js';
+import type { MapTensors } from './map-inputs.js';
 import { addMaps, type MapStep } from './map-kernel.js';
-import { hasLists, inputsAt, listLength, outAt, type MapListInputs } from './map-lists.js';
+import { hasLists, inputsAt, listLength, outAt, type MapListTensors } from './map-lists.js';
 import { slopeOf } from './map-slope.js';
 import {
   MAP_OPTIONS,
@@ -35,11 +35,11 @@ import { broadcastLayout } from './views.js';
 /** A map of one place of lists, or the only one. */
 interface MapPart {
   readonly formulas: readonly MapFormula[];
-  readonly inputs: MapInputs;
+  readonly inputs: MapTensors;
 }
 
 type Arguments = readonly [parts: readonly MapPart[]];
-type Given = readonly [formulas: Expr | MapFormulas, inputs: MapListInputs];
+type Given = readonly [formulas: Expr | MapFormulas, inputs: MapListTensors];
 type Out = Tensor | readonly Tensor[];
 /** As callers give them, for one result or for several. */
 interface Options extends LoadOptions, Pick<MapOptions, 'parameters' | 'indices'> {
@@ -128,11 +128,11 @@ const NO_PART: MapPart = { formulas: [], inputs: {} };
 /** The maps of a call: one for each place of its lists. @throws MercerError INVALID_ARGUMENT */
 function partsOf(
   given: Expr | MapFormulas,
-  inputs: MapListInputs,
+  inputs: MapListTensors,
   options: Options,
 ): readonly MapPart[] {
   if (!hasLists(inputs)) {
-    return [{ formulas: formulasOf(given, options), inputs: sorted(inputs as MapInputs) }];
+    return [{ formulas: formulasOf(given, options), inputs: sorted(inputs as MapTensors) }];
   }
   const names = sorted(inputs);
   const count = listLength(names, options.out);
@@ -238,7 +238,7 @@ const byName = <T>(formulas: MapFormulas, results: readonly T[]): Record<string,
 /** The results of the maps of a call, as it gives them. */
 function resultsOf(
   given: Expr | MapFormulas,
-  inputs: MapListInputs,
+  inputs: MapListTensors,
   results: readonly Tensor[],
 ): unknown {
   const isList = hasLists(inputs);
@@ -253,7 +253,7 @@ function resultsOf(
 const areSeveral = (given: Expr | MapFormulas): given is MapFormulas =>
   isRecord(given) && !isExpr(given) && !isTensor(given);
 
-function callMap(given: Expr | MapFormulas, inputs: MapListInputs, options?: object): unknown {
+function callMap(given: Expr | MapFormulas, inputs: MapListTensors, options?: object): unknown {
   const all = options as Options | undefined;
   const several = areSeveral(given);
   if (!several && !hasLists(inputs)) return operation.one([given, inputs], all);
@@ -263,7 +263,7 @@ function callMap(given: Expr | MapFormulas, inputs: MapListInputs, options?: obj
 
 async function callSeveral(
   formulas: Expr | MapFormulas,
-  inputs: MapListInputs,
+  inputs: MapListTensors,
   options: Options | undefined,
 ): Promise<unknown> {
   // lists of nothing are on no device
@@ -275,7 +275,7 @@ async function callSeveral(
 /** A map of each place of lists with traced values, which have rules for their maps alone. */
 async function callApart(
   given: Expr | MapFormulas,
-  inputs: MapListInputs,
+  inputs: MapListTensors,
   options: Options = {},
 ): Promise<unknown> {
   const count = listLength(inputs, options.out);
@@ -293,12 +293,12 @@ async function callApart(
 
 async function prepareMap(
   given: Expr | MapFormulas,
-  inputs: MapListInputs,
+  inputs: MapListTensors,
   options?: object,
 ): Promise<unknown> {
   const formulas = areSeveral(given) ? { ...given } : given;
   const prepared = await operation.prepare([formulas, inputs], options);
-  return (others: MapListInputs, own?: object): unknown =>
+  return (others: MapListTensors, own?: object): unknown =>
     resultsOf(formulas, others, prepared([formulas, others], own));
 }
 
@@ -317,7 +317,7 @@ const slopesOf =
     if (slope.value !== undefined) return slope.value === 0 ? undefined : t.mul(slope.value);
     const dtype = results[key]?.dtype === 'float64' ? 'float64' : 'float32';
     const how = { dtype, parameters: options.parameters, indices: options.indices } as const;
-    return t.mul(map(slope, readBy(slope, inputs, options) as unknown as MapInputs, how));
+    return t.mul(map(slope, readBy(slope, inputs, options) as unknown as MapTensors, how));
   };
 
 /** The inputs that a slope reads; all where it has none, or reads the numbers of elements. */
@@ -387,10 +387,10 @@ const byKey = (given: Expr | MapFormulas, result: unknown, g: unknown) =>
 /** With the rules of a map that is of no lists. */
 const mapOne = differentiable('map', callMap as MapCall, derivative, batch);
 
-const mapAny = (given: Expr | MapFormulas, inputs: MapListInputs, options?: object): unknown =>
+const mapAny = (given: Expr | MapFormulas, inputs: MapListTensors, options?: object): unknown =>
   hasLists(inputs) && someArgument([inputs], isTraced)
     ? callApart(given, inputs, options)
-    : mapOne(given as Expr, inputs as MapInputs, options);
+    : mapOne(given as Expr, inputs as MapTensors, options);
 
 /**
  * A formula of scalars applied to every element of tensors that broadcast together, in one kernel. The variables of the
@@ -408,6 +408,8 @@ const mapAny = (given: Expr | MapFormulas, inputs: MapListInputs, options?: obje
  * const scaled = await map(lower, { x }, { parameters: { scale: 10 }, indices });
  * console.log(await scaled.toNested()); // [ [ 10, 0 ], [ 30, 40 ] ]
  * ```
+ *
+ * Inputs may be results that are not awaited yet, as `map(lower, { x: x.exp() })` has it; their failure is that of the map.
  *
  * Several formulas by name are computed in one kernel too, and give their results by name. A result may be the memory of an input,
  * also of one that another formula reads: every element is read before any is written.

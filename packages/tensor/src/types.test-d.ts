@@ -189,6 +189,12 @@ describe('public signatures', () => {
     expectTypeOf(map(x, { x: single, double })).resolves.toEqualTypeOf<
       Tensor<'float32' | 'float64'>
     >();
+    expectTypeOf(map(x, { x: single.mul(2), y: whole.clone() })).resolves.toEqualTypeOf<
+      Tensor<'float32'>
+    >();
+    expectTypeOf(map(x, { x: [double, double.mul(2)] })).resolves.toEqualTypeOf<
+      readonly Tensor<'float64'>[]
+    >();
     expectTypeOf(map(gt(x, 0), { x: double })).resolves.toEqualTypeOf<Tensor<'bool'>>();
     expectTypeOf(map(x, { x: double }, { dtype: 'int64' })).resolves.toEqualTypeOf<
       Tensor<'int64'>
