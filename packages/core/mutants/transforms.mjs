@@ -100,6 +100,14 @@ export const transforms = [
     pattern: 'of a function whose other arguments all examples share',
   },
   {
+    ...EXAMPLES,
+    name: 'weighted differences are computed for one example after the other',
+    file: '../../pairwise/src/weighted-differences.ts',
+    find: 'ofRows as BatchRule,',
+    replace: '(() => ofRows && undefined) as BatchRule,',
+    pattern: 'but for what is called for each',
+  },
+  {
     ...SCALARS,
     name: 'a call with other scalars takes those of the call before',
     find: 'return { tensors, steps, scalars };',
