@@ -81,7 +81,7 @@ export type Cotangents = readonly unknown[];
  * @param f gives one tensor, and is called with tensors or with traced values of an outer derivative
  * @param rule called with the cotangent, of the value's shape
  * @returns the function
- * @throws MercerError of what it returns: INVALID_ARGUMENT where the rule gives other than one cotangent for each argument, SHAPE_MISMATCH where one has not its argument's shape
+ * @throws MercerError of what it returns: INVALID_ARGUMENT where the rule gives other than one cotangent for each argument, SHAPE_MISMATCH where one has not its argument's shape, DTYPE_MISMATCH for whole numbers
  */
 export function customVjp<A extends readonly unknown[]>(
   f: TensorFunction<A>,
@@ -174,11 +174,17 @@ function checkCount(all: unknown, count: number): void {
 
 function checkShape(share: Tensor | undefined, argument: unknown, at: number): Tensor | undefined {
   if (share === undefined) return undefined;
+  if (!isPrimal(argument)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `customVjp: the rule gave cotangent ${at} for an argument that is ${describeValue(argument)}. Give undefined for what is no tensor.`,
+    );
+  }
   checkLike(`customVjp: the rule gave`, share, `cotangent ${at}`, argument, 'the argument');
   return share;
 }
 
-/** @throws MercerError INVALID_ARGUMENT for what is no tensor, SHAPE_MISMATCH for one of another shape */
+/** @throws MercerError INVALID_ARGUMENT for what is no tensor, DTYPE_MISMATCH for one of whole numbers, SHAPE_MISMATCH for one of another shape */
 function checkLike(
   said: string,
   given: unknown,
@@ -190,6 +196,12 @@ function checkLike(
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${said} ${describeValue(given)} as ${name}. Give a tensor of ${owner}'s shape, or undefined.`,
+    );
+  }
+  if (!isFloating(given)) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${said} ${name} in ${given.dtype}. Give a floating-point one.`,
     );
   }
   const { shape } = like as KnownValue;
@@ -232,11 +244,7 @@ export function customJvp<A extends readonly unknown[]>(
   return withTangents(f, async (tangents, args, value) => {
     const given = await rule(tangents as never, { args, value });
     checkLike('customJvp: the rule gave', given, 'tangent', value, 'the value');
-    if (isFloating(given)) return given;
-    throw new MercerError(
-      'DTYPE_MISMATCH',
-      `customJvp: the rule gave a tangent of ${given.dtype}. Give a floating-point one.`,
-    );
+    return given;
   });
 }
 

@@ -139,16 +139,36 @@ function gradOptions(what: string, f: unknown, given: GradOptions | undefined): 
   return options;
 }
 
+/**
+ * The gradient whose tangents are second derivatives. A variable without influence has zeros, as constants have, but where elements were read: what is computed of these has second
+ * derivatives that nobody sees.
+ */
+export function gradientWithin<X>(
+  what: string,
+  f: TensorFunction<readonly [X]>,
+  options: SignalOption,
+): (x: X) => Promise<X> {
+  return heardInTraces(async (x) => {
+    const { value, grad } = await gradients(what, f, [x], options, 'zeros unless read');
+    value.dispose();
+    return grad as X;
+  });
+}
+
+/** What variables without influence have. */
+type Unused = 'error' | 'zeros' | 'zeros unless read';
+
 async function gradients(
   what: string,
   f: (...args: never[]) => unknown,
   args: readonly unknown[],
   options: GradOptions,
+  unused: Unused = options.allowUnused === true ? 'zeros' : 'error',
 ): Promise<ValueAndGrad<unknown> & Partial<WithAux<unknown>>> {
   const call = await taped(what, f, args, options);
   const value = call.value as Tensor;
   try {
-    const grad = await gradientsOf(what, call, value, options.allowUnused ?? false);
+    const grad = await gradientsOf(what, call, value, unused);
     return { value, grad, ...(options.hasAux === true && { aux: call.aux }) };
   } catch (error) {
     for (const one of call.handles) one.dispose();
@@ -162,7 +182,7 @@ async function gradientsOf(
   what: string,
   call: TapedCall,
   value: Tensor,
-  allowUnused: boolean,
+  unused: Unused,
 ): Promise<unknown> {
   const { tape, leaves } = call;
   const source = call.outputs[0]?.source;
@@ -174,22 +194,28 @@ async function gradientsOf(
   }
   const seeds = source === undefined ? [] : [{ source, cotangent: await seedOf(value) }];
   const found = await pulled(call, seeds, false);
-  const unused = leaves.find((_, at) => found[at] === undefined);
-  if (unused !== undefined && !allowUnused) {
+  const first = leaves.find((_, at) => found[at] === undefined);
+  if (first !== undefined && unused !== 'zeros' && (unused === 'error' || tape.wasRead)) {
     for (const one of found) one?.dispose();
-    throw independent(unused.path, tape.wasRead);
+    throw unused === 'error'
+      ? independent(first.path, tape.wasRead)
+      : independent(first.path, true, 'or leave it out of the argument');
   }
   const all = await Promise.all(leaves.map(async (leaf, at) => orZeros(found[at], leaf.value)));
   return call.rebuilt(all);
 }
 
-export function independent(path: string, wasRead: boolean): AutodiffError {
+export function independent(
+  path: string,
+  wasRead: boolean,
+  remedy = 'name other arguments with argnums, or pass { allowUnused: true } for zeros',
+): AutodiffError {
   const why = wasRead
     ? 'Elements were read inside the function, and what is computed of numbers has no gradient: compute with tensors'
     : 'Use the variable';
   return new AutodiffError(
     'INDEPENDENT',
-    `${path}: the value does not depend on it. ${why}, name other arguments with argnums, or pass { allowUnused: true } for zeros.`,
+    `${path}: the value does not depend on it. ${why}, ${remedy}.`,
   );
 }
 

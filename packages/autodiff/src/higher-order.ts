@@ -11,7 +11,7 @@ import {
 } from '@mercer/tensor';
 import { isTraced, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { TensorFunction } from './differentiated-call.js';
-import { checkFunction, grad } from './grad.js';
+import { checkFunction, gradientWithin } from './grad.js';
 import { pushed } from './jvp.js';
 import { leavesOf } from './tree.js';
 import { vjp } from './vjp.js';
@@ -33,7 +33,7 @@ import { heardInTraces } from './heard-in-traces.js';
  * @param f gives a tensor with one element
  * @param options `signal` is heeded in front of every operation
  * @returns like the argument
- * @throws as {@link grad} and {@link jvp}
+ * @throws as {@link grad} and {@link jvp}; INDEPENDENT where the value does not depend on the argument and `f` read elements
  */
 export function hvp<X>(
   f: TensorFunction<readonly [X]>,
@@ -41,7 +41,7 @@ export function hvp<X>(
 ): (x: X, direction: X) => Promise<X> {
   checkFunction('hvp', f);
   const given = readOptions('hvp', options, SIGNAL_OPTION);
-  const gradient = grad<readonly [X]>(f, { ...given, allowUnused: true });
+  const gradient = gradientWithin('hvp', f, given);
   return heardInTraces(async (x, direction) => {
     if (direction === undefined) {
       throw new MercerError(
@@ -112,7 +112,7 @@ export function jacobian<D extends DType>(
  * ```
  *
  * @param options `signal` is heeded in front of every operation
- * @throws as {@link grad} and {@link jvp}
+ * @throws as {@link grad} and {@link jvp}; INDEPENDENT where the value does not depend on the argument and `f` read elements
  */
 export function hessian<D extends DType>(
   f: TensorToTensor<D>,
@@ -120,7 +120,7 @@ export function hessian<D extends DType>(
 ): (x: Tensor<D>) => Promise<Tensor<D>> {
   checkFunction('hessian', f);
   const given = readOptions('hessian', options, SIGNAL_OPTION);
-  const gradient = grad<readonly [Tensor<D>]>(f, { ...given, allowUnused: true });
+  const gradient = gradientWithin('hessian', f, given);
   return heardInTraces(async (...args) => {
     const x = onlyTensor<D>('hessian', args);
     return (await columns('hessian', gradient, x, x.shape, given)) as Tensor<D>;

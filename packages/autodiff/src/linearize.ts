@@ -3,10 +3,10 @@ import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { taped } from './differentiated-call.js';
 import { checkFunction } from './grad.js';
 import { checkAlike, checkLists, type ChangesOf } from './jvp.js';
+import { LaterCalls } from './later-calls.js';
 import { orZeros } from './trace/handed.js';
 import { pushForward, type Change } from './trace/push-forward.js';
 import { isTree, leavesOf, replaced, type Settled } from './tree.js';
-import { freed } from './vjp.js';
 import { heardInTraces } from './heard-in-traces.js';
 
 /** A function's value at a point, with its tangent map there. */
@@ -19,7 +19,7 @@ export interface Linearized<A extends readonly unknown[], V> {
    * @throws MercerError SHAPE_MISMATCH where a change is not like its argument; FREED after `dispose()`; MODIFIED
    */
   readonly push: (...tangents: ChangesOf<A>) => Promise<V>;
-  /** Returns what the tangents need. The value stays the caller's. */
+  /** Returns what the tangents need, when calls of `push` that are under way have ended. The value stays the caller's. */
   readonly dispose: () => void;
 }
 
@@ -57,7 +57,7 @@ export function linearize<A extends readonly unknown[], R>(
       keeps: true,
       signal,
     });
-    let isFreed = false;
+    const calls = new LaterCalls(call.tape);
     const changesOf = async (tangents: readonly unknown[]): Promise<readonly Change[]> => {
       const all: Change[] = [];
       for (const [at, tangent] of tangents.entries()) {
@@ -78,7 +78,6 @@ export function linearize<A extends readonly unknown[], R>(
       return all;
     };
     const push = async (...tangents: readonly unknown[]): Promise<unknown> => {
-      if (isFreed) throw freed(what, 'push');
       checkLists(what, args, tangents);
       const wanted = call.outputs.map(({ source }) => source);
       const found = await pushForward(call.tape, await changesOf(tangents), wanted);
@@ -87,10 +86,12 @@ export function linearize<A extends readonly unknown[], R>(
       );
       return replaced(call.value, await Promise.all(all));
     };
-    const dispose = (): void => {
-      isFreed = true;
-      call.tape.dispose();
-    };
-    return { value: call.value, push, dispose } as Linearized<A, Settled<R>>;
+    return {
+      value: call.value,
+      push: (...tangents: readonly unknown[]) => calls.call('push', () => push(...tangents)),
+      dispose: () => {
+        calls.dispose();
+      },
+    } as Linearized<A, Settled<R>>;
   });
 }

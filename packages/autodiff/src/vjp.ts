@@ -1,7 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
-import { AutodiffError } from './autodiff-error.js';
 import { pulled, taped, type ArgNums, type TapedCall } from './differentiated-call.js';
 import {
   checkBooleans,
@@ -11,6 +10,7 @@ import {
   type GradOptions,
   type WithAux,
 } from './grad.js';
+import { LaterCalls } from './later-calls.js';
 import { orZeros } from './trace/handed.js';
 import type { Seed } from './trace/pull-back.js';
 import { leavesOf, type Settled } from './tree.js';
@@ -45,7 +45,7 @@ export interface Pulled<G, V = Tensor> {
    * @throws MercerError SHAPE_MISMATCH, FREED after `dispose()`, MODIFIED; INDEPENDENT with `allowUnused: false`
    */
   readonly pull: (cotangent: CotangentOf<V>) => Promise<G>;
-  /** Returns what the gradients need. The value stays the caller's. */
+  /** Returns what the gradients need, when calls of `pull` that are under way have ended. The value stays the caller's. */
   readonly dispose: () => void;
 }
 
@@ -85,35 +85,27 @@ export function vjp(
   checkBooleans(what, options, ['allowUnused', 'hasAux', 'detectNaN']);
   return heardInTraces(async (...args) => {
     const call = await taped(what, f, args, { ...options, keeps: true });
-    let isFreed = false;
+    const calls = new LaterCalls(call.tape);
+    const pull = async (cotangent: unknown): Promise<unknown> => {
+      const found = await pulled(call, await seedsOf(what, call, cotangent), true);
+      const unused = found.indexOf(undefined);
+      if (options.allowUnused === false && unused >= 0) {
+        for (const one of found) one?.dispose();
+        throw independent(call.leaves[unused]?.path ?? what, call.tape.wasRead);
+      }
+      const all = call.leaves.map(async ({ value: x }, at) => orZeros(found[at], x));
+      return call.rebuilt(await Promise.all(all));
+    };
     return {
       value: call.value,
-      pull: async (cotangent: unknown) => {
-        if (isFreed) throw freed(what, 'pull');
-        const found = await pulled(call, await seedsOf(what, call, cotangent), true);
-        const unused = found.indexOf(undefined);
-        if (options.allowUnused === false && unused >= 0) {
-          for (const one of found) one?.dispose();
-          throw independent(call.leaves[unused]?.path ?? what, call.tape.wasRead);
-        }
-        const all = call.leaves.map(async ({ value: x }, at) => orZeros(found[at], x));
-        return call.rebuilt(await Promise.all(all));
-      },
+      pull: (cotangent: unknown) => calls.call('pull', () => pull(cotangent)),
       dispose: () => {
-        isFreed = true;
-        call.tape.dispose();
+        calls.dispose();
       },
       ...(options.hasAux === true && { aux: call.aux }),
     };
   });
 }
-
-/** That a call was made too late. */
-export const freed = (what: string, name: string): AutodiffError =>
-  new AutodiffError(
-    'FREED',
-    `${what}: ${name} was called after dispose(). Call it before, or make another with ${what}().`,
-  );
 
 /** @throws MercerError SHAPE_MISMATCH where a cotangent is not like the value */
 async function seedsOf(

@@ -57,6 +57,15 @@ export const transforms = [
     pattern: 'refuses values of the function that are no arguments, by name',
   },
   {
+    promise: 'derivatives that are taken later',
+    file: '../../autodiff/src/later-calls.ts',
+    test: '../autodiff/src/transforms.test.ts',
+    name: 'a tape ends under calls that read it',
+    find: 'if (this.#isDisposed && this.#underWay === 0)',
+    replace: 'if (this.#isDisposed)',
+    pattern: 'that wait when they are disposed are computed, and nothing is kept',
+  },
+  {
     ...SHARED,
     name: 'the cotangent of what all examples share is that of one of them',
     find: 'return isMapped ? await one.sum(0) : await one.mul(call.size);',
@@ -91,6 +100,14 @@ export const transforms = [
     pattern: 'of a function whose other arguments all examples share',
   },
   {
+    ...EXAMPLES,
+    name: 'weighted differences are computed for one example after the other',
+    file: '../../pairwise/src/weighted-differences.ts',
+    find: 'ofRows as BatchRule,',
+    replace: '(() => ofRows && undefined) as BatchRule,',
+    pattern: 'but for what is called for each',
+  },
+  {
     ...SCALARS,
     name: 'a call with other scalars takes those of the call before',
     find: 'return { tensors, steps, scalars };',
@@ -110,6 +127,13 @@ export const transforms = [
     find: 'for (const [at, to] of this.#inputs.entries()) copyBytes(to, args[at] as Tensor, queue);',
     replace: 'void copyBytes;',
     pattern: 'a chain gives what the function gives',
+  },
+  {
+    ...REPLAY,
+    name: 'a prepared function that is disposed ends under calls that wait',
+    find: 'if (this.#pending > 0) return;',
+    replace: 'if (this.#pending < 0) return;',
+    pattern: 'disposed while calls wait, does them, and keeps nothing',
   },
   {
     ...REPLAY,

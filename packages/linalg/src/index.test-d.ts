@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
   cholesky,
@@ -7,17 +7,21 @@ import {
   eigh,
   eighBackward,
   inv,
+  invBackward,
   kron,
+  kronBackward,
   kronMatvec,
   kronMatvecBackward,
   slogdet,
   slogdetBackward,
   lstsq,
+  lstsqBackward,
   matmul,
   matmulBackward,
   matrixPower,
   matrixPowerBackward,
   qr,
+  qrBackward,
   solveCholesky,
   solveCholeskyBackward,
   solveLU,
@@ -25,6 +29,7 @@ import {
   svd,
   svdBackward,
   solveTriangular,
+  solveTriangularBackward,
   type CholeskyFactor,
   type ConditionEstimate,
   type Eigen,
@@ -42,6 +47,7 @@ import {
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
 declare const i32: Tensor<'int32'>;
+declare const later: Pending<Tensor<'float32'>>;
 
 describe('public signatures', () => {
   it('return the dtype of their tensors', () => {
@@ -117,6 +123,43 @@ describe('public signatures', () => {
     void matmul.prepare(f32, f32, { device: 'cuda' });
     // @ts-expect-error no such result
     void svd(f64, { out: { v: f64 } });
+  });
+
+  it('of backward rules take operands that are not there yet, and of their preparations none', () => {
+    type OfA = Promise<LinalgGradients<readonly ['a'], 'float32'>>;
+    type OfBoth = Promise<LinalgGradients<readonly ['a', 'b'], 'float32'>>;
+    type OfAll = Promise<LinalgGradients<readonly ['a', 'b', 'x'], 'float32'>>;
+    const [both, solved] = [
+      { a: later, b: f32 },
+      { a: later, x: later, b: f32 },
+    ] as const;
+    expectTypeOf(choleskyBackward(later, { factor: later })).toEqualTypeOf<OfA>();
+    expectTypeOf(invBackward(later, { inverse: later })).toEqualTypeOf<OfA>();
+    expectTypeOf(slogdetBackward(later, { inverse: later })).toEqualTypeOf<OfA>();
+    expectTypeOf(matrixPowerBackward(later, { a: later }, 0.5)).toEqualTypeOf<OfA>();
+    const [eigen, factors] = [
+      { values: later, vectors: f32 },
+      { q: later, r: f32 },
+    ] as const;
+    expectTypeOf(eighBackward({ values: later }, eigen)).toEqualTypeOf<OfA>();
+    expectTypeOf(qrBackward({ q: later }, factors)).toEqualTypeOf<OfA>();
+    const values = { u: later, s: f32, vh: later } as const;
+    expectTypeOf(svdBackward({ s: later }, values)).toEqualTypeOf<OfA>();
+    expectTypeOf(matmulBackward(later, both)).toEqualTypeOf<OfBoth>();
+    expectTypeOf(kronBackward(later, both)).toEqualTypeOf<OfBoth>();
+    expectTypeOf(solveLUBackward(later, solved)).toEqualTypeOf<OfBoth>();
+    expectTypeOf(solveTriangularBackward(later, solved)).toEqualTypeOf<OfBoth>();
+    expectTypeOf(solveCholeskyBackward(later, { factor: later, x: f32 })).toEqualTypeOf<OfBoth>();
+    expectTypeOf(lstsqBackward(later, { ...both, x: later })).toEqualTypeOf<OfBoth>();
+    expectTypeOf(kronMatvecBackward(later, { ...both, x: later })).toEqualTypeOf<OfAll>();
+    // @ts-expect-error two dtypes
+    void choleskyBackward(later, { factor: f64 });
+    // @ts-expect-error an example is there
+    void invBackward.prepare(later, { inverse: f32 });
+    void invBackward.prepare(f32, { inverse: f32 }).then((prepared) => {
+      // @ts-expect-error synchronous
+      prepared(f32, { inverse: later });
+    });
   });
 
   it('of backward rules say which gradients there are', () => {

@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Pending, Tensor } from '@mercer/tensor';
 import { variable } from '@mercer/formula';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
@@ -13,6 +13,7 @@ import {
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
 declare const i32: Tensor<'int32'>;
+declare const later: Pending<Tensor<'float32'>>;
 
 describe('cdistBackward', () => {
   it('has exactly the wanted gradients', () => {
@@ -22,6 +23,18 @@ describe('cdistBackward', () => {
     const some = cdistBackward(f64, f64, f64, { p: 3, wrt: ['a', 'p'] });
     expectTypeOf(some).resolves.toHaveProperty('p').toEqualTypeOf<Tensor<'float64'>>();
     expectTypeOf(some).resolves.not.toHaveProperty('b');
+  });
+
+  it('takes operands that are not there yet, and prepared calls do not', () => {
+    expectTypeOf(cdistBackward(later, f32, later)).resolves.toEqualTypeOf<
+      Gradients<readonly ['a', 'b'], 'float32'>
+    >();
+    // @ts-expect-error two dtypes
+    void cdistBackward(later, f64, f32);
+    void cdistBackward.prepare(f32, f32, f32).then((prepared) => {
+      // @ts-expect-error synchronous
+      prepared(f32, later, f32);
+    });
   });
 
   it('refuses mixed and integer dtypes, and names that it does not have', () => {
@@ -53,6 +66,18 @@ describe('runKernelBackward', () => {
     });
     expectTypeOf(named).resolves.toHaveProperty('alpha').toEqualTypeOf<Tensor<'float64'>>();
     expectTypeOf(named).resolves.not.toHaveProperty('a');
+  });
+
+  it('takes operands that are not there yet, and has the gradients of both', () => {
+    const options = { bandwidth: 1 };
+    expectTypeOf(runKernelBackward(kernels.gaussian, later, later, later, options)).resolves.toEqualTypeOf<
+      Gradients<readonly ['a', 'b'], 'float32'>
+    >(); // prettier-ignore
+    expectTypeOf(runKernelBackward(kernels.gaussian, later, f32, options)).resolves.toEqualTypeOf<
+      Gradients<readonly ['a'], 'float32'>
+    >();
+    // @ts-expect-error an example is there
+    void runKernelBackward.prepare(kernels.gaussian, f32, later, f32, options);
   });
 
   it('names the parameters of the descriptor and no others', () => {

@@ -1,6 +1,12 @@
 import { normExpressions, type PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type LoadOptions, type StreamOption, type Tensor } from '@mercer/tensor';
+import {
+  MercerError,
+  type LoadOptions,
+  type StreamOption,
+  type Tensor,
+  type TensorOperand,
+} from '@mercer/tensor';
 import { LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
@@ -39,9 +45,9 @@ const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVar
 /** How `cdistBackward` is called. */
 export interface CdistBackward {
   <D extends PairwiseDType, const W extends readonly CdistVariable[] = readonly ['a', 'b']>(
-    gradient: Tensor<D>,
-    a: Tensor<NoInfer<D>>,
-    b: Tensor<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    a: TensorOperand<NoInfer<D>>,
+    b: TensorOperand<NoInfer<D>>,
     options?: CdistBackwardOptions<W, NoInfer<D>>,
   ): Promise<Gradients<W, D>>;
   /** Compiles for tensors like these and gives a synchronous function: see PreparedBackward. */

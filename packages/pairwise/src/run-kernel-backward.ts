@@ -1,5 +1,5 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { mapArguments, readOptions, Traced } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
@@ -27,9 +27,13 @@ export interface RunKernelBackward {
     const W extends readonly RunKernelVariable<F>[] = DefaultVariables<T>,
   >(
     descriptor: F,
-    gradient: Tensor<D>,
-    a: Tensor<NoInfer<D>>,
-    ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W>, T>
+    gradient: TensorOperand<D>,
+    a: TensorOperand<NoInfer<D>>,
+    ...rest: RowsAndOptions<
+      TensorOperand<NoInfer<D>>,
+      RunKernelBackwardOptions<F, NoInfer<D>, W>,
+      T
+    >
   ): Promise<Gradients<W, D>>;
   /** Compiles for tensors like these and gives a synchronous function: see PreparedBackward. */
   readonly prepare: <
@@ -45,7 +49,7 @@ export interface RunKernelBackward {
   ) => Promise<PreparedBackward<W, D>>;
 }
 
-type DefaultVariables<T> = [T] extends [Tensor] ? readonly ['a', 'b'] : readonly ['a'];
+type DefaultVariables<T> = [T] extends [TensorOperand] ? readonly ['a', 'b'] : readonly ['a'];
 
 /**
  * Gradients of `runKernel(descriptor, a, b, options)`: given `gradient` = dL/d(result), returns dL/da, dL/db and those of the

@@ -19,9 +19,11 @@ import {
   OUT_OPTION,
   pointerAt,
   sizeOfShape,
+  type BatchRule,
   type CallPlan,
   type ProgramProblem,
 } from '@mercer/tensor/operation';
+import { ofRows } from './batch-rules.js';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
 import { boundValue } from './launch-values.js';
@@ -343,4 +345,5 @@ export const weightedDifferences = differentiable(
     },
   ),
   undefined,
+  ofRows as BatchRule,
 ) as unknown as WeightedDifferences;

@@ -2,7 +2,7 @@ import { isTensor, tensor, zeros, type Tensor, type Device } from '@mercer/tenso
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { expectClose } from '../../test/differences.mjs';
-import { AutodiffError, grad, valueAndGrad } from '../index.js';
+import { AutodiffError, grad, jvp, valueAndGrad } from '../index.js';
 import { codeOf } from '../../test/code-of.mjs';
 
 /** Gradients, kinks, memory, and what is refused. */
@@ -143,8 +143,15 @@ export function describeGrad(device: () => Device): void {
   });
 
   describe('kinks', () => {
-    const at0 = async (f: (v: Tensor) => PromiseLike<Tensor>, value = 0): Promise<unknown> =>
-      (await grad(f)(await tensor(Float64Array.of(value), on()))).toNested();
+    const one = async (value: number) => tensor(Float64Array.of(value), on());
+    /** The slope at a point, which is the same backwards and forwards. */
+    const at0 = async (f: (v: Tensor) => PromiseLike<Tensor>, value = 0): Promise<unknown> => {
+      const point = await one(value);
+      const slope = await (await grad(f)(point)).toNested();
+      const { tangent } = await jvp(async (v: Tensor) => f(v))([point], [await one(1)]);
+      expect([await tangent.item()]).toEqual(slope);
+      return slope;
+    };
 
     it('have the slopes that are written down', async () => {
       expect(await at0((v) => v.abs().sum())).toEqual([0]);

@@ -193,6 +193,29 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       expect(kept).toEqual(NOTHING);
     });
 
+    it('disposed while calls wait, does them, and keeps nothing', async () => {
+      const device = deviceOf();
+      const kept = await memoryKept(device, async () => {
+        const [w, x, y] = [await make(1), await make(3), await make(4)];
+        const prepared = await prepare(async (one: Floats) => one.add(w), x);
+        // what the calls read is written before them, and not yet
+        const written = w.copyFrom(w.mul(2));
+        const results = [prepared(x), prepared(y)];
+        prepared.dispose();
+        disposeAll(x, y);
+        expect(() => prepared(w)).toThrow(expect.objectContaining({ code: 'DISPOSED' }) as Error);
+        await written;
+        w.dispose();
+        for (const [at, sum] of results.entries()) {
+          const of = numbers(12, 3 + at);
+          const wanted = numbers(12, 1).map((one, k) => Math.fround(2 * one + (of[k] ?? NaN)));
+          expect(await sum.toTypedArray()).toEqual(wanted);
+        }
+        disposeAll(results);
+      });
+      expect(kept).toEqual(NOTHING);
+    });
+
     it('1000 calls keep nothing, and neither does what was prepared once it is disposed', async () => {
       const [x, y] = [await make(1), await make(2)];
       const f = valueAndGrad(loss);

@@ -540,6 +540,47 @@ async function check({ leaves: given, steps }: Program, drawn: Drawn): Promise<v
   }
 }
 
+/** How far the leaves move for differences of slopes: less than programs are from kinks. */
+const STEP = 5e-7;
+
+/** Changes of the program's gradient along a direction, in both orders of the modes, beside differences of slopes that plain loops give. */
+async function checkSecond({ leaves: given, steps }: Program, drawn: Drawn): Promise<void> {
+  const leaves = await Promise.all(given.map((one) => leaf(one, drawn)));
+  const directions = await Promise.all(
+    given.map(async ({ shape, seed }) => drawn(shape, [-1, 1], seed + 1)),
+  );
+  const shapes = given.map(({ shape }) => shape);
+  const values = await Promise.all(leaves.map(numbers));
+  const moves = await Promise.all(directions.map(numbers));
+  const start = evaluated(along(values, shapes, []), steps);
+  const cotangent = await drawn(start.result.shape, [-1, 1], 5);
+  const weights = await numbers(cotangent);
+  const slopes = (by: number): readonly number[] => {
+    const moved = values.map((v, k) => v.map((one, n) => one + by * (moves[k]?.[n] ?? NaN)));
+    return shapes.flatMap((shape, k) =>
+      Array.from({ length: sizeOf(shape) }, (_, element) => {
+        const changes = values.map((v) => new Float64Array(v.length));
+        changes[k]?.fill(1, element, element + 1);
+        return dot(evaluated(along(moved, shapes, changes), steps).result.change, weights);
+      }),
+    );
+  };
+  const [before, after] = [slopes(-STEP), slopes(STEP)];
+  const expected = after.map((one, k) => (one - (before[k] ?? NaN)) / (2 * STEP));
+
+  const f = computed(start);
+  const options = { allowUnused: true };
+  const loss = async (all: readonly Tensor[]) => (await f(all)).mul(cotangent).sum();
+  const { tangent } = await jvp(grad(loss, options))([leaves], [directions]);
+  const slope = async (all: readonly Tensor[]): Promise<Tensor> =>
+    (await jvp(loss)([all], [directions])).tangent;
+  const flat = async (all: readonly Tensor[]): Promise<number[]> =>
+    (await Promise.all(all.map(numbers))).flatMap((one) => [...one]);
+  const forwards = await flat(tangent);
+  expectClose(forwards, expected, 1e-6);
+  expectClose(await flat(await grad(slope, options)(leaves)), forwards, 1e-9);
+}
+
 const EXAMPLES = 3;
 
 /** The program for several examples at once, some of whose leaves they share, beside plain loops, and its gradients beside those of a loop. */
@@ -606,6 +647,19 @@ export function describeRandomPrograms(device: () => Device, numRuns: number): v
       await fc.assert(
         fc.asyncProperty(program, (one) => check(one, drawn)),
         { seed: 40, numRuns },
+      );
+    }, 120_000);
+  });
+}
+
+/** Their second derivatives. */
+export function describeSecondOfPrograms(device: () => Device, numRuns: number): void {
+  const drawn = drawnOn(device);
+  describe('random programs', () => {
+    it('have the second derivatives that differences of dual numbers have, forwards over backwards and backwards over forwards', async () => {
+      await fc.assert(
+        fc.asyncProperty(program, (one) => checkSecond(one, drawn)),
+        { seed: 42, numRuns },
       );
     }, 120_000);
   });

@@ -52,9 +52,22 @@ export function describeRules(device: () => Device): void {
   const numbers = async (x: Tensor): Promise<number[]> =>
     Array.from(await x.toTypedArray(), Number);
 
-  /** First and second derivatives against differences. */
+  /** Gradients of float32 against those of the same numbers in float64. */
+  async function expectSingle(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
+    const gradients = grad(f, { argnums: inputs.map((_, k) => k) });
+    const single = await Promise.all(inputs.map((one) => one.cast('float32')));
+    const double = await Promise.all(single.map((one) => one.cast('float64')));
+    const [found, expected] = [await gradients(...single), await gradients(...double)];
+    for (const [by, one] of found.entries()) {
+      expect(one.dtype).toBe('float32');
+      expectClose(await numbers(one), await numbers(expected[by] as Tensor), 1e-3);
+    }
+  }
+
+  /** First and second derivatives against differences, and those of float32 against them. */
   async function expectRules(f: Scalar, inputs: readonly Tensor[]): Promise<void> {
     const all = inputs.map((_, k) => k);
+    await expectSingle(f, inputs);
     const gradients = await grad(f, { argnums: all })(...inputs);
     for (const by of all) {
       const found = await gradients[by]?.toTypedArray();
@@ -125,6 +138,13 @@ export function describeRules(device: () => Device): void {
     it.each(CASES)('%s', async (_, range, f) => {
       const x = await drawn([7], range, 3);
       await expectRules(scalar(f), [x]);
+    });
+
+    it.each(CASES)('%s of an empty axis', async (_, range, f) => {
+      const x = await drawn([0, 3], range);
+      const loss = scalar(f);
+      expect((await grad(loss)(x)).shape).toEqual([0, 3]);
+      expect((await hvp(loss)(x, x)).shape).toEqual([0, 3]);
     });
   });
 

@@ -32,8 +32,9 @@ export class Batching extends Recording {
     this.size = size;
   }
 
-  /** @throws AutodiffError MAPPED */
+  /** @throws AutodiffError MAPPED, ESCAPED */
   override noteRead(what: string): never {
+    this.assertLive(what);
     throw new AutodiffError(
       'MAPPED',
       `${what}: inside ${this.what} the value stands for one of each of ${this.size} examples, and has no elements of its own. Return it and read the result, or choose elements with where().`,

@@ -23,6 +23,7 @@ export class Linear extends Reverse {
   }
 
   override noteRead(what: string): never {
+    this.assertLive(what);
     throw this.#notLinear(`${what} reads it`);
   }
 

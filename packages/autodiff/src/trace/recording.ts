@@ -128,7 +128,7 @@ export abstract class Recording implements Trace {
   }
 
   apply(primitive: Primitive, args: readonly unknown[]): unknown {
-    this.#assertLive(primitive.name);
+    this.assertLive(primitive.name);
     this.signal?.throwIfAborted();
     refuseOutputs(primitive.name, args);
     const { derivative } = primitive;
@@ -275,8 +275,16 @@ export abstract class Recording implements Trace {
     return this.#owned.has(one as Disposable);
   }
 
-  noteRead(_what: string): void {
-    this.#assertLive('a read');
+  assertLive(what: string): void {
+    if (!this.#ended) return;
+    throw new AutodiffError(
+      'ESCAPED',
+      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is traced are used inside it; return those that are needed later, and pass what a rule or a checkpoint reads as an argument.`,
+    );
+  }
+
+  noteRead(what: string): void {
+    this.assertLive(what);
     this.wasRead = true;
   }
 
@@ -303,14 +311,6 @@ export abstract class Recording implements Trace {
   #noteBelow(trace: Trace): void {
     if (!(trace instanceof Recording) || trace === this) return;
     if (this.#below === undefined || trace.level > this.#below.level) this.#below = trace;
-  }
-
-  #assertLive(what: string): void {
-    if (!this.#ended) return;
-    throw new AutodiffError(
-      'ESCAPED',
-      `${what}: the value is traced by a ${this.what} that has ended. Values of a function that is traced are used inside it; return those that are needed later, and pass what a rule or a checkpoint reads as an argument.`,
-    );
   }
 
   #primalOf(value: unknown): unknown {

@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { CallView } from '@mercer/tensor/operation';
 import { choice, type LinalgDType } from '../checks.js';
 import { elementwise, product, triangularSolution } from '../compose.js';
@@ -18,15 +18,15 @@ import { SYMMETRIC_PART, TRIANGLES } from './formulas.js';
 export interface CholeskyBackwardOptions extends BackwardOptions, TriangleOption {}
 
 /** What cholesky left behind. */
-export interface CholeskySaved<D extends LinalgDType> {
-  readonly factor: Tensor<D>;
+export interface CholeskySaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly factor: T;
 }
 
 /** How {@link choleskyBackward} is called. */
 export interface CholeskyBackward {
   <D extends LinalgDType>(
-    gradient: Tensor<D>,
-    saved: CholeskySaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: CholeskySaved<D, TensorOperand<NoInfer<D>>>,
     options?: CholeskyBackwardOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

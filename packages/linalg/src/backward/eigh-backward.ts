@@ -1,6 +1,6 @@
 import { abs, div, eq, le, max, mul, select, sub, variable } from '@mercer/formula';
 import { own } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { CallView } from '@mercer/tensor/operation';
 import type { LinalgDType } from '../checks.js';
 import { elementwise, product } from '../compose.js';
@@ -24,15 +24,15 @@ import {
 } from './spectrum.js';
 
 /** Gradients of the results of eigh; at least one. */
-export interface EighGradients<D extends LinalgDType> {
-  readonly values?: Tensor<D> | undefined;
-  readonly vectors?: Tensor<D> | undefined;
+export interface EighGradients<D extends LinalgDType, T = Tensor<D>> {
+  readonly values?: T | undefined;
+  readonly vectors?: T | undefined;
 }
 
 /** What eigh left behind. */
-export interface EighSaved<D extends LinalgDType> {
-  readonly values: Tensor<D>;
-  readonly vectors: Tensor<D>;
+export interface EighSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly values: T;
+  readonly vectors: T;
 }
 
 const [m, mTurned, dw] = [variable('m'), variable('turned'), variable('dw')];
@@ -49,8 +49,8 @@ const SCALED = mul(m, dw);
 /** How {@link eighBackward} is called. */
 export interface EighBackward {
   <D extends LinalgDType>(
-    gradients: EighGradients<D>,
-    saved: EighSaved<NoInfer<D>>,
+    gradients: EighGradients<D, TensorOperand<D>>,
+    saved: EighSaved<D, TensorOperand<NoInfer<D>>>,
     options?: SpectrumOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

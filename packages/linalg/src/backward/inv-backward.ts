@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { choice, type LinalgDType } from '../checks.js';
 import { elementwise, product } from '../compose.js';
 import { linalgFunction } from '../linalg-operation.js';
@@ -17,15 +17,15 @@ import { SYMMETRIC_PART } from './formulas.js';
 export interface InvBackwardOptions extends BackwardOptions, Pick<FactorOption, 'method'> {}
 
 /** What inv left behind. */
-export interface InvSaved<D extends LinalgDType> {
-  readonly inverse: Tensor<D>;
+export interface InvSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly inverse: T;
 }
 
 /** How {@link invBackward} is called. */
 export interface InvBackward {
   <D extends LinalgDType>(
-    gradient: Tensor<D>,
-    saved: InvSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: InvSaved<D, TensorOperand<NoInfer<D>>>,
     options?: InvBackwardOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

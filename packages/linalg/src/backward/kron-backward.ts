@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { CallView } from '@mercer/tensor/operation';
 import type { LinalgDType } from '../checks.js';
 import { flattened, product, summed } from '../compose.js';
@@ -22,8 +22,8 @@ export interface KronBackwardOptions<W extends SolveInputs>
 /** How {@link kronBackward} is called. */
 export interface KronBackward {
   <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
-    gradient: Tensor<D>,
-    saved: ProductSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: ProductSaved<D, TensorOperand<NoInfer<D>>>,
     options?: KronBackwardOptions<W>,
   ): Promise<LinalgGradients<W, D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

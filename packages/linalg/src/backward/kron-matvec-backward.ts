@@ -1,4 +1,4 @@
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 import { product, summed } from '../compose.js';
 import { linalgFunction } from '../linalg-operation.js';
@@ -20,17 +20,17 @@ export interface KronMatvecBackwardOptions<W extends KronMatvecInputs>
   extends BackwardOptions<W>, WrtOption<W> {}
 
 /** The inputs of the forward call. */
-export interface KronMatvecSaved<D extends LinalgDType> {
-  readonly a: Tensor<D>;
-  readonly b: Tensor<D>;
-  readonly x: Tensor<D>;
+export interface KronMatvecSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly a: T;
+  readonly b: T;
+  readonly x: T;
 }
 
 /** How {@link kronMatvecBackward} is called. */
 export interface KronMatvecBackward {
   <D extends LinalgDType, const W extends KronMatvecInputs = readonly ['a', 'b', 'x']>(
-    gradient: Tensor<D>,
-    saved: KronMatvecSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: KronMatvecSaved<D, TensorOperand<NoInfer<D>>>,
     options?: KronMatvecBackwardOptions<W>,
   ): Promise<LinalgGradients<W, D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

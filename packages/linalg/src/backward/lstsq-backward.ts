@@ -1,6 +1,6 @@
 import { div, le, mul, select, sub, variable } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import type { CallView } from '@mercer/tensor/operation';
 import { EPSILON, type LinalgDType } from '../checks.js';
 import { elementwise, product, singularOf, summed } from '../compose.js';
@@ -22,10 +22,10 @@ export interface LstsqBackwardOptions<W extends SolveInputs> extends SolveBackwa
 }
 
 /** What lstsq left behind. */
-export interface LstsqSaved<D extends LinalgDType> {
-  readonly a: Tensor<D>;
-  readonly b: Tensor<D>;
-  readonly x: Tensor<D>;
+export interface LstsqSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly a: T;
+  readonly b: T;
+  readonly x: T;
 }
 
 const [x, s, top] = [variable('x'), variable('s'), variable('top')];
@@ -39,8 +39,8 @@ const DIFFERENCE = sub(x, variable('y'));
 /** How {@link lstsqBackward} is called. */
 export interface LstsqBackward {
   <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
-    gradient: Tensor<D>,
-    saved: LstsqSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: LstsqSaved<D, TensorOperand<NoInfer<D>>>,
     options?: LstsqBackwardOptions<W>,
   ): Promise<LinalgGradients<W, D>>;
   /** Loads what such a call needs, and gives a function whose promise resolves when all is enqueued: the library waits. */

@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 import { product, summed } from '../compose.js';
 import { linalgFunction } from '../linalg-operation.js';
@@ -16,9 +16,9 @@ import {
 import type { SolveInputs } from './solve-backward.js';
 
 /** The operands of a product. */
-export interface ProductSaved<D extends LinalgDType> {
-  readonly a: Tensor<D>;
-  readonly b: Tensor<D>;
+export interface ProductSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly a: T;
+  readonly b: T;
 }
 
 /** Options of matmulBackward: those of the forward call that matter, and what is wanted. */
@@ -34,8 +34,8 @@ export interface MatmulBackwardOptions<W extends SolveInputs>
 /** How {@link matmulBackward} is called. */
 export interface MatmulBackward {
   <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
-    gradient: Tensor<D>,
-    saved: ProductSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: ProductSaved<D, TensorOperand<NoInfer<D>>>,
     options?: MatmulBackwardOptions<W>,
   ): Promise<LinalgGradients<W, D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

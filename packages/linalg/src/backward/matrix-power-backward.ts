@@ -1,6 +1,6 @@
 import { add, max, variable, type RealExpr } from '@mercer/formula';
 import { describeValue, own } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import { choice, type LinalgDType } from '../checks.js';
 import { eigenvectorsOf, elementwise, product } from '../compose.js';
 import { dividedDifference } from '../divided-difference.js';
@@ -19,9 +19,9 @@ import { SYMMETRIC_PART } from './formulas.js';
 import { reportDegenerate, type SpectrumOptions } from './spectrum.js';
 
 /** What matrixPower left behind: a, or instead of it the eigenvalues and vectors that eigh gives of it. */
-export type MatrixPowerSaved<D extends LinalgDType> =
-  | ({ readonly a: Tensor<D> } & { readonly [K in keyof EighSaved<D>]?: undefined })
-  | (EighSaved<D> & { readonly a?: undefined });
+export type MatrixPowerSaved<D extends LinalgDType, T = Tensor<D>> =
+  | ({ readonly a: T } & { readonly [K in keyof EighSaved<D>]?: undefined })
+  | (EighSaved<D, T> & { readonly a?: undefined });
 
 /** Options of matrixPowerBackward. */
 export interface MatrixPowerBackwardOptions
@@ -38,8 +38,8 @@ const DIVIDED = dividedDifference(a, b, a);
 /** How {@link matrixPowerBackward} is called. */
 export interface MatrixPowerBackward {
   <D extends LinalgDType>(
-    gradient: Tensor<D>,
-    saved: MatrixPowerSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: MatrixPowerSaved<D, TensorOperand<NoInfer<D>>>,
     exponent: number,
     options?: MatrixPowerBackwardOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;

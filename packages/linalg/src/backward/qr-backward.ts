@@ -1,5 +1,5 @@
 import { lt, select, variable } from '@mercer/formula';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { CallView } from '@mercer/tensor/operation';
 import type { LinalgDType } from '../checks.js';
 import { elementwise, product, triangularSolution } from '../compose.js';
@@ -22,15 +22,15 @@ import {
 import { TRIANGLES } from './formulas.js';
 
 /** Gradients of the results of qr; at least one. */
-export interface QrGradients<D extends LinalgDType> {
-  readonly q?: Tensor<D> | undefined;
-  readonly r?: Tensor<D> | undefined;
+export interface QrGradients<D extends LinalgDType, T = Tensor<D>> {
+  readonly q?: T | undefined;
+  readonly r?: T | undefined;
 }
 
 /** What qr left behind. */
-export interface QrSaved<D extends LinalgDType> {
-  readonly q: Tensor<D>;
-  readonly r: Tensor<D>;
+export interface QrSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly q: T;
+  readonly r: T;
 }
 
 /** The lower triangle, mirrored. */
@@ -41,8 +41,8 @@ const RESULTS = ['q', 'r'] as const;
 /** How {@link qrBackward} is called. */
 export interface QrBackward {
   <D extends LinalgDType>(
-    gradients: QrGradients<D>,
-    saved: QrSaved<NoInfer<D>>,
+    gradients: QrGradients<D, TensorOperand<D>>,
+    saved: QrSaved<D, TensorOperand<NoInfer<D>>>,
     options?: BackwardOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,6 +1,6 @@
 import { add, mul, variable } from '@mercer/formula';
 import { own } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { LinalgDType } from '../checks.js';
 import { elementwise, inverseOf } from '../compose.js';
 import { factorChoice } from '../factor-choice.js';
@@ -19,9 +19,8 @@ import {
 export interface SlogdetBackwardOptions extends BackwardOptions, FactorOption {}
 
 /** What slogdet left behind: a, or its inverse where there is one already. */
-export type SlogdetSaved<D extends LinalgDType> =
-  | { readonly a: Tensor<D>; readonly inverse?: undefined }
-  | { readonly inverse: Tensor<D>; readonly a?: undefined };
+export type SlogdetSaved<D extends LinalgDType, T = Tensor<D>> =
+  { readonly a: T; readonly inverse?: undefined } | { readonly inverse: T; readonly a?: undefined };
 
 const [b, bTurned, g] = [variable('b'), variable('turned'), variable('g')];
 const TURNED = mul(bTurned, g);
@@ -30,8 +29,8 @@ const SYMMETRIC = mul(mul(0.5, add(b, bTurned)), g);
 /** How {@link slogdetBackward} is called. */
 export interface SlogdetBackward {
   <D extends LinalgDType>(
-    gradient: Tensor<D>,
-    saved: SlogdetSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: SlogdetSaved<D, TensorOperand<NoInfer<D>>>,
     options?: SlogdetBackwardOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

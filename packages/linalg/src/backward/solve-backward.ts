@@ -1,6 +1,6 @@
 import type { RealExpr } from '@mercer/formula';
 import { own, type OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import { formatShape, type CallView } from '@mercer/tensor/operation';
 import type { LinalgDType } from '../checks.js';
 import { elementwise, product, scratch, summed, type Into } from '../compose.js';
@@ -33,10 +33,10 @@ export const SOLVE_BACKWARD_OPTIONS: OptionNames<SolveBackwardOptions<SolveInput
 };
 
 /** What the forward call left behind. */
-export interface SolveSaved<D extends LinalgDType> {
-  readonly a: Tensor<D>;
+export interface SolveSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly a: T;
   /** The solutions. */
-  readonly x: Tensor<D>;
+  readonly x: T;
   /** The right-hand sides, or only their shape; needed where b was broadcast. Default: x's shape. */
   readonly b?: Shaped | undefined;
 }
@@ -135,8 +135,8 @@ function fitting(call: PlannedCall, given: unknown): readonly number[] {
 /** How the backward rule of a solve is called; E are options beside those of all. */
 export interface SolveBackwardFunction<E = unknown> {
   <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
-    gradient: Tensor<D>,
-    saved: SolveSaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: SolveSaved<D, TensorOperand<NoInfer<D>>>,
     options?: SolveBackwardOptions<W> & E,
   ): Promise<LinalgGradients<W, D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

@@ -1,4 +1,4 @@
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { choice, type LinalgDType } from '../checks.js';
 import { solution, triangularSolution } from '../compose.js';
 import { TRIANGLE_OPTION, type TriangleOption } from '../options.js';
@@ -13,11 +13,8 @@ import {
 } from './solve-backward.js';
 
 /** What solveCholesky left behind: a, or instead of it the factor that cholesky or `overwriteA` gives. */
-export type SolveCholeskySaved<D extends LinalgDType> = Omit<SolveSaved<D>, 'a'> &
-  (
-    | { readonly a: Tensor<D>; readonly factor?: undefined }
-    | { readonly factor: Tensor<D>; readonly a?: undefined }
-  );
+export type SolveCholeskySaved<D extends LinalgDType, T = Tensor<D>> = Omit<SolveSaved<D, T>, 'a'> &
+  ({ readonly a: T; readonly factor?: undefined } | { readonly factor: T; readonly a?: undefined });
 
 /** Options of solveCholeskyBackward. */
 export interface SolveCholeskyBackwardOptions<W extends SolveInputs>
@@ -26,8 +23,8 @@ export interface SolveCholeskyBackwardOptions<W extends SolveInputs>
 /** How {@link solveCholeskyBackward} is called. */
 export interface SolveCholeskyBackward {
   <D extends LinalgDType, const W extends SolveInputs = readonly ['a', 'b']>(
-    gradient: Tensor<D>,
-    saved: SolveCholeskySaved<NoInfer<D>>,
+    gradient: TensorOperand<D>,
+    saved: SolveCholeskySaved<D, TensorOperand<NoInfer<D>>>,
     options?: SolveCholeskyBackwardOptions<W>,
   ): Promise<LinalgGradients<W, D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

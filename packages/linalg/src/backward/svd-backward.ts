@@ -12,7 +12,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { own } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import type { CallView } from '@mercer/tensor/operation';
 import type { LinalgDType } from '../checks.js';
 import { elementwise, product } from '../compose.js';
@@ -35,17 +35,17 @@ import {
 } from './spectrum.js';
 
 /** Gradients of the results of svd; at least one. */
-export interface SvdGradients<D extends LinalgDType> {
-  readonly u?: Tensor<D> | undefined;
-  readonly s?: Tensor<D> | undefined;
-  readonly vh?: Tensor<D> | undefined;
+export interface SvdGradients<D extends LinalgDType, T = Tensor<D>> {
+  readonly u?: T | undefined;
+  readonly s?: T | undefined;
+  readonly vh?: T | undefined;
 }
 
 /** What svd left behind. */
-export interface SvdSaved<D extends LinalgDType> {
-  readonly u: Tensor<D>;
-  readonly s: Tensor<D>;
-  readonly vh: Tensor<D>;
+export interface SvdSaved<D extends LinalgDType, T = Tensor<D>> {
+  readonly u: T;
+  readonly s: T;
+  readonly vh: T;
 }
 
 const si = variable('si');
@@ -86,8 +86,8 @@ const RESULTS = ['u', 's', 'vh'] as const;
 /** How {@link svdBackward} is called. */
 export interface SvdBackward {
   <D extends LinalgDType>(
-    gradients: SvdGradients<D>,
-    saved: SvdSaved<NoInfer<D>>,
+    gradients: SvdGradients<D, TensorOperand<D>>,
+    saved: SvdSaved<D, TensorOperand<NoInfer<D>>>,
     options?: SpectrumOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */

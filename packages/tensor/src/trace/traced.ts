@@ -20,6 +20,8 @@ export interface Trace {
   readonly wantsSlopes?: boolean;
   /** Computes the operation on what the traced arguments stand for, and gives its result traced. @throws MercerError ESCAPED */
   apply(primitive: Primitive, args: readonly unknown[]): unknown;
+  /** @throws MercerError ESCAPED where it has ended @param what what uses a value of it */
+  assertLive(what: string): void;
   /** The elements of a value were read, with this method. @throws MercerError ESCAPED, and where a value has no elements of its own */
   noteRead(what: string): void;
 }
@@ -147,6 +149,7 @@ export class Traced extends TracedValue {
   }
 
   async ready(options?: SignalOption): Promise<this> {
+    this.trace.assertLive('ready');
     await this.primal.ready(options);
     return this;
   }
@@ -220,7 +223,11 @@ export class TracedResult extends Unlaunched {
   }
 
   protected override async start(options: LaunchOptions): Promise<Tensor> {
-    const primal = await this.primal.launch(options);
+    const primal = await this.primal.launch(options).catch((error: unknown) => {
+      // what a trace owns ends with it
+      this.trace.assertLive('an elementwise result');
+      throw error;
+    });
     return new Traced(this.trace, this.record, primal) as unknown as Tensor;
   }
 
