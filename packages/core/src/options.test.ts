@@ -15,7 +15,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|SlogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Slogdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -235,8 +235,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['kron.prepare', (o) => mercer.kron.prepare(a, a, o)],
     ['kronMatvec', (o) => mercer.kronMatvec(a, a, a, o)],
     ['kronMatvec.prepare', (o) => mercer.kronMatvec.prepare(a, a, a, o)],
-    ['slogdet', (o) => mercer.slogdet(a, o)],
-    ['slogdet.prepare', (o) => mercer.slogdet.prepare(a, o)],
+    ['logdet', (o) => mercer.logdet(a, o)],
+    ['logdet.prepare', (o) => mercer.logdet.prepare(a, o)],
     ['lstsq', (o) => mercer.lstsq(a, a, o)],
     ['lstsq.prepare', (o) => mercer.lstsq.prepare(a, a, o)],
     ['matmul', (o) => mercer.matmul(a, a, o), 'transpose_a', 'transposeA'],
@@ -266,8 +266,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['kronBackward.prepare', (o) => mercer.kronBackward.prepare(a, { a, b: a }, o)],
     ['kronMatvecBackward', (o) => mercer.kronMatvecBackward(a, saved, o)],
     ['kronMatvecBackward.prepare', (o) => mercer.kronMatvecBackward.prepare(a, saved, o)],
-    ['slogdetBackward', (o) => mercer.slogdetBackward(vector, { a }, o)],
-    ['slogdetBackward.prepare', (o) => mercer.slogdetBackward.prepare(vector, { a }, o)],
+    ['logdetBackward', (o) => mercer.logdetBackward(vector, { a }, o)],
+    ['logdetBackward.prepare', (o) => mercer.logdetBackward.prepare(vector, { a }, o)],
     ['lstsqBackward', (o) => mercer.lstsqBackward(a, saved, o)],
     ['lstsqBackward.prepare', (o) => mercer.lstsqBackward.prepare(a, saved, o)],
     ['matmulBackward', (o) => mercer.matmulBackward(a, { a, b: a }, o)],

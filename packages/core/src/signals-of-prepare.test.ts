@@ -210,9 +210,9 @@ const BUILT_IN: readonly Row[] = [
   ],
   ['inv', (o) => mercer.inv.prepare(square, o), (o) => mercer.inv.prepare(a, o), () => [square]],
   [
-    'slogdet',
-    (o) => mercer.slogdet.prepare(square, o),
-    (o) => mercer.slogdet.prepare(a, o),
+    'logdet',
+    (o) => mercer.logdet.prepare(square, o),
+    (o) => mercer.logdet.prepare(a, o),
     () => [square],
   ],
   [

@@ -235,7 +235,7 @@ const LINEAR: Readonly<Record<string, Call>> = {
   inv: (o) => mercer.inv(many, o),
   kron: (o) => mercer.kron(many, many, o),
   kronMatvec: (o) => mercer.kronMatvec(many, many.slice(0), vector16, o),
-  slogdet: (o) => mercer.slogdet(many, o),
+  logdet: (o) => mercer.logdet(many, o),
   lstsq: (o) => mercer.lstsq(many, many, o),
   'linalg.matmul': (o) => mercer.matmul(many, many, o),
   matrixPower: (o) => mercer.matrixPower(many, 0.5, o),
@@ -256,7 +256,7 @@ const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
       { ...o, onDegenerate: () => undefined },
     ),
   invBackward: (o) => mercer.invBackward(many, { inverse: many }, { ...o, method: 'cholesky' }),
-  slogdetBackward: (o) => mercer.slogdetBackward(values.slice(null, 0), { a: many }, o),
+  logdetBackward: (o) => mercer.logdetBackward(values.slice(null, 0), { a: many }, o),
   lstsqBackward: (o) => mercer.lstsqBackward(many, { a: many, b: many, x: many }, o),
   matmulBackward: (o) => mercer.matmulBackward(many, { a: many, b: many }, o),
   matrixPowerBackward: (o) =>
@@ -418,7 +418,7 @@ it('a call that waits for room on its stream is given up, and enqueues nothing',
 const WAITING: readonly string[] = [
   ...['cdist', 'runKernel', 'weightedDifferences', 'cdistBackward', 'runKernelBackward', 'sum'],
   ...['map', 'sumTo', 'scatterAdd', 'gatherRows', 'clone', 'cast', 'fill', 'copyFrom'],
-  ...['contiguous', 'concat', 'pad', 'cholesky', 'solveLU', 'linalg.matmul', 'kron', 'slogdet'],
+  ...['contiguous', 'concat', 'pad', 'cholesky', 'solveLU', 'linalg.matmul', 'kron', 'logdet'],
 ];
 
 const enqueued = (stream: mercer.Stream): number =>

@@ -38,7 +38,7 @@ const OWN = [
   'solveTriangular',
   'cholesky',
   'inv',
-  'slogdet',
+  'logdet',
   'conditionEstimate',
   'qr',
 ];

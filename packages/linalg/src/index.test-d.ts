@@ -12,8 +12,8 @@ import {
   kronBackward,
   kronMatvec,
   kronMatvecBackward,
-  slogdet,
-  slogdetBackward,
+  logdet,
+  logdetBackward,
   lstsq,
   lstsqBackward,
   matmul,
@@ -36,7 +36,7 @@ import {
   type InverseResult,
   type LeastSquares,
   type LinalgGradients,
-  type Slogdet,
+  type Logdet,
   type MatrixPower,
   type QrFactors,
   type SingularValues,
@@ -60,7 +60,7 @@ describe('public signatures', () => {
     expectTypeOf(qr(f32)).resolves.toEqualTypeOf<QrFactors<'float32'>>();
     expectTypeOf(svd(f32)).resolves.toEqualTypeOf<SingularValues<'float32'>>();
     expectTypeOf(inv(f64)).resolves.toEqualTypeOf<InverseResult<'float64'>>();
-    expectTypeOf(slogdet(f64)).resolves.toEqualTypeOf<Slogdet<'float64'>>();
+    expectTypeOf(logdet(f64)).resolves.toEqualTypeOf<Logdet<'float64'>>();
     expectTypeOf(conditionEstimate(f32)).resolves.toEqualTypeOf<ConditionEstimate<'float32'>>();
     expectTypeOf(matrixPower(f32, -0.25)).resolves.toEqualTypeOf<MatrixPower<'float32'>>();
     expectTypeOf(matmul(f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
@@ -135,7 +135,7 @@ describe('public signatures', () => {
     ] as const;
     expectTypeOf(choleskyBackward(later, { factor: later })).toEqualTypeOf<OfA>();
     expectTypeOf(invBackward(later, { inverse: later })).toEqualTypeOf<OfA>();
-    expectTypeOf(slogdetBackward(later, { inverse: later })).toEqualTypeOf<OfA>();
+    expectTypeOf(logdetBackward(later, { inverse: later })).toEqualTypeOf<OfA>();
     expectTypeOf(matrixPowerBackward(later, { a: later }, 0.5)).toEqualTypeOf<OfA>();
     const [eigen, factors] = [
       { values: later, vectors: f32 },
@@ -189,7 +189,7 @@ describe('public signatures', () => {
       { uplo: 'upper' },
     );
     void matrixPowerBackward(f32, { values: f32, vectors: f32 }, 0.5);
-    void slogdetBackward(f32, { inverse: f32 });
+    void logdetBackward(f32, { inverse: f32 });
     // @ts-expect-error a or the factor, not both
     void solveCholeskyBackward(f32, { a: f32, factor: f32, x: f32 });
     // @ts-expect-error a or its eigenvalues

@@ -27,7 +27,7 @@ export { einsum, type Einsum, type EinsumOptions } from './einsum.js';
 export { inv, type Inv, type InvOptions, type InverseResult } from './inv.js';
 export { kron, type Kron, type KronOptions } from './kron.js';
 export { kronMatvec, type KronMatvec } from './kron-matvec.js';
-export { slogdet, type Slogdet, type SlogdetFunction, type SlogdetOptions } from './slogdet.js';
+export { logdet, type Logdet, type LogdetFunction, type LogdetOptions } from './logdet.js';
 export { lstsq, type LeastSquares, type Lstsq, type LstsqOptions } from './lstsq.js';
 export { matmul, type Matmul, type MatmulOptions, type PreparedMatmulOptions } from './matmul.js';
 export {

@@ -11,7 +11,7 @@ import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
-import { slogdet } from './slogdet.js';
+import { logdet } from './logdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { solveTriangular } from './solve-triangular.js';
@@ -109,7 +109,7 @@ describe.skipIf(!hasNvrtc)('tensors of a GPU (skipped only without NVRTC)', () =
       () => solveTriangular(a, a, { out }),
       () => cholesky(a, { out }),
       () => inv(a, { out }),
-      () => slogdet(a, { out }),
+      () => logdet(a, { out }),
       () => conditionEstimate(a, { out }),
       () => qr(a, { out }),
       () => eigh(a, { out }),

@@ -19,7 +19,7 @@ import { matmul } from './matmul.js';
 import { definite, DTYPES, placeTensors, randomMatrix, toTensor } from './matrices.test-support.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
-import { slogdet } from './slogdet.js';
+import { logdet } from './logdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { solveTriangular } from './solve-triangular.js';
@@ -69,7 +69,7 @@ const rows: readonly Row[] = [
   ],
   ['cholesky', cholesky, ({ a }) => [a], { uplo: 'upper' }],
   ['inv', inv, ({ a }) => [a], { method: 'cholesky' }],
-  ['slogdet', slogdet, ({ a }) => [a]],
+  ['logdet', logdet, ({ a }) => [a]],
   ['conditionEstimate', conditionEstimate, ({ a }) => [a], { method: 'cholesky' }],
   ['qr', qr, ({ b }) => [b]],
   ['matmul', matmul, ({ a, b }) => [a, b], { alpha: 2 }],

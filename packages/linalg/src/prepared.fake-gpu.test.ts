@@ -14,7 +14,7 @@ import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
-import { slogdet } from './slogdet.js';
+import { logdet } from './logdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { solveTriangular } from './solve-triangular.js';
@@ -117,7 +117,7 @@ const pair = (
 });
 
 const alone = (
-  operation: typeof cholesky | typeof inv | typeof slogdet | typeof conditionEstimate | typeof qr,
+  operation: typeof cholesky | typeof inv | typeof logdet | typeof conditionEstimate | typeof qr,
   options: object = {},
 ): Row => ({
   call: (a) => operation(a, options),
@@ -137,7 +137,7 @@ const ROWS: Readonly<Record<string, Row>> = {
   cholesky: alone(cholesky, { uplo: 'upper' }),
   inv: alone(inv),
   'inv by Cholesky': alone(inv, { method: 'cholesky' }),
-  slogdet: alone(slogdet),
+  logdet: alone(logdet),
   conditionEstimate: alone(conditionEstimate),
   qr: alone(qr),
   matmul: {

@@ -15,7 +15,7 @@ import { conditionEstimate } from './condition-estimate.js';
 import { eigh } from './eigh.js';
 import { inv } from './inv.js';
 import { kron } from './kron.js';
-import { slogdet } from './slogdet.js';
+import { logdet } from './logdet.js';
 import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
@@ -56,7 +56,7 @@ const CALLS: readonly (readonly [string, Call])[] = [
   ['solveTriangular', (a, b, o) => solveTriangular(a, b, { ...o, transpose: true })],
   ['cholesky', (a, _, o) => cholesky(a, { ...o, uplo: 'upper' })],
   ['inv', (a, _, o) => inv(a, o)],
-  ['slogdet', (a, _, o) => slogdet(a, { ...o, method: 'cholesky' })],
+  ['logdet', (a, _, o) => logdet(a, { ...o, method: 'cholesky' })],
   ['conditionEstimate', (a, _, o) => conditionEstimate(a, o)],
   ['eigh', (a, _, o) => eigh(a, o)],
   ['qr', (a, _, o) => qr(a, o)],
@@ -218,7 +218,7 @@ describe.skipIf(!hasNvrtc)('on a GPU behind the fake driver (skipped only withou
   it('what needs the factors of the matrix itself has them, determinants with int64 pivots', async () => {
     using a = empty([5, 5], { device: gpu, dtype: 'float64' });
     const lines = await callsOf(async () => {
-      for (const call of [inv, conditionEstimate, slogdet]) release(await call(a));
+      for (const call of [inv, conditionEstimate, logdet]) release(await call(a));
       await gpu.synchronize();
     });
     expect(lines.filter((line) => /^[sd]?getr[fs] /.test(line))).toEqual([

@@ -30,7 +30,7 @@ const CALLS = {
   solveTriangular: () => linalg.solveTriangular(large, large),
   cholesky: () => linalg.cholesky(large),
   inv: () => linalg.inv(large),
-  slogdet: () => linalg.slogdet(large),
+  logdet: () => linalg.logdet(large),
   conditionEstimate: () => linalg.conditionEstimate(large),
   qr: () => linalg.qr(large),
 };

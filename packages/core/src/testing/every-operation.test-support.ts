@@ -177,7 +177,7 @@ export async function operations(): Promise<readonly Operation[]> {
       'kronMatvec',
       async () => mercer.kronMatvec(small, small, await tensor(new Float64Array(4).fill(2), cpu)),
     ],
-    ['slogdet', () => mercer.slogdet(spd)],
+    ['logdet', () => mercer.logdet(spd)],
     ['lstsq', () => mercer.lstsq(tall, right)],
     ['matmul', () => mercer.matmul(spd, right)],
     ['matrixPower', () => mercer.matrixPower(spd, 0.5)],
@@ -200,9 +200,9 @@ export async function operations(): Promise<readonly Operation[]> {
       async () => mercer.kronBackward(await mercer.kron(small, small), { a: small, b: small }),
     ],
     [
-      'slogdetBackward',
+      'logdetBackward',
       async () =>
-        mercer.slogdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
+        mercer.logdetBackward(await tensor(new Float64Array([1]), { shape: [], ...cpu }), {
           a: spd,
         }),
     ],

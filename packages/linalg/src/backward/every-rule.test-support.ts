@@ -9,7 +9,7 @@ import { stack, toDevice } from './finite-differences.test-support.js';
 import { invBackward } from './inv-backward.js';
 import { kronBackward } from './kron-backward.js';
 import { kronMatvecBackward } from './kron-matvec-backward.js';
-import { slogdetBackward } from './slogdet-backward.js';
+import { logdetBackward } from './logdet-backward.js';
 import { lstsqBackward } from './lstsq-backward.js';
 import { matmulBackward } from './matmul-backward.js';
 import { matrixPowerBackward } from './matrix-power-backward.js';
@@ -78,8 +78,8 @@ export async function everyRuleCall(
     inv: [invBackward, [gradient, { inverse: a }], { method: 'cholesky' }],
     kron: [kronBackward, [product, { a, b }]],
     kronMatvec: [kronMatvecBackward, [vector, { a, b, x: row }]],
-    slogdet: [slogdetBackward, [one, { a }]],
-    slogdetByCholesky: [slogdetBackward, [one, { a }], { method: 'cholesky' }],
+    logdet: [logdetBackward, [one, { a }]],
+    logdetByCholesky: [logdetBackward, [one, { a }], { method: 'cholesky' }],
     lstsq: [lstsqBackward, [gradient, { a, b, x: gradient }]],
     matmul: [matmulBackward, [gradient, { a, b }]],
     matrixPower: [matrixPowerBackward, [gradient, { a }, 0.5]],

@@ -34,11 +34,11 @@ export {
   type KronMatvecSaved,
 } from './kron-matvec-backward.js';
 export {
-  slogdetBackward,
-  type SlogdetBackward,
-  type SlogdetBackwardOptions,
-  type SlogdetSaved,
-} from './slogdet-backward.js';
+  logdetBackward,
+  type LogdetBackward,
+  type LogdetBackwardOptions,
+  type LogdetSaved,
+} from './logdet-backward.js';
 export {
   lstsqBackward,
   type LstsqBackward,

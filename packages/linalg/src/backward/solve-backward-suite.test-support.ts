@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { LinalgDType } from '../checks.js';
 import { cholesky } from '../cholesky.js';
 import { inv } from '../inv.js';
-import { slogdet } from '../slogdet.js';
+import { logdet } from '../logdet.js';
 import { lstsq } from '../lstsq.js';
 import { definite, general, symmetricWith } from '../matrices.test-support.js';
 import { solveCholesky } from '../solve-cholesky.js';
@@ -23,7 +23,7 @@ import {
 } from './finite-differences.test-support.js';
 import { matricesOf, only, TRIANGLES } from './rule-inputs.test-support.js';
 import { invBackward } from './inv-backward.js';
-import { slogdetBackward } from './slogdet-backward.js';
+import { logdetBackward } from './logdet-backward.js';
 import { lstsqBackward } from './lstsq-backward.js';
 import { solveCholeskyBackward } from './solve-cholesky-backward.js';
 import { solveLUBackward } from './solve-lu-backward.js';
@@ -317,18 +317,17 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
     it.each([
       ['one matrix', []],
       ['a batch', [2, 2]],
-    ] as const)('slogdet, %s', async (_, batch) => {
+    ] as const)('logdet, %s', async (_, batch) => {
       const plain = {
         inputs: { a: matricesOf(batch, (seed) => general(3, seed)) },
         forward: async (inputs: Tensors) => ({
-          logAbsDet: (await slogdet(one(inputs).a)).logAbsDet,
+          logAbs: (await logdet(one(inputs).a)).logAbs,
         }),
       };
       await checkRule(
         {
           ...plain,
-          backward: (gradients, inputs) =>
-            slogdetBackward(only(gradients, 'logAbsDet'), one(inputs)),
+          backward: (gradients, inputs) => logdetBackward(only(gradients, 'logAbs'), one(inputs)),
         },
         deviceOf(),
       );
@@ -337,7 +336,7 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
           ...plain,
           backward: async (gradients, inputs) => {
             const saved = await inv(one(inputs).a);
-            return slogdetBackward(only(gradients, 'logAbsDet'), { inverse: saved.inverse });
+            return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse });
           },
         },
         deviceOf(),
@@ -353,14 +352,14 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
             ),
           },
           forward: async (inputs: Tensors) => ({
-            logAbsDet: (await slogdet(one(inputs).a, options)).logAbsDet,
+            logAbs: (await logdet(one(inputs).a, options)).logAbs,
           }),
         };
         await checkRule(
           {
             ...rule,
             backward: (gradients, inputs) =>
-              slogdetBackward(only(gradients, 'logAbsDet'), one(inputs), options),
+              logdetBackward(only(gradients, 'logAbs'), one(inputs), options),
           },
           deviceOf(),
         );
@@ -369,11 +368,7 @@ export function solveBackwardSuite(where: string, deviceOf: () => Device): void 
             ...rule,
             backward: async (gradients, inputs) => {
               const saved = await inv(one(inputs).a, options);
-              return slogdetBackward(
-                only(gradients, 'logAbsDet'),
-                { inverse: saved.inverse },
-                options,
-              );
+              return logdetBackward(only(gradients, 'logAbs'), { inverse: saved.inverse }, options);
             },
           },
           deviceOf(),

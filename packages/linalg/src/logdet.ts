@@ -17,61 +17,60 @@ import {
   FACTOR_OPTION,
 } from './options.js';
 
-/** Options of slogdet. */
-export interface SlogdetOptions<D extends LinalgDType> extends CallOptions, FactorOption {
+/** Options of logdet. */
+export interface LogdetOptions<D extends LinalgDType> extends CallOptions, FactorOption {
   /** Where results go, by name. */
-  readonly out?: ResultTargets<Slogdet<D>> | undefined;
+  readonly out?: ResultTargets<Logdet<D>> | undefined;
 }
 
-const SLOGDET_OPTIONS: OptionNames<SlogdetOptions<LinalgDType>> = {
+const LOGDET_OPTIONS: OptionNames<LogdetOptions<LinalgDType>> = {
   ...CALL_OPTIONS,
   ...FACTOR_OPTION,
   out: true,
 };
 
-/** Determinants as sign and logarithm, `det a = sign exp(logAbsDet)`: one for each batch entry. */
-export interface Slogdet<D extends LinalgDType> extends Infos {
+/** Determinants as sign and logarithm, `det a = sign exp(logAbs)`: one for each batch entry. */
+export interface Logdet<D extends LinalgDType> extends Infos {
   /** 1, -1, or 0 for a singular matrix. */
   readonly sign: Tensor<D>;
   /** log |det a|; -Infinity for a singular matrix. */
-  readonly logAbsDet: Tensor<D>;
+  readonly logAbs: Tensor<D>;
 }
 
-/** How {@link slogdet} is called. */
-export interface SlogdetFunction {
+/** How {@link logdet} is called. */
+export interface LogdetFunction {
   <D extends LinalgDType>(
     a: TensorOperand<D>,
-    options?: SlogdetOptions<NoInfer<D>>,
-  ): Promise<Slogdet<D>>;
+    options?: LogdetOptions<NoInfer<D>>,
+  ): Promise<Logdet<D>>;
   /** Loads what such a call needs, and gives a synchronous function. */
   readonly prepare: <D extends LinalgDType>(
     a: Tensor<D>,
-    options?: RoutinePrepareOptions<SlogdetOptions<NoInfer<D>>>,
-  ) => Promise<PreparedRoutine<[a: Tensor<D>], Slogdet<D>>>;
+    options?: RoutinePrepareOptions<LogdetOptions<NoInfer<D>>>,
+  ) => Promise<PreparedRoutine<[a: Tensor<D>], Logdet<D>>>;
 }
 
 /** `a^-T` of the logarithm (Giles 2008, section 2.2.4); the sign is constant. */
-const derivative: DerivativeRule<readonly [a: KnownValue, options?: SlogdetOptions<LinalgDType>]> =
-  {
-    vjp: (g, { args: [a, options = {}] }) => {
-      const { logAbsDet: upstream } = g as unknown as Cotangents<'logAbsDet'>;
-      if (upstream === undefined) return [];
-      const share = async (): Promise<Tensor> => {
-        const { inverse } = await inv(floats(a), own(options, 'method', 'uplo'));
-        return inverse.transpose().mul(floats(upstream.contiguous().reshape([...a.shape.slice(0, -2), 1, 1]))); // prettier-ignore
-      };
-      return [() => pendingOf(share)];
-    },
-  };
+const derivative: DerivativeRule<readonly [a: KnownValue, options?: LogdetOptions<LinalgDType>]> = {
+  vjp: (g, { args: [a, options = {}] }) => {
+    const { logAbs: upstream } = g as unknown as Cotangents<'logAbs'>;
+    if (upstream === undefined) return [];
+    const share = async (): Promise<Tensor> => {
+      const { inverse } = await inv(floats(a), own(options, 'method', 'uplo'));
+      return inverse.transpose().mul(floats(upstream.contiguous().reshape([...a.shape.slice(0, -2), 1, 1]))); // prettier-ignore
+    };
+    return [() => pendingOf(share)];
+  },
+};
 
 /**
  * Sign and logarithm of the magnitude of determinants, numpy's `linalg.slogdet`: from LU factors (LAPACK's getrf), or from
  * Cholesky factors (potrf) with `method: 'cholesky'`, where the sign is 1. The logarithms are summed in float64.
  *
- * Shapes: a (..., n, n); sign and logAbsDet have the batch axes alone. float32 or float64, any strides. An empty matrix has
+ * Shapes: a (..., n, n); sign and logAbs have the batch axes alone. float32 or float64, any strides. An empty matrix has
  * determinant 1.
  *
- * infos: k > 0 where pivot k is exactly 0 (sign 0, logAbsDet -Infinity), or with Cholesky where the leading minor of order k is
+ * infos: k > 0 where pivot k is exactly 0 (sign 0, logAbs -Infinity), or with Cholesky where the leading minor of order k is
  * not positive (NaN); -1 where a holds NaN or infinity (NaN).
  *
  * Resolves when the work is enqueued, one task of the pool for each batch entry. On a GPU cuSOLVER factors the
@@ -82,30 +81,27 @@ const derivative: DerivativeRule<readonly [a: KnownValue, options?: SlogdetOptio
  *
  * @example
  * ```ts
- * import { slogdet } from '@mercer/linalg';
+ * import { logdet } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
- * const { sign, logAbsDet } = await slogdet(await tensor([[0, 1], [1, 0]], { device: 'cpu' }));
- * console.log(await sign.toNested(), await logAbsDet.toNested()); // -1 0
+ * const { sign, logAbs } = await logdet(await tensor([[0, 1], [1, 0]], { device: 'cpu' }));
+ * console.log(await sign.toNested(), await logAbs.toNested()); // -1 0
  * ```
  */
-export const slogdet: SlogdetFunction = linalgFunction<
-  SlogdetFunction,
-  SlogdetOptions<LinalgDType>
->(
+export const logdet: LogdetFunction = linalgFunction<LogdetFunction, LogdetOptions<LinalgDType>>(
   {
-    what: 'slogdet',
+    what: 'logdet',
     matrices: ['a'],
-    options: SLOGDET_OPTIONS,
-    results: ['sign', 'logAbsDet', 'infos'],
-    meaning: (options) => factorChoice('slogdet', options).meaning,
+    options: LOGDET_OPTIONS,
+    results: ['sign', 'logAbs', 'infos'],
+    meaning: (options) => factorChoice('logdet', options).meaning,
     derivative,
     plan: (call, options) => {
       call.order();
       call.run('logdet', {
         a: call.operand('a'),
         signs: call.numbers('sign'),
-        logs: call.numbers('logAbsDet'),
+        logs: call.numbers('logAbs'),
         infos: call.integers('infos'),
         ...factorChoice(call.what, options).flags,
       });

@@ -15,36 +15,36 @@ import {
   type PreparedGradients,
 } from './backward-options.js';
 
-/** Options of slogdetBackward. */
-export interface SlogdetBackwardOptions extends BackwardOptions, FactorOption {}
+/** Options of logdetBackward. */
+export interface LogdetBackwardOptions extends BackwardOptions, FactorOption {}
 
-/** What slogdet left behind: a, or its inverse where there is one already. */
-export type SlogdetSaved<D extends LinalgDType, T = Tensor<D>> =
+/** What logdet left behind: a, or its inverse where there is one already. */
+export type LogdetSaved<D extends LinalgDType, T = Tensor<D>> =
   { readonly a: T; readonly inverse?: undefined } | { readonly inverse: T; readonly a?: undefined };
 
 const [b, bTurned, g] = [variable('b'), variable('turned'), variable('g')];
 const TURNED = mul(bTurned, g);
 const SYMMETRIC = mul(mul(0.5, add(b, bTurned)), g);
 
-/** How {@link slogdetBackward} is called. */
-export interface SlogdetBackward {
+/** How {@link logdetBackward} is called. */
+export interface LogdetBackward {
   <D extends LinalgDType>(
     gradient: TensorOperand<D>,
-    saved: SlogdetSaved<D, TensorOperand<NoInfer<D>>>,
-    options?: SlogdetBackwardOptions,
+    saved: LogdetSaved<D, TensorOperand<NoInfer<D>>>,
+    options?: LogdetBackwardOptions,
   ): Promise<LinalgGradients<readonly ['a'], D>>;
   /** Loads what such a call needs, and gives a synchronous function. */
   readonly prepare: <D extends LinalgDType>(
     gradient: Tensor<D>,
-    saved: SlogdetSaved<NoInfer<D>>,
-    options?: SlogdetBackwardOptions,
+    saved: LogdetSaved<NoInfer<D>>,
+    options?: LogdetBackwardOptions,
   ) => Promise<
-    PreparedGradients<[gradient: Tensor<D>, saved: SlogdetSaved<NoInfer<D>>], readonly ['a'], D>
+    PreparedGradients<[gradient: Tensor<D>, saved: LogdetSaved<NoInfer<D>>], readonly ['a'], D>
   >;
 }
 
 /**
- * Gradient of `slogdet(a)`: given `gradient` = dL/d(logAbsDet), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
+ * Gradient of `logdet(a)`: given `gradient` = dL/d(logAbs), returns dL/da, `gradient a^-T` (Giles 2008, section 2.2.4, for the
  * logarithm). The sign has derivative 0. With `method: 'cholesky'` a is symmetric and its triangle `uplo` is read; da is
  * symmetric: the derivative by an element of that triangle is da[i, i] on the diagonal and 2 da[i, j] beside it.
  *
@@ -55,19 +55,19 @@ export interface SlogdetBackward {
  *
  * @example
  * ```ts
- * import { slogdetBackward } from '@mercer/linalg';
+ * import { logdetBackward } from '@mercer/linalg';
  * import { tensor } from '@mercer/tensor';
  *
  * const a = await tensor([[2, 0], [0, 4]], { device: 'cpu' });
- * const { a: da } = await slogdetBackward(await tensor(1, { device: 'cpu' }), { a });
+ * const { a: da } = await logdetBackward(await tensor(1, { device: 'cpu' }), { a });
  * console.log(await da.toNested()); // [ [ 0.5, 0 ], [ 0, 0.25 ] ]
  * ```
  */
-export const slogdetBackward = linalgFunction<SlogdetBackward, SlogdetBackwardOptions>(
+export const logdetBackward = linalgFunction<LogdetBackward, LogdetBackwardOptions>(
   {
-    what: 'slogdetBackward',
+    what: 'logdetBackward',
     options: { ...BACKWARD_OPTIONS, ...FACTOR_OPTION },
-    read: ([gradient, saved]: readonly [Tensor, SlogdetSaved<LinalgDType>]) => {
+    read: ([gradient, saved]: readonly [Tensor, LogdetSaved<LinalgDType>]) => {
       const { a, inverse } = own(saved, 'a', 'inverse');
       return [inverse === undefined ? { a: a as Tensor, gradient } : { inverse, gradient }];
     },
