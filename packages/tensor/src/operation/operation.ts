@@ -3,6 +3,7 @@ import type { Scalars } from '@mercer/kernels';
 import { own, type OptionNames, type OptionReader, type ReadOptions } from '@mercer/options';
 import { inTurn, keptPlace } from '../call-order.js';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
+import { turnBeforeCall } from '../event-loop-turn.js';
 import { MercerError } from '../mercer-error.js';
 import { roomOn } from '../operations.js';
 import { pendingCall, type Pending } from '../pending.js';
@@ -11,6 +12,7 @@ import type { Executed } from '../program.js';
 import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
+import { unlessAborted } from '../unless-aborted.js';
 import type { CallStep, CallSteps, LoadedPart } from './call-steps.js';
 import { KnownCall, storagesOf, type CallPointer, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
@@ -207,7 +209,8 @@ export class Operation<
     const { stream, debug, signal } = options;
     const known = this.#identified(args, options, this.#calls, undefined, debug);
     signal?.throwIfAborted();
-    if (known?.bound === undefined) return this.#inTurn(call, known);
+    const turn = turnBeforeCall();
+    if (known?.bound === undefined || turn !== undefined) return this.#inTurn(call, known, turn);
     const queue = streamFor(known.device, stream, what);
     if (known.bound.call.hasRoutine || !queue.hasRoom() || isBehindOthers(known.tensors)) {
       return this.#inTurn(call, known);
@@ -215,11 +218,19 @@ export class Operation<
     return again(known, call, queue) ?? this.#inTurn(call, { ...known, bound: undefined });
   }
 
-  /** A call that may have to wait: for its kernels, for room, in a routine, or for calls that were made earlier and are not enqueued yet. */
-  async #inTurn(call: ReadCall<A, O>, known: Identified | undefined): Promise<Tensor[]> {
+  /**
+   * A call that may have to wait: for its kernels, for room, in a routine, for calls that were made earlier and are not enqueued yet, or for a
+   * turn of the event loop.
+   */
+  async #inTurn(
+    call: ReadCall<A, O>,
+    known: Identified | undefined,
+    turn?: Promise<void>,
+  ): Promise<Tensor[]> {
     const { stream, signal } = call.options;
     if (known === undefined) return this.#planned(call, known);
     return inTurn(...storagesOf(known.tensors), signal, async () => {
+      if (turn !== undefined) await unlessAborted(turn, signal);
       if (known.bound !== undefined) {
         const queue = streamFor(known.device, stream, call.what);
         if (!queue.hasRoom()) await waitForRoom(queue, signal);

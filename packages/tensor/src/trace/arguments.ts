@@ -56,13 +56,24 @@ function mapNested(value: unknown, map: (value: unknown) => unknown): unknown {
 
 /** The elements of arguments in the order in which {@link mapArguments} visits them. */
 export function flatArguments(args: readonly unknown[]): readonly unknown[] {
-  return args.flatMap(flat);
+  const flat: unknown[] = [];
+  for (const one of args) addFlat(flat, one);
+  return flat;
 }
 
-function flat(value: unknown): readonly unknown[] {
-  if (!isNested(value)) return [value];
-  if (!Array.isArray(value)) return flatArguments(Object.values(value));
-  return value.flatMap((one) => (isNestedElement(one) ? flat(one) : [one]));
+function addFlat(flat: unknown[], value: unknown): void {
+  if (!isNested(value)) {
+    flat.push(value);
+    return;
+  }
+  if (!Array.isArray(value)) {
+    for (const one of Object.values(value)) addFlat(flat, one);
+    return;
+  }
+  value.forEach((one: unknown) => {
+    if (isNestedElement(one)) addFlat(flat, one);
+    else flat.push(one);
+  });
 }
 
 const refuses = (): never => {
@@ -79,7 +90,7 @@ export function flatLike(args: readonly unknown[], given: readonly unknown[]): r
 
 function likeOne(value: unknown, given: unknown): readonly unknown[] {
   if (!isNested(value)) return [given];
-  if (given !== undefined && !isNested(given)) return flat(value).map(() => refuses);
+  if (given !== undefined && !isNested(given)) return flatArguments([value]).map(() => refuses);
   const names = Object.keys(value);
   const all = names.map((name) => (given as Record<string, unknown> | undefined)?.[name]);
   if (!Array.isArray(value)) return flatLike(Object.values(value), all);
