@@ -1,5 +1,5 @@
 import { isExpr, variables, type Expr } from '@mercer/formula';
-import { MAX_MAP_INPUTS, MAX_MAP_RESULTS, type DType } from '@mercer/kernels';
+import type { DType } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import { formatShape } from './checked-size.js';
 import type { Device } from './device.js';
@@ -124,19 +124,7 @@ function checkNames(
       `the formula reads ${unbound.map((name) => `'${name}'`).join(', ')}, which no input, parameter or index is called. Bind each variable once.`,
     );
   }
-  const tensors = Object.entries(inputs);
-  const count = tensors.filter(([name]) => read.includes(name)).length;
-  if (count > MAX_MAP_INPUTS) {
-    throw invalid(
-      `the formula reads ${count} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
-    );
-  }
-  if (formulas.length > MAX_MAP_RESULTS) {
-    throw invalid(
-      `there are ${formulas.length} results, at most ${MAX_MAP_RESULTS} are supported. Split it into several maps.`,
-    );
-  }
-  return tensors;
+  return Object.entries(inputs);
 }
 
 function defaultDType(expr: Expr, tensors: readonly Tensor[]): DType {

@@ -451,11 +451,12 @@ const mapAny = (given: Expr | MapFormulas, inputs: MapListTensors, options?: obj
  * console.log(await state.p[0]?.toNested(), await state.p[1]?.toNested()); // [ 0.5, 0.5 ] [ [ 2.5 ] ]
  * ```
  *
- * @param formulas an expression of `@mercer/formula`, or up to 16 by name; a comparison gives 1 or 0
- * @param inputs tensors, or lists of them, of any dtypes and strides on one device, of which the formulas read at most 16; those that they do not read
- *   still give the results their shape; none at all need `out`. `grad` differentiates by each, to any order
+ * @param formulas an expression of `@mercer/formula`, or several by name; a comparison gives 1 or 0
+ * @param inputs tensors, or lists of them, of any dtypes and strides on one device, and any number; those that the formulas do not read still give the
+ *   results their shape; none at all need `out`. `grad` differentiates by each, to any order
  * @throws MercerError INVALID_ARGUMENT (unbound or doubly bound variables, no shape), SHAPE_MISMATCH, DTYPE_MISMATCH,
- *   DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED where more than eight dimensions cannot be merged
+ *   DEVICE_MISMATCH, OVERLAP, DISPOSED, UNSUPPORTED where more than eight dimensions cannot be merged, LIMIT for more inputs and results than the
+ *   parameters of a launch on a GPU address (some 250 where all lie in a row of memory, 512 / (1 + n) where n dimensions cannot be merged)
  */
 export const map: MapCall = Object.assign(mapAny as MapCall, {
   prepare: prepareMap as MapPrepare,

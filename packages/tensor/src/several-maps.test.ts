@@ -62,10 +62,11 @@ describe('map of several formulas refuses', () => {
       /\[2, 2, 3\]/,
     ],
     [
-      '17 results',
-      () => map(Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`r${i}`, x])), { x: a }),
-      'INVALID_ARGUMENT',
-      /there are 17 results, at most 16/,
+      '16384 results',
+      () =>
+        map(Object.fromEntries(Array.from({ length: 2 ** 14 }, (_, i) => [`r${i}`, x])), { x: a }),
+      'LIMIT',
+      /there are 1 inputs and 16384 results, at most 16384 together/,
     ],
   ])('%s', async (_, call, code, message) => {
     const error: unknown = await call().then(

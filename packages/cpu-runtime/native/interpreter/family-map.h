@@ -7,15 +7,14 @@ struct MapFamily {
   Machine value;
   Uniforms uniforms;
   T* buffers;
-  double* parameters;
-  const T** sources;
+  int64_t* offsets;  // of the results, the inputs, the indices
 
   void reserve(const View& view, Arena& arena) {
     const int32_t* s = view.settings;
     uniforms.reserve(view, arena);
     value.reserve(view, 1, s[2] + s[3], arena);
     buffers = arena.tiles(s[2] + s[3]);
-    parameters = arena.take<double>(s[4]);
+    offsets = arena.take<int64_t>(s[1] + s[2] + s[3]);
   }
 
   static Cut cut(const View& view, const void* args, int64_t) {
@@ -64,7 +63,6 @@ struct MapFamily {
     const int64_t* starts = strides + rank * operands;
     const int64_t inner = n[rank - 1], total = elementsOf(view, words);
     const int64_t stop = at_most(end * kTask, total);
-    int64_t offsets[3 * 64];
     for (int64_t at = begin * kTask; at < stop;) {
       const int64_t row = at / inner, x0 = at - row * inner;
       const int64_t run = at_most(inner - x0, stop - at);

@@ -17,6 +17,7 @@ constexpr int32_t kMostSettings = 1 << 20;
 constexpr int32_t kMostInputs = 1 << 18;
 constexpr int32_t kMostComponents = 1 << 20;
 constexpr int32_t kMostDims = 8;
+constexpr int32_t kMostOperands = 1 << 16;
 constexpr double kMostOrder = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -253,8 +254,9 @@ class Reader {
 
   void checkMap() {
     codes(2);
-    const int32_t rank = setting(0, 1, kMostDims), results = setting(1, 1, 64), inputs = setting(2, 0, 64);
-    const int32_t indices = setting(3, 0, 64), parameters = setting(4, 0, kMostInputs);
+    const int32_t rank = setting(0, 1, kMostDims), results = setting(1, 1, kMostOperands);
+    const int32_t inputs = setting(2, 0, kMostOperands);
+    const int32_t indices = setting(3, 0, kMostOperands), parameters = setting(4, 0, kMostInputs);
     const int32_t operands = results + inputs;
     for (int32_t i = 0; i < operands; ++i) setting(5 + i, 0, 7);
     const int32_t segments = setting(5 + operands, 1, kMostSegments);

@@ -23,8 +23,12 @@ import type { MapPlan } from './map-plan-types.js';
 import { QUOTIENT } from './strided-text.js';
 
 const ENTRY = 'mercer_map';
-/** Elements that are converted together; all buffers of one kernel stay in the first-level cache. */
+/** Most elements that are converted together. */
 const BLOCK = 256;
+/** The elements of a vector of any level, or more. */
+const LEAST_BLOCK = 16;
+/** Elements of the buffers of one kernel, which stay in a cache. */
+const MOST_BUFFERED = 40 * BLOCK;
 
 /** A map in host C++: blocks of elements are read into vectors' memory, computed and written. */
 export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
@@ -41,6 +45,7 @@ export function emitCpuMap(plan: MapPlan, level: CpuKernelLevel): CpuKernel {
     conversionsText(mapConversions(plan), 'cpu').trimEnd(),
     cpuHelpers(formula.helpers, plan.dtype, level),
     QUOTIENT.trimEnd(),
+    plan.inputs.length > 0 && fillTexts(plan),
     formula.text,
     argsText(plan),
     plan.segments === undefined
@@ -111,9 +116,17 @@ function segmentsText(plan: MapPlan, segments: number): string {
 }`;
 }
 
+/** Elements that are converted together. */
+function blockOf({ results, inputs, indices }: MapPlan): number {
+  const buffers = results.length + inputs.length + indices.length;
+  let block = BLOCK;
+  while (block > LEAST_BLOCK && block * buffers > MOST_BUFFERED) block /= 2;
+  return block;
+}
+
 function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): string {
   const last = `[${plan.rank - 1}]`;
-  const block = String(BLOCK);
+  const block = String(blockOf(plan));
   const results = mapResults(plan);
   const offsets = [
     ...results.map(({ offset, stride }) => ({ name: offset, stride })),
@@ -169,23 +182,38 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
   );
 }
 
+const fillName = (input: MapPlan['inputs'][number]): string =>
+  `fill_${elementInfo(input.dtype).tag}`;
+
+/** Functions that convert elements, one for each dtype: with loops of each input a compiler takes minutes for hundreds of them. */
+function fillTexts({ inputs }: MapPlan): string {
+  const byName = new Map(inputs.map((input) => [fillName(input), input]));
+  const texts = [...byName].map(([name, input]) => {
+    const { storage } = elementInfo(input.dtype);
+    const load = loadName(input);
+    return lines(
+      `static __attribute__((noinline)) void ${name}(T* to, const ${storage}* from, i64 n, i64 stride) {`,
+      `  if (stride == 1) { for (i64 e = 0; e < n; ++e) to[e] = ${load}(from[e]); }`,
+      `  else if (stride == 0) { const T v = ${load}(*from); for (i64 e = 0; e < n; ++e) to[e] = v; }`,
+      `  else { for (i64 e = 0; e < n; ++e) to[e] = ${load}(from[e * stride]); }`,
+      '}',
+    );
+  });
+  return lines(...texts);
+}
+
 /** Declares `values<k>`: the elements of an input as the computing type, in place where they are so already. */
 function readText(input: MapPlan['inputs'][number], k: number, plan: MapPlan): string {
   const n = String(k);
   const { storage } = elementInfo(input.dtype);
-  const load = loadName(input);
-  const fill = lines(
-    `if (s${n}_s == 1) { for (i64 e = 0; e < n; ++e) buffer${n}[e] = ${load}(source${n}[e]); }`,
-    `else if (s${n}_s == 0) { const T v = ${load}(*source${n}); for (i64 e = 0; e < n; ++e) buffer${n}[e] = v; }`,
-    `else { for (i64 e = 0; e < n; ++e) buffer${n}[e] = ${load}(source${n}[e * s${n}_s]); }`,
-  );
+  const fill = `${fillName(input)}(buffer${n}, source${n}, n, s${n}_s);`;
   const at = `const ${storage}* const source${n} = p.x${n} + from${n} + x * s${n}_s;`;
   if (input.dtype !== plan.dtype) {
     return lines(at, `const T* const values${n} = buffer${n};`, fill);
   }
   return lines(
     at,
-    `const bool in_place${n} = s${n}_s == 1 && n == ${BLOCK};`,
+    `const bool in_place${n} = s${n}_s == 1 && n == ${blockOf(plan)};`,
     `const T* const values${n} = in_place${n} ? source${n} : buffer${n};`,
     `if (!in_place${n}) {`,
     indent(fill),

@@ -106,9 +106,7 @@ describe('the text for a CPU', () => {
               const bool in_place0 = s0_s == 1 && n == 256;
               const T* const values0 = in_place0 ? source0 : buffer0;
               if (!in_place0) {
-                if (s0_s == 1) { for (i64 e = 0; e < n; ++e) buffer0[e] = load_f32(source0[e]); }
-                else if (s0_s == 0) { const T v = load_f32(*source0); for (i64 e = 0; e < n; ++e) buffer0[e] = v; }
-                else { for (i64 e = 0; e < n; ++e) buffer0[e] = load_f32(source0[e * s0_s]); }
+                fill_f32(buffer0, source0, n, s0_s);
               }
               auto* const d0 = p.out + to + x * ds;
               T* const r0 = ds == 1 && n == 256 ? (T*)d0 : results0;

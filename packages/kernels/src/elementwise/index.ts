@@ -8,7 +8,7 @@ export {
   type PlannedCopy,
 } from './copy-plan.js';
 export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './fill-plan.js';
-export { MAX_MAP_INPUTS, MAX_MAP_RESULTS, planMap } from './map-plan.js';
+export { planMap } from './map-plan.js';
 export type { MapInput, MapPlan, MapProblem, PlannedInput, PlannedMap } from './map-plan-types.js';
 export { emitMap } from './emit-map.js';
 export { segmentNames } from './map-params.js';

@@ -3,6 +3,8 @@ import type { MapPlan } from './map-plan-types.js';
 
 /** Most elements that a thread holds at once where all lie in a row. */
 const MOST_LANES = 4;
+/** Most elements of inputs that it holds: more would not stay in registers. */
+const MOST_HELD = 64;
 
 /** The inputs whose elements lie in a row, in a linear map. */
 export const contiguousInputs = (
@@ -15,5 +17,7 @@ export function lanesOf(plan: MapPlan): number {
   const widest = [...plan.results, ...contiguousInputs(plan)].map(
     ({ dtype }) => elementInfo(dtype).bytes,
   );
-  return Math.min(MOST_LANES, 16 / Math.max(...widest));
+  let lanes = Math.min(MOST_LANES, 16 / Math.max(...widest));
+  while (lanes > 1 && lanes * contiguousInputs(plan).length > MOST_HELD) lanes /= 2;
+  return lanes;
 }

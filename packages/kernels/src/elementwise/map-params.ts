@@ -89,6 +89,12 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
   ];
 }
 
+/** Bytes of parameters that every driver takes. */
+export const MOST_PARAMETER_BYTES = 4096;
+
+/** Bytes of the parameters of a map, which have eight each. */
+export const parameterBytes = (plan: MapPlan): number => 8 * mapParams(plan).length;
+
 /** The integers of a segment. A GPU's segments are linear: it needs their extents, and the block behind the last of each. */
 function segmentIntegers(plan: MapPlan): readonly string[] {
   if (plan.segments !== undefined && plan.target.kind === 'cuda') return ['n0', 'end'];

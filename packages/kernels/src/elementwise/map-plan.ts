@@ -3,13 +3,11 @@ import type { DeviceLimits } from '../device-limits.js';
 import { PlanError } from '../plan-error.js';
 import { collapseStrides } from './collapse-dims.js';
 import { MAX_COPY_RANK } from './copy-plan.js';
-import { stridePrefixes } from './map-params.js';
+import { MOST_PARAMETER_BYTES, parameterBytes, stridePrefixes } from './map-params.js';
 import type { MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
 
-/** Most inputs of one map. */
-export const MAX_MAP_INPUTS = 16;
-/** Most results of one map. */
-export const MAX_MAP_RESULTS = 16;
+/** Most inputs and results of a map on a CPU, where a task has a buffer for each on its stack. */
+const MOST_CPU_OPERANDS = 2 ** 14;
 
 /** float32 counts every index up to here. */
 const LARGEST_FLOAT32_EXTENT = 2 ** 24;
@@ -35,7 +33,7 @@ const LARGEST_FLOAT32_EXTENT = 2 ** 24;
  * console.log(plan.mode, scalars); // linear { n0: 12, d0: 1, s0_0: 1, p0: 2.5 }
  * ```
  *
- * @throws PlanError where more than 16 inputs are read or results written, or more than eight dimensions are left after collapsing
+ * @throws PlanError where a kernel cannot have so many inputs and results, or more than eight dimensions are left after collapsing
  */
 export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   const { results, shape, parameters = {}, indices = {}, computesIn } = problem;
@@ -43,18 +41,6 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   const read = problem.inputs.flatMap((input, index) =>
     names.has(input.name) ? [{ ...input, index }] : [],
   );
-  if (read.length > MAX_MAP_INPUTS) {
-    throw new PlanError(
-      'UNSUPPORTED',
-      `map: the formulas read ${read.length} inputs, at most ${MAX_MAP_INPUTS} are supported. Split it into several maps.`,
-    );
-  }
-  if (results.length > MAX_MAP_RESULTS) {
-    throw new PlanError(
-      'UNSUPPORTED',
-      `map: there are ${results.length} results, at most ${MAX_MAP_RESULTS} are supported. Split it into several maps.`,
-    );
-  }
   const indexNames = Object.keys(indices).filter((name) => names.has(name));
   const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
   const axes = indexNames.map((name) => indices[name] ?? 0);
@@ -97,6 +83,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     indices: indexNames,
     segments: undefined,
   });
+  checkOperands(plan);
   const scalars: Record<string, number> = {};
   dims.forEach(({ extent }, i) => (scalars[`n${i}`] = extent));
   const operands = stridePrefixes(plan);
@@ -111,6 +98,25 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     inputs: read.map(({ index }, k) => ({ index, offset: offsets[results.length + k] ?? 0 })),
     outOffsets: results.map((_, r) => offsets[r] ?? 0),
   };
+}
+
+/** @throws PlanError LIMIT */
+function checkOperands(plan: MapPlan): void {
+  const { target, inputs, results } = plan;
+  const all = `${inputs.length} inputs and ${results.length} results`;
+  const bytes = parameterBytes(plan);
+  if (target.kind === 'cuda' && bytes > MOST_PARAMETER_BYTES) {
+    throw new PlanError(
+      'LIMIT',
+      `map: ${all} over ${plan.rank} dimensions need ${bytes} bytes of kernel parameters, a launch on a GPU has ${MOST_PARAMETER_BYTES}. Split it into several maps${plan.mode === 'linear' ? '' : ', or make the inputs contiguous'}.`,
+    );
+  }
+  if (target.kind === 'cpu' && inputs.length + results.length > MOST_CPU_OPERANDS) {
+    throw new PlanError(
+      'LIMIT',
+      `map: there are ${all}, at most ${MOST_CPU_OPERANDS} together are supported on a CPU. Split it into several maps.`,
+    );
+  }
 }
 
 function targetOf(limits: DeviceLimits): MapPlan['target'] {

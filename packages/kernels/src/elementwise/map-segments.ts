@@ -2,20 +2,17 @@ import type { Scalars } from '../emitted-kernel.js';
 import { scalar } from './copy-params.js';
 import { linearElements } from './cuda-geometry.js';
 import { lanesOf } from './map-lanes.js';
-import { mapParams, segmentNames } from './map-params.js';
+import { MOST_PARAMETER_BYTES, parameterBytes, segmentNames } from './map-params.js';
 import type { MapPlan, PlannedMap } from './map-plan-types.js';
-
-/** Bytes of parameters that every driver takes. */
-const MOST_PARAMETER_BYTES = 4096;
-/** Bytes of every parameter of a map. */
-const PARAMETER_BYTES = 8;
 
 /** How many maps with this plan one kernel can do: 1 where they are not linear, or need positions. */
 function mostSegments(plan: MapPlan): number {
   if (plan.mode !== 'linear' || plan.indices.length > 0) return 1;
-  const numbers = plan.parameters.length;
-  const own = mapParams({ ...plan, segments: 1 }).length - numbers;
-  return Math.max(1, Math.floor((MOST_PARAMETER_BYTES / PARAMETER_BYTES - numbers) / own));
+  const [one, two] = [1, 2].map((segments) => parameterBytes({ ...plan, segments })) as [
+    number,
+    number,
+  ];
+  return Math.max(1, 1 + Math.floor((MOST_PARAMETER_BYTES - one) / (two - one)));
 }
 
 /**

@@ -105,13 +105,41 @@ describe('plans', () => {
     expect(dtypeOf({ expr: gt(x, 0), inputs: wide })).toBe('float64');
   });
 
-  test('refuse 17 inputs, 17 results and nine dimensions', () => {
-    const inputs = Array.from({ length: 17 }, (_, i) => float(`v${i}`, [5, 1]));
-    const sum = inputs.map(({ name }) => variable(name)).reduce((a, b) => add(a, b));
-    expect(() => planOne({ ...problem, expr: sum, inputs }, H200)).toThrow(/17 inputs/);
+  const sumOf = (count: number, strides: readonly number[]): OneResult => {
+    const inputs = Array.from({ length: count }, (_, i) => float(`v${i}`, strides));
+    const expr = inputs.map(({ name }) => variable(name)).reduce((a, b) => add(a, b));
+    return { ...problem, expr, inputs, parameters: {} };
+  };
+
+  // of each operand a pointer and its strides, and the extents of the dimensions
+  test.each([
+    ['in a row', [5, 1], 254, 16 * 256 + 8],
+    ['of two dimensions', [1, 4], 169, 24 * 171 + 16],
+  ])('refuse more operands %s than a launch on a GPU addresses', (_, strides, most, bytes) => {
+    expect(planOne(sumOf(most, strides), H200).inputs).toHaveLength(most);
+    const more = sumOf(most + 1, strides);
+    expect(() => planOne(more, H200)).toThrow(
+      expect.objectContaining({
+        code: 'LIMIT',
+        message: expect.stringContaining(
+          `${most + 1} inputs and 1 results over ${strides[1] === 1 ? 1 : 2} dimensions need ${bytes} bytes`,
+        ) as string,
+      }),
+    );
+    expect(planOne(more, CPU).inputs).toHaveLength(most + 1);
+  });
+
+  test('refuse results that a launch does not address, and more operands than a CPU has room for', () => {
     const { expr, out: layout, ...rest } = problem;
-    const results = inputs.map(() => ({ expr, ...layout }));
-    expect(() => planMap({ ...rest, results }, H200)).toThrow(/17 results/);
+    const results = Array.from({ length: 254 }, () => ({ expr, ...layout }));
+    expect(() => planMap({ ...rest, results }, H200)).toThrow(/2 inputs and 254 results/);
+    const many = Array.from({ length: 2 ** 14 }, () => ({ expr: x, ...layout }));
+    const onCpu = { ...rest, inputs: [float('x', [5, 1])] };
+    expect(() => planMap({ ...onCpu, results: many }, CPU)).toThrow(/at most 16384 together/);
+    expect(planMap({ ...onCpu, results: many.slice(1) }, CPU).inputs).toHaveLength(1);
+  });
+
+  test('refuse nine dimensions', () => {
     const shape = new Array<number>(9).fill(2);
     const strides = shape.map((_, i) => 3 ** (9 - i));
     const deep = { expr: x, shape, inputs: [float('x', strides)] };

@@ -1,4 +1,4 @@
-import { isDType, MAX_MAP_INPUTS, type DType } from '@mercer/kernels';
+import { isDType, type DType } from '@mercer/kernels';
 import { describeValue, own, type OptionNames } from '@mercer/options';
 import { formatShape } from '../checked-size.js';
 import { atPlace, Turn } from '../call-order.js';
@@ -34,6 +34,8 @@ const ELEMENTWISE_OPTIONS: OptionNames<ElementwiseOptions> = { ...OUT_OPTION, ..
 
 /** Operations of one kernel at most: longer texts take longer to compile than a second kernel costs. */
 const MOST_OPERATIONS = 128;
+/** Tensors that one kernel reads at most. */
+const MOST_INPUTS = 16;
 
 /** One of whole numbers is as long as several: they are put within their ends behind it. */
 const operationsOf = (dtype: DType): number => (dtype !== 'bool' && isInteger(dtype) ? 3 : 1);
@@ -437,7 +439,7 @@ class Parts {
     if (!one.joins(this.#computesIn)) return false;
     const reads = new Set([...this.reads, ...one.chain.reads]);
     const before = new Set([...this.before, ...one.chain.before]);
-    return reads.size + before.size + others <= MAX_MAP_INPUTS;
+    return reads.size + before.size + others <= MOST_INPUTS;
   }
 
   /** The operations of the kernel with one more operand: what occurs twice stands there once, and is looked for where the sum is too much. */

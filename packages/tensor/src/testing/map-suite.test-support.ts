@@ -332,6 +332,19 @@ export function mapSuite(name: string, getDevice: () => Device, { whole }: Suite
       for (const t of [all, view, result]) t.dispose();
     });
 
+    it('takes forty inputs', async () => {
+      const all = Array.from({ length: 40 }, (_, k) => k);
+      const inputs = await Promise.all(
+        all.map((k) => tensor([k, 2 * k, k - 7, 1, k % 3], { device })),
+      );
+      const named = Object.fromEntries(inputs.map((one, k) => [`v${k}`, one] as const));
+      const sum = all.map((k) => mul(k, variable(`v${k}`))).reduce((a, b) => add(a, b));
+      const wanted = [0, 1, 2, 3, 4].map((at) =>
+        all.reduce((total, k) => total + k * ([k, 2 * k, k - 7, 1, k % 3][at] as number), 0),
+      );
+      expect(await (await map(sum, named)).toNested()).toEqual(wanted);
+    });
+
     it('follows its stream, and takes another number without another kernel', async () => {
       const stream = device.createStream();
       const input = await tensor(new Float32Array(1000).fill(2), { device });

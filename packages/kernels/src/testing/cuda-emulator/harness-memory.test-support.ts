@@ -11,7 +11,7 @@ struct Byte { Touch write, read, other; u32 copying; bool atomic; };
 // one Byte for every four as long as only whole words are touched
 struct Region { u8* start; size_t bytes; std::string name; bool writable, shared; Byte* shadow; bool fine; };
 
-static const size_t PAGE = 4096, SPACING = (size_t)1 << 30, MOST_REGIONS = 40;
+static const size_t PAGE = 4096, SPACING = (size_t)1 << 30, MOST_REGIONS = 300;
 static u8* arena;
 static std::vector<Region> regions;
 // static shared arrays, and all that lies between them
