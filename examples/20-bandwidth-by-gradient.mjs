@@ -83,13 +83,18 @@ for (const factor of [0.5, 0.9, 1.1, 2]) {
   assert.ok(errorInLoops(factor * found.bandwidth) > found.value);
 }
 
-// Grey: the error over the logarithm of the bandwidth. Red: the steps. An error of 0.1 kg^2 is one unit high.
-const picture = new Picture({ left: -2, right: 1.5, bottom: 0, top: 3 });
-const curve = Array.from({ length: 141 }, (_, k) => -2 + k / 40);
-const dots = curve.flatMap((x) => [x, 10 * errorInLoops(Math.exp(x))]);
-picture.dots(dots, () => greyColour(0.5), 1);
+// Grey: the error over the logarithm of the bandwidth. Red: the steps.
+const picture = new Picture(
+  { left: -2, right: 0.5, bottom: 0.09, top: 0.2 },
+  { height: 280, x: 'logarithm of the bandwidth', y: 'mean squared error, kg²' },
+);
+const curve = Array.from({ length: 101 }, (_, k) => -2 + k / 40);
+picture.line(
+  curve.flatMap((x) => [x, errorInLoops(Math.exp(x))]),
+  greyColour(0.5),
+);
 picture.dots(
-  steps.flatMap(({ bandwidth, value }) => [Math.log(bandwidth), 10 * value]),
+  steps.flatMap(({ bandwidth, value }) => [Math.log(bandwidth), value]),
   () => '#d62728',
   3,
 );

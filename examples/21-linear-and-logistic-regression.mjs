@@ -75,7 +75,7 @@ sums.forEach((one, k) => assert.ok(Math.abs(one - (computed[k] ?? 0)) < 1e-3));
 
 // Grey: the probability of an Adelie penguin by the length and the depth of the beak. Dots: the penguins.
 const box = { left: -2.5, right: 3.5, bottom: -2.5, top: 2.5 };
-const picture = new Picture(box);
+const picture = new Picture(box, { x: 'beak length, scaled', y: 'beak depth, scaled' });
 const [across, up] = [60, 50];
 picture.cells(across, up, (cell) => {
   const a = box.left + (6 * ((cell % across) + 0.5)) / across;

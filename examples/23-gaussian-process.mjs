@@ -126,7 +126,8 @@ for (const factor of [0.8, 0.95, 1.05, 1.25]) {
 
 // What the process says of every quarter from 1875 to 2030: a mean k^T K^-1 y and a variance k(0) - |L^-1 k|^2.
 const QUARTERS = 620;
-const asked = Float64Array.from({ length: QUARTERS }, (_, i) => (1875 + i / 4 - 1950) / 10);
+const times = Array.from({ length: QUARTERS }, (_, i) => 1875 + i / 4);
+const asked = Float64Array.from(times, (year) => (year - 1950) / 10);
 const between = await covariance(model, x, await tensor(asked, { shape: [QUARTERS, 1], device }));
 const factor = await factorOf(model);
 const { x: whitened } = await solveTriangular(factor, await between);
@@ -139,17 +140,22 @@ const variances = await whitened
   .add(spread ** 2)
   .toTypedArray();
 
-// Grey: the mean and two standard deviations to each side. Dots: what was measured. A degree is ten units high.
-const picture = new Picture({ left: -8, right: 8.5, bottom: -7, top: 13 });
-asked.forEach((time, i) => {
+// Grey: the mean and two standard deviations to each side. Dots: what was measured.
+const picture = new Picture(
+  { left: 1875, right: 2030, bottom: -0.7, top: 1.3 },
+  { height: 300, x: 'year', y: 'degrees Celsius above 1901 to 2000' },
+);
+times.forEach((time, i) => {
   const [mean, deviation] = [means[i] ?? 0, Math.sqrt(variances[i] ?? 0)];
-  const box = { left: time, right: time + 0.025 };
-  const band = { bottom: 10 * (mean - 2 * deviation), top: 10 * (mean + 2 * deviation) };
-  picture.cells(1, 1, () => greyColour(0.2), { ...box, ...band });
-  picture.dots([time, 10 * mean], () => greyColour(0.7), 1);
+  const band = { bottom: mean - 2 * deviation, top: mean + 2 * deviation };
+  picture.cells(1, 1, () => greyColour(0.2), { left: time, right: time + 0.25, ...band });
 });
+picture.line(
+  times.flatMap((time, i) => [time, means[i] ?? 0]),
+  greyColour(0.7),
+);
 picture.dots(
-  [...at].flatMap((time, i) => [time, 10 * (measured[i] ?? 0)]),
+  years.flatMap((year, i) => [year, measured[i] ?? 0]),
   () => '#1f77b4',
   2.5,
 );

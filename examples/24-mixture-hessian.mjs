@@ -91,17 +91,20 @@ for (let k = 0; k < 5; k++) {
   }
 }
 
-// Grey: how many penguins there are by millimetre, as a density. Red: the mixture. A density of 0.1 for each cm is one unit high.
-const picture = new Picture({ left: 16.8, right: 23.4, bottom: 0, top: 5 });
+// Grey: how many penguins there are by millimetre, as a density. Red: the mixture.
+const picture = new Picture(
+  { left: 16.8, right: 23.4, bottom: 0, top: 0.7 },
+  { height: 300, x: 'length of the flipper, cm', y: 'density by cm' },
+);
 for (let mm = 170; mm < 234; mm++) {
   const count = lengths.filter((length) => Math.round(10 * length) === mm).length;
   const box = { left: mm / 10 - 0.05, right: mm / 10 + 0.04, bottom: 0 };
-  picture.cells(1, 1, () => greyColour(0.3), { ...box, top: (100 * count) / N });
+  picture.cells(1, 1, () => greyColour(0.3), { ...box, top: (10 * count) / N });
 }
 const curve = Array.from({ length: 661 }, (_, k) => 16.8 + k / 100);
-picture.dots(
-  curve.flatMap((length) => [length, 10 * density(length)]),
-  () => '#d62728',
-  1.5,
+picture.line(
+  curve.flatMap((length) => [length, density(length)]),
+  '#d62728',
+  2.5,
 );
 picture.save('mixture-hessian.svg');

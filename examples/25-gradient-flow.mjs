@@ -66,7 +66,10 @@ for (let i = 0; i < N; i += 7) {
 
 // Grey: the ways of the points. Orange: the other cloud. Blue: where the points are in the end.
 const picture = new Picture({ left: -1.3, right: 1.3, bottom: -1.2, top: 1.2 });
-for (const path of paths) picture.dots(path, () => greyColour(0.25), 0.5);
+for (let i = 0; i < N; i++) {
+  const way = paths.flatMap((all) => [all[2 * i] ?? 0, all[2 * i + 1] ?? 0]);
+  picture.line(way, greyColour(0.25), 0.5);
+}
 picture.dots(to, () => COLOURS[1] ?? 'black', 3);
 picture.dots(paths.at(-1) ?? from, () => COLOURS[0] ?? 'black', 2);
 picture.save('gradient-flow.svg');

@@ -1,9 +1,13 @@
-// Small SVG pictures of a box of the plane: coloured cells and dots. Written into the current folder.
+// Small SVG pictures of a box of the plane: coloured cells, dots and lines, with axes where they are named. Written into the current folder.
 import { writeFileSync } from 'node:fs';
 
 /** @typedef {{ left: number, right: number, bottom: number, top: number }} Box */
 
 const WIDTH = 480;
+
+/** Room for axes around a picture, in pixels. */
+const MARGINS = { left: 56, right: 12, top: 12, bottom: 44 };
+const NO_MARGINS = { left: 0, right: 0, top: 0, bottom: 0 };
 
 /** Ten colours that are easy to tell apart. */
 export const COLOURS = [
@@ -23,17 +27,36 @@ export function greyColour(value) {
   return `rgb(${fade},${fade},${fade})`;
 }
 
+/** About five round numbers between two. @param {number} from @param {number} to */
+function ticks(from, to) {
+  const least = (to - from) / 6;
+  const power = 10 ** Math.floor(Math.log10(least));
+  const step = power * ([1, 2, 5].find((one) => one * power >= least) ?? 10);
+  const first = Math.ceil(from / step);
+  const count = Math.floor(to / step + 1e-9) - first + 1;
+  return Array.from({ length: count }, (_, k) => Number(((first + k) * step).toPrecision(6)));
+}
+
 /** A picture of a box of the plane, x to the right and y upwards. */
 export class Picture {
   /** @type {string[]} */
   #parts = [];
   #box;
-  #scale;
+  #labels;
+  #margins;
+  #scaleX;
+  #scaleY;
 
-  /** @param {Box} box */
-  constructor(box) {
+  /**
+   * @param {Box} box
+   * @param {{ height?: number, x?: string, y?: string }} options its height in pixels, by default with one scale for both axes; names of axes, which are drawn then
+   */
+  constructor(box, { height, x, y } = {}) {
     this.#box = box;
-    this.#scale = WIDTH / (box.right - box.left);
+    this.#labels = x === undefined || y === undefined ? undefined : { x, y };
+    this.#margins = this.#labels === undefined ? NO_MARGINS : MARGINS;
+    this.#scaleX = (WIDTH - this.#margins.left - this.#margins.right) / (box.right - box.left);
+    this.#scaleY = height === undefined ? this.#scaleX : height / (box.top - box.bottom);
   }
 
   /**
@@ -49,7 +72,7 @@ export class Picture {
       const x = this.#x(box.left + width * (cell % columns));
       const y = this.#y(box.bottom + height * (Math.floor(cell / columns) + 1));
       // Half a pixel over the edge, so that no line shows between neighbours.
-      const size = `width="${(width * this.#scale + 0.5).toFixed(1)}" height="${(height * this.#scale + 0.5).toFixed(1)}"`;
+      const size = `width="${(width * this.#scaleX + 0.5).toFixed(1)}" height="${(height * this.#scaleY + 0.5).toFixed(1)}"`;
       this.#parts.push(`<rect x="${x}" y="${y}" ${size} fill="${colour}"/>`);
     }
   }
@@ -68,22 +91,68 @@ export class Picture {
     }
   }
 
+  /**
+   * A line through pairs of numbers, `width` pixels wide.
+   *
+   * @param {ArrayLike<number>} points @param {string} colour @param {number} width
+   */
+  line(points, colour, width = 1.5) {
+    const corners = Array.from({ length: points.length / 2 }, (_, point) =>
+      [this.#x(points[2 * point] ?? 0), this.#y(points[2 * point + 1] ?? 0)].join(),
+    );
+    this.#parts.push(
+      `<polyline points="${corners.join(' ')}" fill="none" stroke="${colour}" stroke-width="${width}" stroke-linejoin="round"/>`,
+    );
+  }
+
   /** @param {string} file its name ends in .svg */
   save(file) {
-    const height = Math.round((this.#box.top - this.#box.bottom) * this.#scale);
-    const open = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}">`;
-    const paper = '<rect width="100%" height="100%" fill="white"/>';
-    writeFileSync(file, `${[open, paper, ...this.#parts, '</svg>'].join('\n')}\n`);
+    const { left, right, top, bottom } = this.#margins;
+    const inside = Math.round((this.#box.top - this.#box.bottom) * this.#scaleY);
+    const frame = `x="${left}" y="${top}" width="${WIDTH - left - right}" height="${inside}"`;
+    const lines = [
+      `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${top + inside + bottom}">`,
+      '<rect width="100%" height="100%" fill="white"/>',
+      `<clipPath id="inside"><rect ${frame}/></clipPath>`,
+      '<g clip-path="url(#inside)">',
+      ...this.#parts,
+      '</g>',
+      ...this.#axes(frame, inside),
+      '</svg>',
+    ];
+    writeFileSync(file, `${lines.join('\n')}\n`);
     console.log(`wrote ${file}`);
+  }
+
+  /** A frame with round numbers along it, and the names of the axes. @param {string} frame @param {number} inside */
+  #axes(frame, inside) {
+    if (this.#labels === undefined) return [];
+    const { left, right, top } = this.#margins;
+    const end = top + inside;
+    const box = this.#box;
+    const [middle, height] = [(left + WIDTH - right) / 2, top + inside / 2];
+    return [
+      '<g font-family="sans-serif" font-size="13" fill="#333" text-anchor="middle">',
+      `<rect ${frame} fill="none" stroke="#333"/>`,
+      ...ticks(box.left, box.right).map(
+        (one) => `<text x="${this.#x(one)}" y="${end + 16}">${one}</text>`,
+      ),
+      ...ticks(box.bottom, box.top).map(
+        (one) => `<text x="${left - 6}" y="${this.#y(one)}" dy="4" text-anchor="end">${one}</text>`,
+      ),
+      `<text x="${middle}" y="${end + 36}">${this.#labels.x}</text>`,
+      `<text transform="translate(14 ${height}) rotate(-90)">${this.#labels.y}</text>`,
+      '</g>',
+    ];
   }
 
   /** @param {number} x */
   #x(x) {
-    return ((x - this.#box.left) * this.#scale).toFixed(1);
+    return (this.#margins.left + (x - this.#box.left) * this.#scaleX).toFixed(1);
   }
 
   /** @param {number} y */
   #y(y) {
-    return ((this.#box.top - y) * this.#scale).toFixed(1);
+    return (this.#margins.top + (this.#box.top - y) * this.#scaleY).toFixed(1);
   }
 }

@@ -142,6 +142,27 @@ describe('checkGradients', () => {
     expect(code).toBe('GRADIENT_MISMATCH');
   });
 
+  it('finds a constant that a rule adds, which no rule that is turned round has', async () => {
+    const ofTangent = customJvp(
+      (v: Tensor) => v.square(),
+      ([t], { args: [v] }) => v.mul(t).mul(2).add(1),
+    );
+    const ofCotangent = customVjp(
+      (v: Tensor) => v.square(),
+      (g, { args: [v] }) => [v.mul(g).mul(2).add(1)],
+    );
+    const wrong: readonly (readonly [DerivativeMode, DerivativeMode, typeof ofTangent])[] = [
+      ['jvp', 'vjp', ofTangent],
+      ['vjp', 'jvp', ofCotangent],
+    ];
+    for (const [given, turned, f] of wrong) {
+      const check = (mode: DerivativeMode) => () =>
+        checkGradients((v: Tensor) => f(v), [x], { key, modes: [mode] });
+      expect((await errorOf(check(given))).code).toBe('GRADIENT_MISMATCH');
+      expect((await errorOf(check(turned))).code).toBe('nothing');
+    }
+  });
+
   it('is the same each time for a key, and another for another', async () => {
     const f = (v: Tensor): PromiseLike<Tensor> => wrongSquare(2)(v);
     const said = async (seed: number): Promise<string> =>
