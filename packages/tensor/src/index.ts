@@ -79,7 +79,7 @@ export { topK, type TopK, type TopKOptions } from './sorting/top-k.js';
 export { argSort, sort, type ArgSort, type SortOptions } from './sorting/sort.js';
 export { unique, type Unique, type UniqueCall, type UniqueOptions } from './sorting/unique.js';
 export { compress } from './indexing/compress.js';
-export { index, type AxisIndices } from './indexing/index-axes.js';
+export { index, type AxisIndices, type IndexRange } from './indexing/index-axes.js';
 export type { HostIndices } from './indexing/indices.js';
 export { take, takeAlongAxis } from './indexing/take.js';
 export type { FrameLike } from './data-frame.js';

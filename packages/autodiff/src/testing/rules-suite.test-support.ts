@@ -363,6 +363,8 @@ export function describeRules(device: () => Device): void {
             [2, 0, -1],
           ]),
       ],
+      ['index by a mask of two axes', (x) => x.square().index([x.slice(null, null, 0).gt(0.1), 0])],
+      ['index of ranges', (x) => x.square().index([[1, 0, 1], { start: 1 }, [0, -1, 0]])],
       ['unique', async (x) => (await x.unique()).values],
       ['compress', (x) => x.square().compress(x.gt(0.1))],
       ['compress along an axis', (x) => x.compress(x.slice(0, null, 0).isFinite(), 1)],

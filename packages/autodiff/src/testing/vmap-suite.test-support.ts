@@ -50,6 +50,17 @@ export function describeVmap(device: () => Device): void {
   }
 
   describe('arguments and results of vmap', () => {
+    it('of index: masks that all examples share, and ranges', async () => {
+      const x = await drawn([3, 2, 3, 2], [0, 1], 2);
+      const mask = (await drawn([2, 3], [-1, 1], 5)).gt(0);
+      const masked = (one: Tensor) => one.index([mask, 0]);
+      await expectLoop(vmap(masked)(x) as Promise<unknown>, masked, x);
+      const ranged = (one: Tensor) => one.index([[1, 0], { start: 1 }, [0, 1]]).square();
+      await expectLoop(vmap(ranged)(x) as Promise<unknown>, ranged, x);
+      const own = vmap((one: Tensor) => one.index([one.gt(0.5)]));
+      expect(await codeOf(async () => own(x))).toBe('MAPPED');
+    });
+
     it('lie along the axes that are named, counted from either end', async () => {
       const x = await drawn([2, 3, 4], [0, 1], 2);
       for (const axis of [0, 1, 2, -1, -3]) {

@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import { describeValue } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { add, ge, lt, mul, where } from '../arithmetic/functions.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import { attachMethods } from '../attach-methods.js';
@@ -8,13 +8,14 @@ import { assertNotPreparing } from '../capture/refusals.js';
 import { formatShape, sizeOfShape } from '../checked-size.js';
 import type { WorkOptions } from '../device.js';
 import type { ClassDType } from '../creators/one-hot.js';
+import { rowMajorStrides } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { assertTensor, isTensor, type Tensor } from '../tensor.js';
 import { isTraced, promisesTraced } from '../trace/traced-value.js';
-import { broadcastShapes } from '../views.js';
+import { broadcastShapes, type SliceRange } from '../views.js';
 import {
   checkIndices,
   dtypeFor,
@@ -25,8 +26,31 @@ import {
 } from './indices.js';
 import { take } from './take.js';
 
-/** What {@link index} takes along one axis: indices, a mask of its elements, or null for all of it. */
-export type AxisIndices = TensorOperand<ClassDType | 'bool'> | HostIndices | null;
+/** Elements of an axis with the meaning of numpy's `start:stop:step`; what is not said is the default. */
+export interface IndexRange {
+  readonly start?: number | undefined;
+  readonly stop?: number | undefined;
+  readonly step?: number | undefined;
+}
+
+/** What {@link index} takes along an axis: indices, a mask, which is of as many axes as it has, a range, or null for all of it. */
+export type AxisIndices = TensorOperand<ClassDType | 'bool'> | HostIndices | IndexRange | null;
+
+const RANGE: OptionNames<IndexRange> = { start: true, stop: true, step: true };
+
+/** Ranges are plain objects, as nothing else that is taken is. */
+const isRange = (entry: unknown): entry is IndexRange =>
+  typeof entry === 'object' && entry !== null && Object.getPrototypeOf(entry) === Object.prototype;
+
+/** An entry as it was when the call was made. */
+const readEntry = (entry: unknown): unknown => {
+  if (isRange(entry)) return new ReadRange(readOptions('index: a range', entry, RANGE));
+  return entry === null ? entry : readIndices('index', entry);
+};
+
+class ReadRange {
+  constructor(readonly range: IndexRange) {}
+}
 
 const isList = (value: unknown): value is readonly unknown[] => Array.isArray(value);
 
@@ -40,18 +64,43 @@ interface AlongAxis {
 const invalid = (what: string): MercerError =>
   new MercerError('INVALID_ARGUMENT', `index: ${what}`);
 
-function alongAxes(x: Tensor, entries: readonly unknown[]): readonly AlongAxis[] {
-  const { shape, rank } = x;
-  if (entries.length > rank) {
-    throw invalid(`${entries.length} entries for ${x.label}. Pass at most one for each axis.`);
-  }
-  const along = entries.flatMap((indices, axis) => {
-    if (indices === null) return [];
-    return [{ axis, extent: shape[axis] ?? 0, indices: indices as ReadIndices }];
-  });
-  if (along.length === 0) throw invalid('all axes are null. Pass indices for one of them.');
-  return along;
+/** What is taken of a tensor: the elements of ranges of it, by the indices and masks of other axes. */
+interface Parts {
+  readonly ranged: Tensor;
+  /** The first axis of each. */
+  readonly entries: readonly { readonly axis: number; readonly indices: ReadIndices }[];
 }
+
+function partsOf(x: Tensor, given: readonly unknown[]): Parts {
+  const entries: { axis: number; indices: ReadIndices }[] = [];
+  const ranges: SliceRange[] = [];
+  let axis = 0;
+  for (const entry of given) {
+    if (entry instanceof ReadRange) {
+      const { start, stop, step } = entry.range;
+      ranges[axis++] = [start, stop, step];
+      continue;
+    }
+    if (entry !== null) entries.push({ axis, indices: entry as ReadIndices });
+    const count = isMask(entry) ? entry.rank : 1;
+    for (let k = 0; k < count; k++) ranges[axis++] = null;
+  }
+  if (axis > x.rank) {
+    throw invalid(
+      `the ${given.length} entries are of ${axis} axes for ${x.label}. Pass at most one for each axis; a mask is of as many as it has.`,
+    );
+  }
+  if (entries.length === 0) {
+    throw invalid(
+      'all axes are null or ranges. Pass indices for one of them; slice() takes ranges.',
+    );
+  }
+  const ranged = ranges.every((one) => one === null) ? x : x.slice(...ranges);
+  return { ranged, entries };
+}
+
+const isMask = (entry: unknown): entry is Tensor<'bool'> =>
+  (isTensor(entry) || isTraced(entry)) && (entry as Tensor).dtype === 'bool';
 
 /** The shape of all indices. @throws MercerError SHAPE_MISMATCH */
 function commonShape(along: readonly AlongAxis[]): readonly number[] {
@@ -92,38 +141,49 @@ function flatPlaces(
   return isPlain ? where(...all) : where(...all, options);
 }
 
-/** Where a mask is true, which is read back; other indices as they are. */
-async function withoutMask(one: AlongAxis, { stream, signal }: ShapingOptions): Promise<AlongAxis> {
-  const { indices: mask, extent, axis } = one;
-  if (!isTensor(mask) || (mask as Tensor).dtype !== 'bool') return one;
-  if (mask.rank !== 1 || mask.shape[0] !== extent) {
+/** Indices along an axis; those of a mask, which is read back, are the places where it is true, along each of its axes. */
+async function alongAxes(
+  shape: readonly number[],
+  { axis, indices }: Parts['entries'][number],
+  { stream, signal }: ShapingOptions,
+): Promise<readonly AlongAxis[]> {
+  if (!isMask(indices)) return [{ axis, extent: shape[axis] ?? 0, indices }];
+  const mask = indices as Tensor<'bool'>;
+  const own = shape.slice(axis, axis + mask.rank);
+  if (mask.rank === 0 || own.some((extent, k) => extent !== mask.shape[k])) {
     throw new MercerError(
       'SHAPE_MISMATCH',
-      `index: a mask of shape ${formatShape(mask.shape)} for axis ${axis} with ${extent} elements. Pass a mask of the axis; compress(x, mask) takes one of all axes.`,
+      `index: a mask of shape ${formatShape(mask.shape)} from axis ${axis} of shape ${formatShape(shape)} on. Pass a mask whose extents are those of its axes.`,
     );
   }
   assertNotPreparing('index');
   const flags = await mask.toTypedArray({ stream, signal });
   const places = [...flags.keys()].filter((at) => Boolean(flags[at]));
-  return { axis, extent, indices: { data: Float64Array.from(places), shape: [places.length] } };
+  const strides = rowMajorStrides(own);
+  return own.map((extent, k) => {
+    const data = Float64Array.from(places, (at) => Math.floor(at / (strides[k] ?? 1)) % extent);
+    return { axis: axis + k, extent, indices: { data, shape: [places.length] } };
+  });
 }
 
 async function indexed(
-  x: Tensor,
-  entries: readonly unknown[],
+  whole: Tensor,
+  all: readonly unknown[],
   options: ShapingOptions,
 ): Promise<Tensor> {
-  if (!isTraced(x)) assertTensor(x, 'index: x');
-  const given = alongAxes(x, entries);
+  if (!isTraced(whole)) assertTensor(whole, 'index: x');
+  const { ranged: x, entries } = partsOf(whole, all);
   const { stream, signal } = options;
-  const read = [x, ...given.map(({ indices }) => indices)];
+  const read = [x, ...entries.map(({ indices }) => indices)];
   const storages = (all: readonly unknown[]) =>
     all.flatMap((one) => (isTensor(one) && !one.disposed ? [one.storage] : []));
   const turn = new Turn(storages(read), storages([options.out]));
-  const made: Tensor[] = [];
+  const made: Tensor[] = x === whole ? [] : [x];
   try {
     const along: AlongAxis[] = [];
-    for (const one of given) along.push(await turn.run(() => withoutMask(one, options)));
+    for (const one of entries) {
+      along.push(...(await turn.run(() => alongAxes(x.shape, one, options))));
+    }
     commonShape(along);
     const placed: PlacedAxis[] = [];
     for (const { indices, extent } of along) {
@@ -184,11 +244,21 @@ async function indexed(
  * console.log(await x.index([rows, [0, 2]]).toNested()); // [ [ 1, 3 ], [ 4, 6 ] ]
  * ```
  *
- * A mask of one axis stands for the places where it is true; it is read back. `compress` takes a mask of all axes, and `where(mask, value, x)` assigns.
+ * A mask stands for the places where it is true along its axes, and is read back. A range, which is numpy's `start:stop:step` as an object, takes part
+ * of an axis. `where(mask, value, x)` assigns.
+ *
+ * ```ts
+ * import { index, tensor } from '@mercer/tensor';
+ *
+ * const x = await tensor([[[1, 2], [3, 4]], [[5, 6], [7, 8]]], { device: 'cpu' });
+ * const mask = tensor([[true, false], [true, true]], { device: 'cpu' });
+ * console.log(await index(x, [mask, 1]).toNested()); // [ 2, 6, 8 ]
+ * console.log(await x.index([[1, 0], { stop: 1 }, [0, 1]]).toNested()); // [ [ 5 ], [ 2 ] ]
+ * ```
  *
  * @param x any dtype, rank and strides
- * @param indices for each axis from the first on: int64, int32 or uint8 tensors, numbers or nested numbers, a bool tensor of the axis, or null for
- *   all of it
+ * @param indices for each axis from the first on: int64, int32 or uint8 tensors, numbers or nested numbers, a range, or null for all of it; a bool
+ *   tensor is for as many axes as it has
  * @returns row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; with `out` also OVERLAP
  */
@@ -206,7 +276,7 @@ export function index<D extends DType>(
     }
     heard([x, ...entries]);
     const given = readOptions('index', options, SHAPING_OPTIONS);
-    const read = entries.map((one) => (one === null ? one : readIndices('index', one)));
+    const read = entries.map(readEntry);
     return whenArrived([given, x, ...read], async ([, one, ...all]) =>
       indexed(one as Tensor, all, given),
     );

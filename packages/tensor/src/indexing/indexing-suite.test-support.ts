@@ -8,6 +8,7 @@ import {
   take,
   takeAlongAxis,
   tensor,
+  type AxisIndices,
   type Device,
   type Tensor,
 } from '../index.js';
@@ -340,6 +341,64 @@ export function indexingSuite(where: () => Device): void {
           expect([...(await out.toTypedArray())]).toEqual(wanted);
           found.dispose();
           out.dispose();
+        }
+      }
+    });
+
+    /** Elements of the tensor by a formula for each place of the result, which is a plain loop. */
+    const elements = (extents: readonly number[], from: (at: readonly number[]) => number[]) =>
+      Float32Array.from({ length: sizeOf(extents) }, (_, place) => {
+        let rest = place;
+        const at = extents.toReversed().map((extent) => {
+          const k = rest % extent;
+          rest = Math.floor(rest / extent);
+          return k;
+        });
+        return valueAt(from(at.reverse()));
+      });
+
+    it('takes by masks of several axes and by ranges, as numpy', async () => {
+      const place = { device: where() };
+      const data = Float32Array.from({ length: sizeOf(shape) }, (_, k) => k % 101);
+      const x = await tensor(data, { shape, ...place });
+      const truths = [
+        [false, true, false, true],
+        [true, false, false, false],
+        [false, false, true, true],
+      ];
+      const pairs = truths.flatMap((line, i) => line.flatMap((one, j) => (one ? [[i, j]] : [])));
+      const mask = await tensor(truths, place);
+      const line = await tensor([true, false], place);
+      const i = (k = 0): number => pairs[k]?.[0] ?? NaN;
+      const j = (k = 0): number => pairs[k]?.[1] ?? NaN;
+      const by = [4, 0, 1, 1, -5];
+      const own = (k = 0): number => ((by[k] ?? 0) + 5) % 5;
+      const cases: readonly (readonly [
+        entries: readonly AxisIndices[],
+        extents: readonly number[],
+        from: (at: readonly number[]) => number[],
+      ])[] = [
+        [[mask], [5, 2, 5], ([k, c = 0, d = 0]) => [i(k), j(k), c, d]],
+        [[mask, 1], [5, 5], ([k, d = 0]) => [i(k), j(k), 1, d]],
+        [[mask, 1, by], [5], ([k]) => [i(k), j(k), 1, own(k)]],
+        // no neighbours: in front
+        [[mask, null, by], [5, 2], ([k, c = 0]) => [i(k), j(k), c, own(k)]],
+        [[mask, { step: -1 }, by], [5, 2], ([k, c = 0]) => [i(k), j(k), 1 - c, own(k)]],
+        [[mask, line, by], [5], ([k]) => [i(k), j(k), 0, own(k)]],
+        [[{ start: 1 }, [0, -1], line], [2, 2, 5], ([a = 0, k = 0, d = 0]) => [a + 1, 3 * k, 0, d]],
+        [
+          [[2, 0], { start: -3, stop: 3 }, null, { start: 4, stop: 0, step: -2 }],
+          [2, 2, 2, 2],
+          ([k = 0, b = 0, c = 0, d = 0]) => [2 - 2 * k, b + 1, c, 4 - 2 * d],
+        ],
+        [[{ stop: 0 }, [1, 2]], [0, 2, 2, 5], () => []],
+      ];
+      for (const [entries, extents, from] of cases) {
+        for (const one of [x, (await x.permute([1, 3, 0, 2]).contiguous()).permute([2, 0, 3, 1])]) {
+          const found = await index(one, entries);
+          expect(found.shape).toEqual(extents);
+          expect(await found.toTypedArray()).toEqual(elements(extents, from));
+          found.dispose();
         }
       }
     });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../test/memory-kept.mjs';
-import { compress, device, full, take, takeAlongAxis, tensor, zeros } from '../index.js';
+import { compress, device, full, index, take, takeAlongAxis, tensor, zeros } from '../index.js';
 import { launches, said } from '../testing/what-happens.test-support.js';
 import { indexingSuite } from './indexing-suite.test-support.js';
 
@@ -56,6 +56,8 @@ describe('operations that take elements by index', () => {
           take(x, [1, 0], 1),
           takeAlongAxis(x, indices),
           compress(x, mask),
+          index(x, [mask]),
+          index(x, [[0], { start: 1 }]),
         ];
         for (const one of all) (await one).dispose();
         await expect(take(x, [2], 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -119,6 +121,12 @@ describe('what they refuse', () => {
       ['indices of another rank', () => takeAlongAxis(x, rows)],
       ['indices of another shape', () => takeAlongAxis(x, [[0], [0], [0]], 1)],
       ['a scalar along an axis', () => takeAlongAxis(x.slice(0, 0), rows)],
+      ['a range of unknown names', () => index(x, [{ from: 1 } as never, 0])],
+      ['a range that steps by 0', () => index(x, [{ step: 0 }, 0])],
+      ['ranges alone', () => index(x, [{ stop: 1 }, null])],
+      ['a mask of more axes than are left', () => index(x, [0, x.gt(0)])],
+      ['a mask of other axes', () => index(x, [x.transpose().gt(0)])],
+      ['a mask of no axes', () => index(x, [x.slice(0, 0).gt(0)])],
       ['a mask of another shape', () => compress(x, x.slice(0).gt(0))],
       ['a mask of another length', () => compress(x, x.slice(0).gt(0), 0)],
       ['a mask of numbers', () => compress(x, x as never)],
@@ -134,8 +142,13 @@ describe('what they refuse', () => {
         "a mask": "DTYPE_MISMATCH take: the indices are bool [2, 3] tensor #n on cpu. Pass int64, int32 or uint8; compress(x, mask) takes a mask.",
         "a mask of another length": "SHAPE_MISMATCH compress: a mask of shape [3] for float32 [2, 3] tensor #n on cpu along axis 0. Its shape must be [2].",
         "a mask of another shape": "SHAPE_MISMATCH compress: a mask of shape [3] for float32 [2, 3] tensor #n on cpu without an axis. Its shape must be [2, 3].",
+        "a mask of more axes than are left": "INVALID_ARGUMENT index: the 2 entries are of 3 axes for float32 [2, 3] tensor #n on cpu. Pass at most one for each axis; a mask is of as many as it has.",
+        "a mask of no axes": "SHAPE_MISMATCH index: a mask of shape [] from axis 0 of shape [2, 3] on. Pass a mask whose extents are those of its axes.",
         "a mask of numbers": "DTYPE_MISMATCH compress: the mask is float32 [2, 3] tensor #n on cpu. Pass bool, such as x.gt(0); take(x, indices) takes indices.",
+        "a mask of other axes": "SHAPE_MISMATCH index: a mask of shape [3, 2] from axis 0 of shape [2, 3] on. Pass a mask whose extents are those of its axes.",
         "a mask that is none": "INVALID_ARGUMENT compress: the mask: expected a tensor, got an array of 1. Make one with tensor(data).",
+        "a range of unknown names": "INVALID_ARGUMENT index: a range: there is no option 'from'. The options are start, stop, step.",
+        "a range that steps by 0": "INVALID_ARGUMENT slice: step 0 in the range of dimension 0. Use a positive or negative step.",
         "a scalar along an axis": "SHAPE_MISMATCH takeAlongAxis: axis -1 of a tensor without axes. Call reshape([1]) first.",
         "an axis that is none": "INVALID_ARGUMENT take: axis "rows" of shape [2, 3]. Use -2 to 1.",
         "an axis that is not there": "INVALID_ARGUMENT take: axis 2 of shape [2, 3]. Use -2 to 1.",
@@ -150,6 +163,7 @@ describe('what they refuse', () => {
         "half an index": "INVALID_ARGUMENT take: index 0.5 of an axis with 2 elements. Use -2 to 1; negative ones count from the end.",
         "indices of another rank": "SHAPE_MISMATCH takeAlongAxis: indices of shape [2] for shape [2, 3] along axis 1. They must have as many axes, and beside axis 1 its extents or 1.",
         "indices of another shape": "SHAPE_MISMATCH takeAlongAxis: indices of shape [3, 1] for shape [2, 3] along axis 1. They must have as many axes, and beside axis 1 its extents or 1.",
+        "ranges alone": "INVALID_ARGUMENT index: all axes are null or ranges. Pass indices for one of them; slice() takes ranges.",
         "rows of two lengths": "SHAPE_MISMATCH take: the indices: the first elements say shape [2, 1], but at depth 1 there is a row of length 2. Make all rows of one length.",
         "take of nothing": "INVALID_ARGUMENT take: x: expected a tensor, got 3. Make one with tensor(data).",
         "words": "INVALID_ARGUMENT take: the indices: "first" is not a number, bigint or boolean. Pass one of these.",
