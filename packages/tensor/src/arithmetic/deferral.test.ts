@@ -168,6 +168,22 @@ describe('a write to a tensor that a chain reads', () => {
   });
 });
 
+describe('a chain of tensors that are disposed', () => {
+  it('keeps their memory until it is launched, and returns it then', async () => {
+    const x = await full([1000], 1, where);
+    const before = undisposedBytes(x.device);
+    const y = await full([1000], 2, where);
+    const sum = x.add(y).mul(2);
+    y.dispose();
+    expect(undisposedBytes(x.device) - before).toBe(4000);
+    const there = await sum;
+    expect(undisposedBytes(x.device) - before).toBe(4000);
+    expect((await there.toTypedArray())[7]).toBe(6);
+    there.dispose();
+    expect(undisposedBytes(x.device)).toBe(before);
+  });
+});
+
 describe('copyFrom of a chain', () => {
   it('computes it into the tensor, also where that is read', async () => {
     const x = await full([1000], 1, where);
