@@ -1,4 +1,5 @@
 import { isCaptured } from './capture/refusals.js';
+import { noteWriteSite } from './call-sites.js';
 import { CallLine, placeInOrder, type OrderedMemory, type Turn } from './call-order.js';
 import { MercerError } from './mercer-error.js';
 import type { Device, Storage } from './device.js';
@@ -107,7 +108,7 @@ export class StorageBlock implements Storage, OrderedMemory {
 
   /** Adds such a call. What a chain reads from now on is what it will have written. @internal */
   enterCall(turn: Turn, writes: boolean): void {
-    if (writes) this.#writes++;
+    if (writes) this.#countWrite();
     (this.#calls ??= new CallLine()).enter(turn, writes);
   }
 
@@ -214,10 +215,15 @@ export class StorageBlock implements Storage, OrderedMemory {
   noteWrite(stream: StreamCore): void {
     const place = this.#calls?.firstWriter;
     // one that waited was counted when it was called
-    if (place === undefined) this.#writes++;
+    if (place === undefined) this.#countWrite();
     this.#written = place ?? placeInOrder();
     if (this.#isOutside(stream)) return;
     this.#writer = stream.newest();
     if (this.#readers.length > 0) this.#readers = [];
+  }
+
+  #countWrite(): void {
+    this.#writes++;
+    noteWriteSite(this);
   }
 }

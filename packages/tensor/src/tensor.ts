@@ -21,7 +21,7 @@ import {
   type WorkOptions,
 } from './device.js';
 import { deviceCore } from './devices.js';
-import { disposedError, noteDisposal } from './dispose-sites.js';
+import { disposedError, noteDisposal } from './call-sites.js';
 import type { ElementView } from './elementwise.js';
 import { isRowMajor, type Layout } from './layout.js';
 import { localHandle } from './local-handle.js';

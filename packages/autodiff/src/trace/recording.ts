@@ -1,10 +1,11 @@
 import { own } from '@mercer/options';
-import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { isTensor, type MercerError, type Tensor } from '@mercer/tensor';
 import {
   flatArguments,
   isKnownResult,
   isTracedKnown,
   mapArguments,
+  modifiedError,
   nestedLike,
   nextLevel,
   notDifferentiable,
@@ -251,9 +252,9 @@ export abstract class Recording implements Trace {
   }
 
   protected modified(one: Tensor, which: string, remedy: string): MercerError {
-    return new MercerError(
-      'MODIFIED',
+    return modifiedError(
       `${this.what}: ${one.label}, which ${which}, was written since, and its gradient needs the former elements. Write it after the gradient was computed, or ${remedy}.`,
+      one.storage,
     );
   }
 

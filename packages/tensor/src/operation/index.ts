@@ -57,6 +57,7 @@ export type { CallLoadOptions } from '../executable.js';
 export { inSlices } from '../in-slices.js';
 export { kernelKey } from '../kernel-key.js';
 export { isDense, isRowMajor } from '../layout.js';
+export { modifiedError } from '../call-sites.js';
 export { notDifferentiable, writesTraced } from '../mercer-error.js';
 export { localHandle } from '../local-handle.js';
 export { coreOf, roomOn } from '../operations.js';
