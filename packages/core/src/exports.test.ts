@@ -313,6 +313,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "loadProblem",
       "localHandle",
       "mapArguments",
+      "modifiedError",
       "nestedLike",
       "nextLevel",
       "notDifferentiable",

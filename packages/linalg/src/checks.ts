@@ -1,9 +1,15 @@
 import { describeList, describeValue } from '@mercer/options';
-import { broadcastShapes, MercerError, type Device, type Tensor } from '@mercer/tensor';
+import { broadcastShapes, MercerError, type Device, type DType, type Tensor } from '@mercer/tensor';
 import { assertTensor, commonDevice, formatShape } from '@mercer/tensor/operation';
 
 /** Dtypes that this package computes in. */
 export type LinalgDType = 'float32' | 'float64';
+
+/** Dtypes of factors: those of 16 bits are converted to float32, in which the product is computed and given. */
+export type FactorDType = LinalgDType | 'float16' | 'bfloat16';
+
+/** The dtype that matrices are computed in. */
+export type ComputedIn<D extends DType> = D extends 'float64' ? D : 'float32';
 
 /** Distance from 1 to the next number. */
 export const EPSILON: { readonly [D in LinalgDType]: number } = {
@@ -31,12 +37,14 @@ export interface Setting {
  *
  * @param matrices by their names in messages
  * @param vectors the same, with one axis of their own
+ * @param takesHalves whether dtypes of 16 bits are computed in float32
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
  */
 export function settingOf(
   what: string,
   matrices: Readonly<Record<string, Tensor>>,
   vectors: Readonly<Record<string, Tensor>> = {},
+  takesHalves = false,
 ): Setting {
   let dtype: LinalgDType | undefined;
   let batchShape: readonly number[] = [];
@@ -45,7 +53,7 @@ export function settingOf(
     assertTensor(x, `${what}: ${name}`);
     const ownAxes = Object.hasOwn(matrices, name) ? 2 : 1;
     assertAxes(what, name, x, ownAxes);
-    const own = floating(what, name, x);
+    const own = takesHalves && isHalf(x) ? 'float32' : floating(what, name, x);
     if (dtype !== undefined && own !== dtype) {
       throw new MercerError(
         'DTYPE_MISMATCH',
@@ -85,6 +93,9 @@ function assertAxes(what: string, name: string, x: Tensor, ownAxes: 1 | 2): void
     );
   }
 }
+
+export const isHalf = ({ dtype }: Pick<Tensor, 'dtype'>): boolean =>
+  dtype === 'float16' || dtype === 'bfloat16';
 
 export function floating(what: string, name: string, x: Tensor): LinalgDType {
   if (x.dtype === 'float32' || x.dtype === 'float64') return x.dtype;

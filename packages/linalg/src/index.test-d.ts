@@ -44,6 +44,7 @@ import {
   type SpectrumWarning,
 } from './index.js';
 
+declare const f16: Tensor<'float16'>;
 declare const f32: Tensor<'float32'>;
 declare const f64: Tensor<'float64'>;
 declare const i32: Tensor<'int32'>;
@@ -64,6 +65,11 @@ describe('public signatures', () => {
     expectTypeOf(conditionEstimate(f32)).resolves.toEqualTypeOf<ConditionEstimate<'float32'>>();
     expectTypeOf(matrixPower(f32, -0.25)).resolves.toEqualTypeOf<MatrixPower<'float32'>>();
     expectTypeOf(matmul(f32, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(matmul(f16, f16)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(matmul(f16, f32)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(f32.matmul(f16)).resolves.toEqualTypeOf<Tensor<'float32'>>();
+    // @ts-expect-error -- float64 beside 16 bits
+    void matmul(f64, f16);
     const elsewhere = { precision: 'tf32x3', device: 'cuda', maxBytes: 2 ** 30 } as const;
     expectTypeOf(matmul(f32, f32, elsewhere)).resolves.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(kron(f64, f64)).resolves.toEqualTypeOf<Tensor<'float64'>>();

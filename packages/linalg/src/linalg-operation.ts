@@ -92,6 +92,7 @@ export function linalgOperation<O extends object>(
 ): Operation<LinalgArguments, Options<O>, undefined, readonly unknown[]> {
   const { what, matrices = [], results } = rules;
   const optional = own(rules, 'vectors', 'others', 'read', 'overwrites', 'waiting', 'numbers');
+  const { takesHalves } = own(rules, 'takesHalves');
   const { vectors, others, read = inOrder(matrices), overwrites = [] } = optional;
   const { waiting = [], numbers = [] } = optional;
   const { key: keyOf, scalars, hidden, finish } = own(rules, 'key', 'scalars', 'hidden', 'finish');
@@ -149,7 +150,11 @@ export function linalgOperation<O extends object>(
     },
     plan: (args, given) => {
       const { outs, ...targets } = targetsOf(args, given);
-      const call = new PlannedCall(what, args[0], outs, targets, { vectors, others });
+      const call = new PlannedCall(what, args[0], outs, targets, {
+        vectors,
+        others,
+        takesHalves,
+      });
       rules.plan(call, given, args);
       return { tensors: call.tensors, steps: call.steps, scalars };
     },

@@ -256,3 +256,94 @@ export function matmulSuite(
     });
   });
 }
+
+const NARROW = ['float16', 'bfloat16'] as const;
+
+/** Products of factors of 16 bits. */
+export function halvesSuite(where: string, on: () => Device): void {
+  describe(`products of 16 bits, ${where}`, () => {
+    const factor = async (
+      dtype: 'float16' | 'bfloat16' | 'float32',
+      shape: readonly number[],
+      seed: number,
+    ): Promise<Tensor> => {
+      const next = random(seed);
+      const size = shape.reduce((product, one) => product * one, 1);
+      // a sum in 16 bits would be wrong in its third digit
+      const values = Float32Array.from({ length: size }, () => 1 + 0.25 * next());
+      const wide = await tensor(values, { shape, device: on() });
+      return wide.cast(dtype);
+    };
+
+    /** @param terms of each sum of magnitudes, in units of 2^-24 */
+    async function expectProduct(
+      found: Tensor,
+      [a, b]: readonly [Tensor, Tensor],
+      terms: (k: number) => number,
+    ): Promise<void> {
+      const batch = found.shape.slice(0, -2);
+      expect([found.dtype, found.shape.slice(-2)]).toEqual(['float32', [a.shape.at(-2), b.shape.at(-1)]]); // prettier-ignore
+      const [lefts, rights] = [await matricesOf(a, batch), await matricesOf(b, batch)];
+      for (const [z, product] of (await matricesOf(found, batch)).entries()) {
+        product.data.forEach((actual, at) => {
+          const [i, j] = [Math.floor(at / product.columns), at % product.columns];
+          const { sum, magnitude } = reference(lefts[z]!, rights[z]!, i, j);
+          const bound = terms(lefts[z]!.columns) * 2 ** -24 * magnitude;
+          expect(Math.abs(actual - sum)).toBeLessThanOrEqual(bound);
+        });
+      }
+    }
+
+    const both = (k: number): number => 2 * k + 16;
+    const float32 = (k: number): number => 2 * (k + 2);
+    const call = matmul as unknown as (
+      a: Tensor,
+      b: Tensor,
+      options?: MatmulOptions<'float32'>,
+    ) => PromiseLike<Tensor>;
+
+    it.each(NARROW)('of %s are summed in float32', async (dtype) => {
+      const [a, b] = [await factor(dtype, [2, 33, 300], 1), await factor(dtype, [300, 20], 2)];
+      await expectProduct(await call(a, b), [a, b], both);
+      await expectProduct(await call(a, b, { precision: 'float32' }), [a, b], float32);
+      const turned = await call(b, a.slice(0), { transposeA: true, transposeB: true });
+      await expectProduct(turned, [b.transpose(), a.slice(0).transpose()], both);
+      const every = a.slice(null, null, [null, null, 3]);
+      await expectProduct(await call(every, b.slice([0, 100])), [every, b.slice([0, 100])], both);
+    });
+
+    it('stand beside float32 and beside each other', async () => {
+      const half = await factor('float16', [7, 40], 3);
+      const brief = await factor('bfloat16', [40, 5], 4);
+      const single = await factor('float32', [40, 5], 5);
+      await expectProduct(await call(half, brief), [half, brief], both);
+      await expectProduct(await call(half, single), [half, single], float32);
+      await expectProduct(
+        await call(single, half, { transposeA: true, transposeB: true }),
+        [single.transpose(), half.transpose()],
+        float32,
+      );
+    });
+
+    it.each(NARROW)('of %s are scaled and added to out, prepared and not', async (dtype) => {
+      const [a, b] = [await factor(dtype, [3, 4], 6), await factor(dtype, [4, 2], 7)];
+      const plain = await toDense(await call(a, b));
+      const out = await full([3, 2], 8, { device: on() });
+      await call(a, b, { alpha: -2, beta: 0.5, out });
+      const expected = plain[0]!.data.map((one) => 4 - 2 * one);
+      expect((await toDense(out))[0]!.data).toEqual(expected);
+      const prepared = await matmul.prepare(a as Tensor<'float16'>, b as Tensor<'float16'>);
+      expect(await toDense(prepared(a as Tensor<'float16'>, b as Tensor<'float16'>))).toEqual(
+        plain,
+      );
+    });
+
+    it('are refused beside float64, and into another dtype', async () => {
+      const half = await factor('float16', [2, 2], 8);
+      const double = await tensor([[1, 2], [3, 4]], { dtype: 'float64', device: on() }); // prettier-ignore
+      await expect(call(half, double)).rejects.toMatchObject({ code: 'DTYPE_MISMATCH' });
+      const out = (await half.clone()) as Tensor<never>;
+      await expect(call(half, half, { out })).rejects.toMatchObject({ code: 'DTYPE_MISMATCH' });
+    });
+  });
+}

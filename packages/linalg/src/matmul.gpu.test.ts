@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { describeEinsum } from './einsum-suite.test-support.js';
 import { random } from './matrices.test-support.js';
 import { matmul } from './matmul.js';
-import { matmulSuite } from './matmul-suite.test-support.js';
+import { halvesSuite, matmulSuite } from './matmul-suite.test-support.js';
 import { spin } from './spin.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
@@ -36,6 +36,7 @@ for (const gpu of gpus) {
     describeEinsum(() => gpu);
   });
   matmulSuite(`on ${gpu.id}`, () => gpu, { scatters: true });
+  halvesSuite(`on ${gpu.id}`, () => gpu);
   for (const precision of precisions) {
     matmulSuite(`on ${gpu.id}`, () => gpu, { scatters: true, precision });
   }

@@ -18,7 +18,15 @@ import {
   type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
-import { flag, type LinalgDType, type Setting } from './checks.js';
+import {
+  flag,
+  floating,
+  isHalf,
+  type ComputedIn,
+  type FactorDType,
+  type LinalgDType,
+  type Setting,
+} from './checks.js';
 import { linalgOperation } from './linalg-operation.js';
 import { transposed, type PlannedMatrix } from './operand.js';
 import {
@@ -42,7 +50,7 @@ export interface MatmulOptions<D extends LinalgDType> extends RunOptions {
   /** Needs out; default 0, with which out's former content is not read. */
   readonly beta?: number | undefined;
   readonly out?: Tensor<D> | undefined;
-  /** How float32 products are computed on a GPU; default 'float32'. */
+  /** How float32 products are computed on a GPU; default 'float32', of two factors of 16 bits 'tf32', which is exact for these. */
   readonly precision?: ProductPrecision | undefined;
   /** A GPU that computes the product of matrices in host memory, block by block; default: where the matrices are. */
   readonly device?: DeviceLike | undefined;
@@ -66,20 +74,32 @@ const MATMUL_OPTIONS: OptionNames<MatmulOptions<LinalgDType>> = {
 export interface PreparedMatmulOptions<D extends LinalgDType>
   extends PreparedCallOptions<Tensor<D>>, Pick<MatmulOptions<D>, 'alpha' | 'beta'> {}
 
+type Narrow = Exclude<FactorDType, 'float64'>;
+
+/** Dtypes of the other factor. */
+export type FactorBeside<D extends DType> = D extends Narrow ? Narrow : D;
+
 /** How {@link matmul} is called. */
 export interface Matmul {
-  <D extends LinalgDType>(
+  <D extends FactorDType>(
     a: TensorOperand<D>,
-    b: TensorOperand<NoInfer<D>>,
-    options?: MatmulOptions<NoInfer<D>>,
-  ): Pending<Tensor<D>>;
+    b: TensorOperand<FactorBeside<NoInfer<D>>>,
+    options?: MatmulOptions<ComputedIn<NoInfer<D>>>,
+  ): Pending<Tensor<ComputedIn<D>>>;
   /** Loads what such a product needs, and gives a synchronous function. */
-  readonly prepare: <D extends LinalgDType>(
+  readonly prepare: <D extends FactorDType>(
     a: Tensor<D>,
-    b: Tensor<NoInfer<D>>,
-    options?: Omit<RoutinePrepareOptions<MatmulOptions<NoInfer<D>>>, 'device' | 'maxBytes'>,
+    b: Tensor<FactorBeside<NoInfer<D>>>,
+    options?: Omit<
+      RoutinePrepareOptions<MatmulOptions<ComputedIn<NoInfer<D>>>>,
+      'device' | 'maxBytes'
+    >,
   ) => Promise<
-    (a: Tensor<D>, b: Tensor<NoInfer<D>>, options?: PreparedMatmulOptions<NoInfer<D>>) => Tensor<D>
+    (
+      a: Tensor<D>,
+      b: Tensor<FactorBeside<NoInfer<D>>>,
+      options?: PreparedMatmulOptions<ComputedIn<NoInfer<D>>>,
+    ) => Tensor<ComputedIn<D>>
   >;
 }
 
@@ -88,6 +108,7 @@ const WHAT = 'matmul';
 const operation = linalgOperation<MatmulOptions<LinalgDType>>({
   what: WHAT,
   matrices: ['a', 'b'],
+  takesHalves: true,
   options: MATMUL_OPTIONS,
   results: ['c'],
   waiting: ['device', 'maxBytes'],
@@ -103,7 +124,9 @@ const operation = linalgOperation<MatmulOptions<LinalgDType>>({
     const { setting } = call;
     const { alpha, beta } = factorsOf(WHAT, options);
     const host = hostOf(setting, options);
-    const precision = precisionOf(setting, options.precision);
+    if (host !== undefined) for (const name of ['a', 'b']) floating(WHAT, name, call.tensor(name));
+    const areHalves = isHalf(call.tensor('a')) && isHalf(call.tensor('b'));
+    const precision = precisionOf(setting, options.precision ?? (areHalves ? 'tf32' : undefined));
     const [a, b] = oriented(call, options);
     const c = call.matrix('c', a.rows, b.columns);
     const isEmpty = a.columns === 0 || alpha === 0 || c.memory.shape.includes(0);
@@ -152,8 +175,12 @@ const derivative: DerivativeRule<
  * contiguous.
  *
  * Shapes: op(a) (..., m, k), op(b) (..., k, n), result (..., m, n). The leading batch axes broadcast. float32 or float64,
- * the same for both, summed in that dtype: |error| <= (k + 2) eps s elementwise, s = |alpha| |a| |b| + |beta out|. NaN and infinity
+ * the same for both, summed in that dtype; float16 and bfloat16, which may stand beside float32, are converted to it and give it, as in
+ * arithmetic. |error| <= (k + 2) eps s elementwise, s = |alpha| |a| |b| + |beta out|. NaN and infinity
  * are carried.
+ *
+ * Two factors of 16 bits are multiplied exactly in a GPU's tensor cores (TF32, whose 11 bits hold them), where sums are truncated: |error| <=
+ * (2 k + 16) 2^-24 s; with precision 'float32' they are summed as float32 is. Matrices that `device` brings to a GPU are float32 or float64.
  *
  * `precision` lets a GPU use its tensor cores for float32. With u = 2^-24, where nothing underflows:
  * - 'tf32': |error| <= (2^-9 + (2 k + 16) u) s. Factors are rounded to 11 bits, the largest of all to infinity, sums truncated (2 u a
@@ -198,9 +225,9 @@ declare module '@mercer/tensor' {
   interface TensorMethods<D extends DType> {
     /** The matrix product with `b`: see {@link matmul}. */
     matmul(
-      b: Tensor<D> | Pending<Tensor<D>>,
-      options?: MatmulOptions<D & LinalgDType>,
-    ): Pending<Tensor<D>>;
+      b: TensorOperand<FactorBeside<D>>,
+      options?: MatmulOptions<ComputedIn<D>>,
+    ): Pending<Tensor<ComputedIn<D>>>;
   }
 }
 

@@ -28,6 +28,8 @@ export interface Kinds {
   readonly vectors?: readonly string[] | undefined;
   /** The plan checks these. */
   readonly others?: readonly string[] | undefined;
+  /** Matrices may be of 16 bits: they are read as float32. */
+  readonly takesHalves?: boolean | undefined;
 }
 
 /** A call as its rules plan it: what its matrices have in common, and what is done with them. */
@@ -46,7 +48,7 @@ export class PlannedCall implements Composed {
     given: Readonly<Record<string, Tensor>>,
     outs: CallTensors['outs'],
     targets: Targets,
-    { vectors = [], others = [] }: Kinds = {},
+    { vectors = [], others = [], takesHalves }: Kinds = {},
   ) {
     this.given = given;
     this.#names = Object.keys(given);
@@ -58,6 +60,7 @@ export class PlannedCall implements Composed {
       what,
       named((name) => !vectors.includes(name) && !others.includes(name)),
       named((name) => vectors.includes(name)),
+      takesHalves,
     );
     this.steps = new CallSteps(this.setting.device, this.tensors);
   }
@@ -91,9 +94,14 @@ export class PlannedCall implements Composed {
     return this.has(name) ? this.view(name) : undefined;
   }
 
-  /** A matrix that the call reads. */
+  /** A matrix that the call reads, in the dtype that it computes in. */
   operand(name: string): PlannedMatrix {
-    return matrixOperand(this.view(name), this.setting.batchShape);
+    const { dtype, batchShape } = this.setting;
+    const given = this.view(name);
+    if (given.dtype === dtype) return matrixOperand(given, batchShape);
+    const converted = this.steps.scratchMemory({ shape: given.shape, dtype });
+    this.steps.copy(given, converted);
+    return matrixOperand(converted, batchShape);
   }
 
   /** Whether a result is wanted. */

@@ -102,6 +102,24 @@ export function describeLinalgDerivatives(device: () => Device): void {
       await expectSecond(f, inputs);
     });
 
+    it.each(['float16', 'bfloat16'] as const)(
+      'of %s, with gradients of the same',
+      async (dtype) => {
+        const [wideA, wideB] = [await drawn([3, 4], [-1, 1], 1), await drawn([4, 2], [-1, 1], 2)];
+        const [a, b] = [await wideA.cast(dtype), await wideB.cast(dtype)];
+        const loss = async (x: Tensor, y: Tensor): Promise<Tensor> =>
+          (await product(x, y)).square().sum();
+        const found = await grad(loss, { argnums: [0, 1] })(a, b);
+        const single = [await a.cast('float32'), await b.cast('float32')] as const;
+        const expected = await grad(loss, { argnums: [0, 1] })(...single);
+        for (const [k, one] of found.entries()) {
+          expect(one.dtype).toBe(dtype);
+          const rounded = await expected[k]!.cast(dtype);
+          expect(await one.toNested()).toEqual(await rounded.toNested());
+        }
+      },
+    );
+
     it('by one factor alone', async () => {
       const [a, b] = [await drawn([2, 3], [-1, 1], 1), await drawn([3, 2], [-1, 1], 2)];
       await expectFirst(async (x) => weighed(await product(x, b)), [a]);
