@@ -59,6 +59,7 @@ const CASES = [
   [40, true],
   [100, false],
   [200, false],
+  [253, false],
 ] as const;
 
 describe('maps of many inputs', () => {

@@ -103,9 +103,7 @@ static void run_block(u32 number, const std::vector<u32>& order) {
   current = 0;
 }
 static void check_signature(const char* wanted) {
-  auto describe = (int (*)(char*))dlsym(RTLD_DEFAULT, "emu_signature");
-  char kinds[512] = {};
-  describe(kinds);
+  const char* const kinds = ((const char* (*)())dlsym(RTLD_DEFAULT, "emu_signature"))();
   if (strcmp(kinds, wanted) != 0) fail("the parameters are declared as ", wanted, ", but the entry takes ", kinds);
 }
 struct alignas(32) Array { u8* at; size_t bytes; const char* name; };

@@ -151,10 +151,11 @@ template <class T> struct EmuKind<const T*> { static constexpr char of = 'c'; };
 template <int... I> struct EmuSequence {};
 template <int N, int... I> struct EmuRange : EmuRange<N - 1, N - 1, I...> {};
 template <int... I> struct EmuRange<0, I...> { typedef EmuSequence<I...> type; };
-template <class... A> static int emu_describe(void (*)(A...), char* kinds) {
-  const char all[] = {EmuKind<A>::of..., 0}, sizes[] = {(char)('0' + sizeof(A))..., 0};
-  for (unsigned i = 0; i < sizeof...(A); ++i) { kinds[2 * i] = all[i]; kinds[2 * i + 1] = sizes[i]; }
-  return sizeof...(A);
+struct EmuParam { char kind, size; };
+// kinds and sizes of all parameters as one text
+template <class... A> static const char* emu_describe(void (*)(A...)) {
+  static const EmuParam all[] = {{EmuKind<A>::of, (char)('0' + sizeof(A))}..., {0, 0}};
+  return &all[0].kind;
 }
 template <class... A, int... I> static void emu_pass(void (*f)(A...), void* const* args, EmuSequence<I...>) { f(*(A*)args[I]...); }
 template <class... A> static void emu_call(void (*f)(A...), void* const* args) { emu_pass(f, args, typename EmuRange<sizeof...(A)>::type()); }
@@ -169,7 +170,7 @@ export function hostSource(text: string, entry: string): string {
 #line 1
 ${text}
 }
-extern "C" int emu_signature(char* kinds) { return emu_describe(${entry}, kinds); }
+extern "C" const char* emu_signature() { return emu_describe(${entry}); }
 extern "C" void emu_run(void* const* args) { emu_call(${entry}, args); }
 extern "C" const EmuArray* emu_list_arrays(emu_size* count) { *count = emu_arrays_stop - emu_arrays_start; return emu_arrays_start; }
 `;
