@@ -10,7 +10,7 @@ import {
   type KnownValue,
 } from '@mercer/tensor/operation';
 import { checkBooleans, checkFunction } from './grad.js';
-import { Forward } from './trace/forward.js';
+import { Forward, noteUse } from './trace/forward.js';
 import { alone, orZeros, released } from './trace/handed.js';
 import { closedOver } from './trace/recording.js';
 import { leavesOf, replaced, type Leaf } from './tree.js';
@@ -97,6 +97,7 @@ export async function pushed<A extends readonly unknown[], R>(
     await trace.assertNoNaN();
     const own = leaves.map(({ value }) => ofTrace(value, trace));
     values = own.map(({ primal }) => trace.taken(primal));
+    noteUse(own.map(({ change }) => change));
     const changes = await Promise.all(own.map(async ({ change }) => whenKnown(change)));
     const known = changes.map(({ made }) => made as KnownValue | undefined);
     if (known.some((one) => isTracedBy(trace, one))) throw closedOver(`${what}: a custom rule`);

@@ -1,7 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { zerosLike, type DerivativeRule, type Value } from '@mercer/tensor/operation';
-import { spectrumTolerance } from './backward/spectrum.js';
+import { equalEigenvalues, spectrumTolerance, warnDegenerate } from './backward/spectrum.js';
 import { choice, type LinalgDType } from './checks.js';
 import {
   asColumn,
@@ -73,6 +73,11 @@ const derivative: DerivativeRule = {
       return symmetric(matmulOf(left, vectors, { transposeB: true }));
     };
     return [share];
+  },
+  noteUse: (used, result) => {
+    const { vectors } = used as Cotangents<Parts>;
+    const { values } = result as Named<Parts>;
+    if (vectors !== undefined) warnDegenerate(values, equalEigenvalues('eigh', values, {}));
   },
 };
 

@@ -6,7 +6,7 @@ import {
   type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
-import { spectrumTolerance } from './backward/spectrum.js';
+import { equalSingularValues, spectrumTolerance, warnDegenerate } from './backward/spectrum.js';
 import type { LinalgDType } from './checks.js';
 import {
   asColumn,
@@ -68,6 +68,13 @@ const derivative: DerivativeRule<readonly [a: KnownValue]> = {
         ? zerosLike(a)
         : gradientOf(g as unknown as Cotangents<Parts>, result as unknown as Named<Parts>),
   ],
+  noteUse: (used, result) => {
+    const given = used as Cotangents<Parts>;
+    if (given.u === undefined && given.vh === undefined) return;
+    const { u, s, vh } = result as Named<Parts>;
+    const extent = Math.max(u.shape.at(-2) ?? 0, vh.shape.at(-1) ?? 0);
+    warnDegenerate(s, equalSingularValues('svd', extent, s.dtype as LinalgDType, {}));
+  },
 };
 
 /** `(u middle + (du - u J) / s) vh + u ((d(vh) - K^T vh) / s)`, with the middle in partial fractions. */

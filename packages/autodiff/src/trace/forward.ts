@@ -57,6 +57,7 @@ export class Forward extends Recording {
     if (found === undefined || !changes.includes(true)) return [];
     const { primitive, kept } = recorded;
     this.assertUnchanged(primitive.name, kept);
+    noteUse(found.records);
     const call = { rule: found.rule, call: primitive.call, args: kept, result };
     const all = tangentsOf(call, found.records, this.tangents);
     const tangents = changes.map((one, at) => (one ? all[at] : undefined));
@@ -74,6 +75,14 @@ interface Pushed {
   readonly result: unknown;
   /** Where the result may have been written since. */
   readonly checkResult?: ReadCheck;
+}
+
+/** What rules of tangents want to be told where these are used. */
+const uses = new WeakMap<object, () => void>();
+
+/** Tells the rules of tangents that these are used. */
+export function noteUse(tangents: readonly unknown[]): void {
+  for (const one of tangents) if (one !== undefined) uses.get(one as object)?.();
 }
 
 /** The tangents of the values of a result from those of the flat arguments. What the rule makes belongs to `owner`. */
@@ -112,7 +121,13 @@ export function tangentsOf(
     if (!isFloating(one as KnownValue)) return undefined;
     // a result that depends on none of what has a tangent, beside others that do
     const none = (): Value => zerosLike(owner.wrap(one) as KnownValue);
-    return promisesTraced(pending(all.then((found) => found[at] ?? none())));
+    const tangent = promisesTraced(pending(all.then((found) => found[at] ?? none())));
+    let place = 0;
+    const used = (): unknown =>
+      mapArguments([result], () => (place++ === at ? tangent : undefined))[0];
+    if (rule.noteUse !== undefined)
+      uses.set(tangent, () => rule.noteUse?.(isOne ? tangent : used(), result));
+    return tangent;
   });
 }
 

@@ -120,6 +120,7 @@ async function pullThrough(
       sources.map((source) => source !== undefined),
     ),
   };
+  rule.noteUse?.(cotangent, result);
   const shares = flatLike(args, rule.vjp(cotangent as Value, call as never)) as readonly Share[];
   for (const [place, source] of sources.entries()) {
     const share = source === undefined ? undefined : shares[place]?.();

@@ -1,6 +1,6 @@
 import { type Tensor } from '@mercer/tensor';
 import { whenKnown, type KnownValue, type Value } from '@mercer/tensor/operation';
-import { tangentsOf } from './forward.js';
+import { noteUse, tangentsOf } from './forward.js';
 import { alone, released } from './handed.js';
 import { Owning } from './owning.js';
 import type { Node, Reverse, Source } from './reverse.js';
@@ -34,6 +34,7 @@ export async function pushForward(
       if (node.rule === undefined || flat.every((one) => one === undefined)) continue;
       tape.signal?.throwIfAborted();
       tape.assertUnchanged(node.name, node.args);
+      noteUse(flat);
       const known = await Promise.all(flat.map(whenKnown));
       const all = known.map(({ made }) => made as Value | undefined);
       const checkResult = (): void => {
@@ -42,6 +43,7 @@ export async function pushForward(
       tangents.set(node, tangentsOf({ ...node, rule: node.rule, checkResult }, all, owner));
     }
     const found = wanted.map((source) => source && tangents.get(source.node)?.[source.output]);
+    noteUse(found);
     const known = await Promise.all(found.map(whenKnown));
     given = await released(
       known.map(({ made }) => made as KnownValue | undefined),

@@ -17,6 +17,7 @@ import {
 import type { LinalgGradients, PreparedGradients } from './backward-options.js';
 import { SYMMETRIC_PART } from './formulas.js';
 import {
+  equalEigenvalues,
   reportDegenerate,
   spectrumTolerance,
   type SpectrumOptions,
@@ -125,11 +126,7 @@ export const eighBackward = linalgFunction<EighBackward, SpectrumOptions>(
       const given = own(tensors, gradientName('vectors'))[gradientName('vectors')];
       if (onDegenerate === undefined || given === undefined || values === undefined)
         return undefined;
-      const [what, n] = ['eighBackward', values.shape.at(-1) ?? 0];
-      const share = spectrumTolerance(what, options, n, values.dtype as LinalgDType);
-      const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean =>
-        i < j && Math.abs((w[j] ?? NaN) - (w[i] ?? NaN)) <= share * largestOf(w);
-      const rule = { what, isEqual, reason: 'equal eigenvalues' };
+      const rule = equalEigenvalues('eighBackward', values, options);
       return reportDegenerate(values as Tensor<LinalgDType>, rule, onDegenerate, options);
     },
   },
@@ -160,9 +157,4 @@ function inEigenbasis(call: PlannedCall, vectors: CallView, share: number): Call
     { parameters: { tolerance: share } },
   );
   return product(call, vectors, middle);
-}
-
-/** The largest magnitude of ascending values. */
-function largestOf(w: ArrayLike<number>): number {
-  return Math.max(Math.abs(w[0] ?? 0), Math.abs(w[w.length - 1] ?? 0));
 }

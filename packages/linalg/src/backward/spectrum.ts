@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing } from '@mercer/tensor/operation';
+import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { assertNotPreparing, isTracedKnown, type KnownValue } from '@mercer/tensor/operation';
 import { EPSILON, type LinalgDType } from '../checks.js';
 import { BACKWARD_OPTIONS, type BackwardOptions } from './backward-options.js';
 
@@ -54,6 +54,37 @@ export interface DegenerateRule {
   readonly reason: string;
 }
 
+/** Eigenvalues, ascending, that count as equal. @throws MercerError INVALID_ARGUMENT */
+export function equalEigenvalues(
+  what: string,
+  { shape, dtype }: Pick<KnownValue, 'shape' | 'dtype'>,
+  options: SpectrumOptions,
+): DegenerateRule {
+  const share = spectrumTolerance(what, options, shape.at(-1) ?? 0, dtype as LinalgDType);
+  const isEqual = (w: ArrayLike<number>, i: number, j: number): boolean => {
+    const largest = Math.max(Math.abs(w[0] ?? 0), Math.abs(w[w.length - 1] ?? 0));
+    return i < j && Math.abs((w[j] ?? NaN) - (w[i] ?? NaN)) <= share * largest;
+  };
+  return { what, isEqual, reason: 'equal eigenvalues' };
+}
+
+/** Singular values, descending, that count as equal or as 0. @param extent the larger one of the matrix @throws MercerError INVALID_ARGUMENT */
+export function equalSingularValues(
+  what: string,
+  extent: number,
+  dtype: LinalgDType,
+  options: SpectrumOptions,
+): DegenerateRule {
+  const share = spectrumTolerance(what, options, extent, dtype);
+  const isEqual = (values: ArrayLike<number>, i: number, j: number): boolean => {
+    const least = share * (values[0] ?? 0);
+    const [x, y] = [values[i] ?? NaN, values[j] ?? NaN];
+    return i === j ? x <= least : Math.abs(x - y) <= least;
+  };
+  const reason = 'singular values that are equal, or 0 where paired with themselves,';
+  return { what, isEqual, reason };
+}
+
 /** Most pairs that a message spells out. */
 const SHOWN_PAIRS = 4;
 
@@ -83,4 +114,22 @@ export async function reportDegenerate(
       message: `${what}: ${reason} at positions ${shown.join(', ')}${more} of batch entry ${entry}. Their terms of the gradient are 0; it is right for a loss that does not depend on the choice of basis there.`,
     });
   }
+}
+
+let warned = false;
+
+/**
+ * Says once, when the values are there, that a derivative by vectors lost terms. Nobody waits for that: a read that fails, or that `prepare` refuses, tells
+ * nothing.
+ */
+export function warnDegenerate(values: KnownValue, rule: DegenerateRule): void {
+  let one: unknown = values;
+  while (isTracedKnown(one)) one = one.primal;
+  if (warned || !isTensor(one)) return;
+  const warn = ({ code, message }: SpectrumWarning): void => {
+    if (warned) return;
+    warned = true;
+    process.emitWarning(message, { type: 'MercerWarning', code });
+  };
+  reportDegenerate(one as Tensor<LinalgDType>, rule, warn, {}).catch(() => undefined);
 }

@@ -28,6 +28,7 @@ import {
 } from './backward-checks.js';
 import type { LinalgGradients, PreparedGradients } from './backward-options.js';
 import {
+  equalSingularValues,
   reportDegenerate,
   spectrumTolerance,
   type SpectrumOptions,
@@ -158,14 +159,7 @@ export const svdBackward = linalgFunction<SvdBackward, SpectrumOptions>(
       if (onDegenerate === undefined || !given || !u || !s || !vh) return undefined;
       const { rows, columns } = extentsOf(u, vh);
       const [what, dtype] = ['svdBackward', s.dtype as LinalgDType];
-      const share = spectrumTolerance(what, options, Math.max(rows, columns), dtype);
-      const isEqual = (values: ArrayLike<number>, i: number, j: number): boolean => {
-        const least = share * (values[0] ?? 0);
-        const [x, y] = [values[i] ?? NaN, values[j] ?? NaN];
-        return i === j ? x <= least : Math.abs(x - y) <= least;
-      };
-      const reason = 'singular values that are equal, or 0 where paired with themselves,';
-      const rule = { what, isEqual, reason };
+      const rule = equalSingularValues(what, Math.max(rows, columns), dtype, options);
       return reportDegenerate(s as Tensor<LinalgDType>, rule, onDegenerate, options);
     },
   },

@@ -49,6 +49,13 @@ export interface DerivativeRule<A extends readonly unknown[] = never> {
    * `vjp`, which is linear in the cotangent and so differentiated by it.
    */
   readonly jvp?: 'linear' | ((tangents: Tangents, call: AppliedCall<A>) => unknown) | undefined;
+  /**
+   * Called where derivatives of results are used: a cotangent reaches them, or a tangent of theirs goes on to another operation or to the caller. It is for
+   * warnings, and changes nothing.
+   *
+   * @param used like the result, undefined where none is used
+   */
+  readonly noteUse?: ((used: unknown, result: unknown) => void) | undefined;
   /** `vjp` is a user's: that it is linear in the cotangent is checked where it is turned round. */
   readonly checksLinear?: true;
   /** The cotangent may have extents of 1, or lack axes, where it is constant along the result's. */
