@@ -4,17 +4,17 @@ import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { codeOf } from '../test/code-of.mjs';
 import { valueAndGrad } from './index.js';
 
-/** As many as a training has steps. */
-const CALLS = 10_000;
+/** With `MERCER_TEST_FULL=1` as many as a training has steps. What one call keeps is seen at any number. */
+const CALLS = process.env['MERCER_TEST_FULL'] === '1' ? 10_000 : 1000;
 
 it(
-  '10,000 gradients, and 1000 that fail, leave the memory as it was',
+  'many gradients, and many that fail, leave the memory as it was',
   { timeout: 120_000 },
   async () => {
     const cpu = device('cpu');
     using x = await tensor(Float64Array.of(1, 2, 3), { device: cpu });
-    const run = valueAndGrad((v: Tensor) => v.softmax().mul(v.exp()).sum());
-    const failing = valueAndGrad((v: Tensor) => v.softmax().mul(v.exp()));
+    const run = valueAndGrad((v: Tensor) => v.square().sum());
+    const failing = valueAndGrad((v: Tensor) => v.square());
     const step = async (k: number): Promise<void> => {
       const { value, grad } = await run(x);
       value.dispose();
