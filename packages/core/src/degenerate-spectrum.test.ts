@@ -23,7 +23,8 @@ const linear = (f) => async (a) => { const { value, push, dispose } = await line
 /** The warnings of the whole program, a line each. The process is a new one: they are given once a process. */
 async function warningsOf(program: string): Promise<readonly string[]> {
   const args = ['--no-warnings', '--input-type=module', '--eval', BEGINNING + program];
-  const { stdout } = await run(process.execPath, args, { timeout: 50_000 });
+  const env = { ...process.env, MERCER_CPU: 'interpreted' };
+  const { stdout } = await run(process.execPath, args, { env, timeout: 50_000 });
   return stdout.split('\n').filter((line) => line.includes('DEGENERATE_SPECTRUM'));
 }
 

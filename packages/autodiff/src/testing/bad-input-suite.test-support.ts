@@ -26,8 +26,7 @@ type Unary = (v: Tensor) => PromiseLike<Tensor> | Tensor;
 type Transform = (f: Unary, x: Tensor) => Promise<unknown>;
 
 /** A change or a cotangent like a tensor. */
-const like = (x: Tensor): Promise<Tensor> =>
-  zeros(x.shape, { device: x.device, dtype: 'float64' });
+const like = (x: Tensor): Promise<Tensor> => zeros(x.shape, { device: x.device, dtype: 'float64' });
 
 /** Transforms of functions whose value has one element. */
 const OF_SCALARS: Readonly<Record<string, Transform>> = {
