@@ -5,7 +5,8 @@ import { device, empty, type Tensor } from './index.js';
 
 const cpu = device('cpu');
 const LIMIT = 8;
-const KERNELS = 240;
+/** Three times as many as may be mapped; each is compiled. */
+const KERNELS = process.env['MERCER_TEST_FULL'] === '1' ? 240 : 96;
 let limitBefore: number;
 
 beforeAll(() => {
@@ -56,7 +57,8 @@ describe.runIf(process.platform === 'linux')('kernels beyond the limit of a devi
     expect(most).toBeLessThanOrEqual(4 * LIMIT);
     held.launch(cpu.defaultStream, { pointers: [out], scalars: {} });
     expect(await out.toNested()).toEqual([0]);
-    for (const n of [1, 100, KERNELS - 1]) expect(await written(writing(n), out)).toEqual([n]);
+    for (const n of [1, KERNELS / 2, KERNELS - 1])
+      expect(await written(writing(n), out)).toEqual([n]);
   }, 120_000);
 
   it('are unloaded behind the launches that were enqueued of them', async () => {
