@@ -7,7 +7,7 @@ export default defineConfig({
     name: '@mercer/kernels',
     // No test changes what others see: a process loads the sources and the harness of kernels once for many files.
     isolate: false,
-    // each file has the same random numbers, whatever ran before it in its process
+    // Random numbers begin anew in front of each file, so that they do not depend on what ran before it in its process.
     setupFiles: ['src/testing/restart-random.test-support.ts'],
   },
 });

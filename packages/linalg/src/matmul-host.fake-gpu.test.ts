@@ -215,6 +215,15 @@ describe.skipIf(!hasNvrtc)('bad input (skipped only without NVRTC)', () => {
       /'float32' or 'tf32' or 'tf32x3'/,
     ],
     [
+      'a factor of 16 bits that is brought to a GPU',
+      () => {
+        const a = empty([2, 2], { device: 'cpu', dtype: 'float16' });
+        return matmul(a, zeros(), { device: 'cuda:0' });
+      },
+      'DTYPE_MISMATCH',
+      /a is .*float16.*cast\('float32'\)/,
+    ],
+    [
       'a precision of float64',
       () => {
         const a = empty([2, 2], { device: 'cpu', dtype: 'float64' });

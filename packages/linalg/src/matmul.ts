@@ -124,6 +124,7 @@ const operation = linalgOperation<MatmulOptions<LinalgDType>>({
     const { setting } = call;
     const { alpha, beta } = factorsOf(WHAT, options);
     const host = hostOf(setting, options);
+    // blocks are copied as they lie
     if (host !== undefined) for (const name of ['a', 'b']) floating(WHAT, name, call.tensor(name));
     const areHalves = isHalf(call.tensor('a')) && isHalf(call.tensor('b'));
     const precision = precisionOf(setting, options.precision ?? (areHalves ? 'tf32' : undefined));

@@ -1,4 +1,4 @@
 import { restartRandom } from './pairwise-check.test-support.js';
 
-// Files share processes: each has the same numbers, whatever ran before it.
+// A set-up file: it runs in front of each test file, and these share processes.
 restartRandom();

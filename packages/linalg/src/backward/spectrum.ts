@@ -102,7 +102,11 @@ export async function reportDegenerate(
     const own = all.subarray(entry * n, (entry + 1) * n);
     const pairs: [number, number][] = [];
     for (let i = 0; i < n; i++) {
-      for (let j = i; j < n; j++) if (isEqual(own, i, j)) pairs.push([i, j]);
+      for (let j = i; j < n; j++) {
+        if (isEqual(own, i, j)) pairs.push([i, j]);
+        // values are in order: behind one that differs all do
+        else if (j > i) break;
+      }
     }
     if (pairs.length === 0) continue;
     const shown = pairs.slice(0, SHOWN_PAIRS).map(([i, j]) => `(${i}, ${j})`);
