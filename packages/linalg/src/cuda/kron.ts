@@ -16,9 +16,7 @@ export function* kron(call: CudaCall<FieldsOf<'kron'>>): Enqueuing {
   const sizes = { p: a.rows, q: a.columns, r: b.rows, s: b.columns, count };
   yield* launch(call, kernels.kron(dtype), pointers, {
     ...sizes,
-    ...strideScalars('a', a),
-    ...strideScalars('b', b),
-    ...strideScalars('c', c),
+    ...strideScalars({ a, b, c }),
     ...batchScalars(batchShape),
   });
 }

@@ -16,28 +16,53 @@ const axes = Array.from({ length: MATRIX_BATCH_AXES }, (_, axis) => axis);
 /** A triangle by its flag. */
 export const triangle = (upper: number): 'lower' | 'upper' => (upper === 0 ? 'lower' : 'upper');
 
+const batchNames = axes.map((axis) => `batch${axis}`);
+
 /** The extents of a batch as kernels take them. */
 export function batchScalars(batchShape: readonly number[]): Scalars {
   const first = MATRIX_BATCH_AXES - batchShape.length;
-  return Object.fromEntries(
-    axes.map((axis) => [`batch${axis}`, axis < first ? 1 : (batchShape[axis - first] ?? 1)]),
-  );
+  const scalars: Record<string, number> = {};
+  batchNames.forEach((name, axis) => {
+    scalars[name] = axis < first ? 1 : (batchShape[axis - first] ?? 1);
+  });
+  return scalars;
 }
 
-/** The strides of an operand as kernels take them. */
-export function strideScalars(name: string, operand: MatrixOperand): Scalars {
-  const { rowStride, columnStride, batchStrides } = operand;
-  const first = MATRIX_BATCH_AXES - batchStrides.length;
-  return {
-    [`${name}Row`]: rowStride,
-    [`${name}Column`]: columnStride,
-    ...Object.fromEntries(
-      axes.map((axis) => [
-        `${name}Batch${axis}`,
-        axis < first ? 0 : (batchStrides[axis - first] ?? 0),
-      ]),
-    ),
-  };
+/** What the strides of an operand are called. */
+interface StrideNames {
+  readonly row: string;
+  readonly column: string;
+  readonly batch: readonly string[];
+}
+
+/** Made once for each operand: a call would spend most of its time on them. */
+const strideNames = new Map<string, StrideNames>();
+
+function namesOf(operand: string): StrideNames {
+  let names = strideNames.get(operand);
+  if (names === undefined) {
+    const batch = axes.map((axis) => `${operand}Batch${axis}`);
+    strideNames.set(
+      operand,
+      (names = { row: `${operand}Row`, column: `${operand}Column`, batch }),
+    );
+  }
+  return names;
+}
+
+/** The strides of operands by name, as kernels take them. */
+export function strideScalars(operands: Readonly<Record<string, MatrixOperand>>): Scalars {
+  const scalars: Record<string, number> = {};
+  for (const [name, { rowStride, columnStride, batchStrides }] of Object.entries(operands)) {
+    const { row, column, batch } = namesOf(name);
+    const first = MATRIX_BATCH_AXES - batchStrides.length;
+    scalars[row] = rowStride;
+    scalars[column] = columnStride;
+    for (let axis = 0; axis < batch.length; axis++) {
+      scalars[batch[axis] as string] = axis < first ? 0 : (batchStrides[axis - first] ?? 0);
+    }
+  }
+  return scalars;
 }
 
 /** How matrices are packed. */
@@ -71,7 +96,7 @@ export function* pack(
   const scalars = { rows, columns, count, part: PARTS[part], mirrored: Number(mirrored), ridge };
   yield* launch(within, kernel, pointers, {
     ...scalars,
-    ...strideScalars('from', from),
+    ...strideScalars({ from }),
     ...batchScalars(batchShape),
   });
 }
@@ -119,7 +144,7 @@ export function* unpack(
       part: PARTS[part],
       lead: from.rows,
       step: from.rows * from.columns,
-      ...strideScalars('to', to),
+      ...strideScalars({ to }),
       ...batchScalars(batchShape),
     },
   );

@@ -13,6 +13,7 @@ import { cholesky } from './cholesky.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
 import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
+import { MOST_BATCH } from './gemm/batches.js';
 import { splitKernels } from './gemm/split-factor.js';
 import { kernels, loaded, loadKept } from './kernels.js';
 import { kron } from './kron.js';
@@ -157,6 +158,12 @@ const WITHOUT_HANDLES: ReadonlySet<RoutineName> = new Set([
 /** Routines whose library waits. */
 const SPECTRAL: ReadonlySet<RoutineName> = new Set(['eigh', 'svd', 'lstsq', 'eigenPower']);
 
+/** Products of one call of the library. */
+const isOneProduct = (name: RoutineName, { batchShape }: Setting): boolean =>
+  (name === 'gemm' || name === 'gemmTf32') &&
+  batchShape.filter((extent) => extent !== 1).length <= 1 &&
+  countOf(batchShape) <= MOST_BATCH;
+
 /** A routine of a planned call on a GPU. */
 export function cudaRoutine<K extends RoutineName>(
   name: K,
@@ -168,7 +175,10 @@ export function cudaRoutine<K extends RoutineName>(
     const args = argumentsOf(routines[name], planned, call) as CudaCall<FieldsOf<K>>['args'];
     return { ...call, setting, args, onProgress: call.onProgress };
   };
+  /** Whether the libraries were found, which are not looked for again. */
+  let hasLibraries = false;
   return {
+    mayWait: !isOneProduct(name, setting),
     prepare: async (options: LoadOptions) => {
       await Promise.all(KERNELS[name](dtype).map((kernel) => loadKept(device, kernel, options)));
       if (WITHOUT_HANDLES.has(name)) return;
@@ -183,6 +193,7 @@ export function cudaRoutine<K extends RoutineName>(
       namingTheLibrary(setting, function* () {
         if (SPECTRAL.has(name)) assertNotPreparing(setting.what, 'waits inside a library');
         if (countOf(setting.batchShape) === 0) return;
+        if (hasLibraries && WITHOUT_HANDLES.has(name)) return;
         const wanted = LIBRARIES[name](callOf(call));
         if (wanted.length === 0) return;
         // A compiler that is missing shows with any of them.
@@ -191,6 +202,7 @@ export function cudaRoutine<K extends RoutineName>(
         if (planned.a.rows * planned.a.columns === 0) return;
         if (!WITHOUT_HANDLES.has(name)) yield* prepared(call.stream);
         assertLibraries(wanted);
+        hasLibraries = true;
       }),
     enqueue: (call) =>
       namingTheLibrary(setting, function* () {

@@ -81,10 +81,7 @@ function* solveSmall(call: SolveCall, cholesky: boolean): Enqueuing {
   const sizes = { n: a.rows, columns: b.columns, upper: args.upper, count: countOf(batchShape) };
   yield* launch(call, kernel, pointers, {
     ...sizes,
-    ...strideScalars('a', a),
-    ...strideScalars('b', b),
-    ...strideScalars('x', x),
-    ...strideScalars('factor', factor ?? a),
+    ...strideScalars({ a, b, x, factor: factor ?? a }),
     ...batchScalars(batchShape),
   });
 }

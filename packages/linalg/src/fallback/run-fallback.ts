@@ -13,6 +13,7 @@ export const fallbackRoutine = (
   { what, batchShape }: Setting,
   planned: PlannedArguments,
 ): CallRoutine => ({
+  mayWait: true,
   prepare: () => Promise.resolve(),
   *ready() {
     yield* [];

@@ -70,7 +70,11 @@ interface BoundProgram {
   readonly launches: readonly BoundLaunch[];
   readonly zeroed: CallLaunch['zeroed'];
   readonly routine:
-    { readonly is: CallRoutine; readonly pointers: CallLaunch['pointers'] } | undefined;
+    | {
+        readonly is: CallRoutine;
+        readonly pointers: readonly (readonly [name: string, pointer: CallPointer])[];
+      }
+    | undefined;
 }
 
 /** A tensor that a call makes, row-major. */
@@ -106,8 +110,10 @@ export interface CheckedCall {
  */
 export class KnownCall {
   readonly device: Device;
-  /** Whether it calls a routine, which may wait. */
+  /** Whether it calls a routine. */
   readonly hasRoutine: boolean;
+  /** Whether one of them may wait in a call like one before. */
+  readonly mayWait: boolean;
   readonly #core: DeviceCore;
   readonly #results: readonly MadeTensor[];
   readonly #scratch: readonly MadeTensor[];
@@ -125,7 +131,9 @@ export class KnownCall {
     this.#results = results.map((spec) => madeTensor(device, spec));
     this.#scratch = scratch.map((spec) => madeTensor(device, spec));
     this.#programs = launches.map(boundProgram);
-    this.hasRoutine = this.#programs.some(({ routine }) => routine !== undefined);
+    const routines = this.#programs.flatMap(({ routine }) => routine?.is ?? []);
+    this.hasRoutine = routines.length > 0;
+    this.mayWait = routines.some(({ mayWait }) => mayWait);
     this.holds = holds;
     this.#plans = plans;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
@@ -236,7 +244,7 @@ export class KnownCall {
     const routines = this.#programs.map(({ routine, scalars: own }) => {
       if (routine === undefined) return undefined;
       const memory = tensorsOf(routine.pointers, parts);
-      const scalars = { ...own, ...numbers };
+      const scalars = numbers === undefined ? own : { ...own, ...numbers };
       return { is: routine.is, call: { ...watched, stream, memory, scalars } };
     });
     for (const one of routines) if (one !== undefined) yield* one.is.ready(one.call);
@@ -334,7 +342,7 @@ function boundProgram(launch: CallLaunch): BoundProgram {
     scalars,
     launches,
     zeroed,
-    routine: routine && { is: routine, pointers },
+    routine: routine && { is: routine, pointers: Object.entries(pointers) },
   };
 }
 
@@ -359,14 +367,18 @@ type RoutineWatch = WatchOptions & LoadOptions;
 const UNWATCHED: RoutineWatch = Object.freeze({});
 
 /** The tensors that a routine is given. */
-function tensorsOf(pointers: CallLaunch['pointers'], parts: Parts): RoutineCall['memory'] {
-  return Object.fromEntries(
-    Object.entries(pointers).map(([name, pointer]) => {
-      if (pointer.kind === 'none') return [name, undefined];
-      if (pointer.kind === 'held') return [name, pointer.tensor];
-      return [name, parts[pointer.kind][pointer.place]];
-    }),
-  );
+function tensorsOf(
+  pointers: readonly (readonly [name: string, pointer: CallPointer])[],
+  parts: Parts,
+): RoutineCall['memory'] {
+  const memory: Record<string, Tensor | undefined> = {};
+  for (const [name, pointer] of pointers) memory[name] = tensorAt(pointer, parts);
+  return memory;
+}
+
+function tensorAt(pointer: CallPointer, parts: Parts): Tensor | undefined {
+  if (pointer.kind === 'none') return undefined;
+  return pointer.kind === 'held' ? pointer.tensor : parts[pointer.kind][pointer.place];
 }
 
 /** Launches the kernels of a program; its workspace, if any, returns to the pool behind them. */
@@ -409,7 +421,7 @@ function pack(
     } else if (pointer.kind === 'none') {
       args.packer.setPointer(at, 0);
     } else {
-      const tensor = pointer.kind === 'held' ? pointer.tensor : parts[pointer.kind][pointer.place];
+      const tensor = tensorAt(pointer, parts);
       if (tensor === undefined)
         throw new TypeError('a kernel is given a tensor that the call has not');
       const { storage, byteOffset, dtype } = tensor;

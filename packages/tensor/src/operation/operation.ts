@@ -212,7 +212,7 @@ export class Operation<
     const turn = turnBeforeCall();
     if (known?.bound === undefined || turn !== undefined) return this.#inTurn(call, known, turn);
     const queue = streamFor(known.device, stream, what);
-    if (known.bound.call.hasRoutine || !queue.hasRoom() || isBehindOthers(known.tensors)) {
+    if (known.bound.call.mayWait || !queue.hasRoom() || isBehindOthers(known.tensors)) {
       return this.#inTurn(call, known);
     }
     return again(known, call, queue) ?? this.#inTurn(call, { ...known, bound: undefined });
@@ -393,7 +393,7 @@ function again(
   { args, options }: ReadCall<readonly unknown[], LoadOptions>,
   queue: Stream,
 ): Tensor[] | Promise<Tensor[]> | undefined {
-  if (bound?.call.hasRoutine !== true) {
+  if (bound?.call.mayWait !== true) {
     return bound?.call.launch(tensors, queue, scalarsOf(bound, options, args));
   }
   const { call } = bound;
