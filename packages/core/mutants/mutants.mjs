@@ -25,9 +25,9 @@ const QUEUES = {
   },
   'an operation again': {
     file: '../../tensor/src/operation/operation.ts',
-    find: 'const queue = streamFor(known.device, stream, what);\n    if (known.bound.call.hasRoutine',
+    find: 'const queue = streamFor(known.device, stream, what);\n    if (known.bound.call.mayWait',
     replace:
-      'const queue = streamFor(known.device, undefined, what);\n    if (known.bound.call.hasRoutine',
+      'const queue = streamFor(known.device, undefined, what);\n    if (known.bound.call.mayWait',
   },
 };
 

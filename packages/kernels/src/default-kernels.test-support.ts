@@ -2,6 +2,7 @@ import type { DeviceLimits } from './device-limits.js';
 import { defaultCdistGradKernels } from './cdist-grad/default-problems.test-support.js';
 import { defaultMaps, defaultSums } from './elementwise/default-maps.test-support.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.test-support.js';
+import { emitCopyPieces } from './elementwise/copy-pieces.js';
 import { emitCopy } from './elementwise/emit-copy.js';
 import { emitFill } from './elementwise/emit-fill.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
@@ -50,10 +51,10 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
 /** Built-in functions of the CPU have no text. */
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
-  return defaultElementwisePlans().map((plan) => {
-    const kernel = plan.family === 'copy' ? emitCopy(plan, kind) : emitFill(plan, kind);
-    return { name: kernel.name, kernel };
-  });
+  const kernels = defaultElementwisePlans().map((plan) =>
+    plan.family === 'copy' ? emitCopy(plan, kind) : emitFill(plan, kind),
+  );
+  return [...kernels, emitCopyPieces()].map((kernel) => ({ name: kernel.name, kernel }));
 }
 
 function limitKernels(limits: DeviceLimits): NamedKernel[] {

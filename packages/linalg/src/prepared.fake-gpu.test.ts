@@ -55,7 +55,7 @@ const PRINTED: Readonly<Record<string, Printed>> = {
     },
     loads: [
       ...PACKED,
-      'move_pieces',
+      'copy_pieces',
       'advance_counter',
       'small_solve_lu_float32',
       'exchange_rows_float32',

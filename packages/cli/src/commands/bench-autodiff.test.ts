@@ -46,6 +46,7 @@ describe('mercer bench autodiff', () => {
       'chain 100000 gradient',
       'sgdStep 128 recorded anew',
       'sgdStep 128 replayed',
+      'sgdStep 128 replayed, TF32 products',
       'expSum 100000 value',
       'gaussianGradient 1000 grad',
       'gaussianGradient 1000 valueAndGradients',

@@ -1,4 +1,5 @@
 export { collapseDims, type CollapsedPair, type PairDim } from './collapse-dims.js';
+export { emitCopyPieces, MOST_PIECES, pieceScalars, type PieceSize } from './copy-pieces.js';
 export {
   MAX_COPY_RANK,
   planCopy,

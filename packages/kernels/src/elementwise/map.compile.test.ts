@@ -3,14 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
+import { emitCopyPieces } from './copy-pieces.js';
 import { defaultMaps, defaultSums } from './default-maps.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();
-const kernels = [...defaultMaps(H200), ...defaultSums(H200)];
+const pieces = emitCopyPieces();
+const kernels = [{ name: pieces.name, kernel: pieces }, ...defaultMaps(H200), ...defaultSums(H200)];
 
 describe.skipIf(!available)(
-  'maps and sums through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  'maps, sums and copies of pieces through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
     test.each(['sm_90a', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_100'])(
       'compile for %s without a spill',

@@ -1,12 +1,12 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { NamedKernel } from '../named-kernel.js';
 import { emitAddCorrections } from './add.js';
+import { emitAdvance } from './advance.js';
 import { emitDeterminants } from './determinant.js';
 import { emitExchangeRows } from './exchange-rows.js';
 import { emitIdentityMatrices } from './identity.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
-import { emitAdvance, emitMovePieces } from './move-pieces.js';
 import { emitNewtonFactor, emitNewtonStart } from './newton.js';
 import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 import { emitPackMatrices } from './pack.js';
@@ -19,7 +19,6 @@ import { emitUnpackMatrices } from './unpack.js';
 export function defaultMatrixKernels(): NamedKernel[] {
   const kernels: CudaKernel[] = [
     emitMergeCodes(),
-    emitMovePieces(),
     emitAdvance(),
     emitAddCorrections(),
     emitPackMatrices('float64', 'float32'),

@@ -1,11 +1,11 @@
 export { emitAddCorrections } from './add.js';
+export { emitAdvance } from './advance.js';
 export { emitDeterminants } from './determinant.js';
 export { emitExchangeRows, mostExchangedRows } from './exchange-rows.js';
 export { emitIdentityMatrices } from './identity.js';
 export { emitKron } from './kron.js';
 export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';
 export { emitMergeCodes } from './merge-codes.js';
-export { emitAdvance, emitMovePieces, MOST_PIECES } from './move-pieces.js';
 export { emitNewtonFactor, emitNewtonStart } from './newton.js';
 export { emitConditions, emitDistances, emitOneNorms } from './norms.js';
 export { emitPackMatrices } from './pack.js';

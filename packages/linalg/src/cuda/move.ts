@@ -42,10 +42,7 @@ function namesOf(operand: string): StrideNames {
   let names = strideNames.get(operand);
   if (names === undefined) {
     const batch = axes.map((axis) => `${operand}Batch${axis}`);
-    strideNames.set(
-      operand,
-      (names = { row: `${operand}Row`, column: `${operand}Column`, batch }),
-    );
+    strideNames.set(operand, (names = { row: `${operand}Row`, column: `${operand}Column`, batch }));
   }
   return names;
 }

@@ -1,5 +1,5 @@
 import type { CudaGraphExec, CudaStream, DeviceRegion } from '@mercer/cuda-runtime';
-import { MOST_PIECES, type Scalars } from '@mercer/kernels';
+import { MOST_PIECES, pieceScalars } from '@mercer/kernels';
 import type { LoadedKernel, Storage, Stream } from '@mercer/tensor';
 import { nativeStream, regionOf } from '@mercer/tensor/cuda';
 import type { Enqueuing } from '@mercer/tensor/operation';
@@ -20,18 +20,18 @@ const aligned = (bytes: number): number => Math.ceil(bytes / ALIGNMENT) * ALIGNM
 export class Replay {
   /** Of a slot. */
   readonly bytes: number;
-  readonly #move: LoadedKernel;
+  readonly #copy: LoadedKernel;
   readonly #advance: LoadedKernel;
   readonly #offsets: ReadonlyMap<Storage, number>;
   readonly #count: number;
 
   private constructor(
-    move: LoadedKernel,
+    copy: LoadedKernel,
     advance: LoadedKernel,
     touches: readonly Storage[],
     count: number,
   ) {
-    this.#move = move;
+    this.#copy = copy;
     this.#advance = advance;
     this.#count = count;
     const offsets = new Map<Storage, number>();
@@ -47,11 +47,11 @@ export class Replay {
   /** Loads what copies pieces. @throws the signal's reason */
   static *prepare(call: CudaCall, count: number, touches: readonly Storage[]): Enqueuing<Replay> {
     if (touches.length > MOST_PIECES) {
-      throw new TypeError(`${touches.length} storages, of which ${MOST_PIECES} can be moved`);
+      throw new TypeError(`${touches.length} storages, of which ${MOST_PIECES} can be copied`);
     }
-    const move = yield* loaded(call, kernels.movePieces());
+    const copy = yield* loaded(call, kernels.copyPieces());
     const advance = yield* loaded(call, kernels.advance());
-    return new Replay(move, advance, touches, count);
+    return new Replay(copy, advance, touches, count);
   }
 
   /** The graph of a lane, whose matrices are `first` and every `step`th after it; what it is launched for is nobody else's. */
@@ -65,36 +65,38 @@ export class Replay {
     const { buffer, byteOffset: start = 0 } = slot;
     // bare addresses: the call's own turn orders all uses
     const counter = buffer.address + BigInt(start);
-    const arrays = [...this.#offsets.keys()].map((storage) => {
+    const places = [...this.#offsets].map(([storage, offset]) => {
       const { buffer: own, byteOffset = 0 } = regionOf(storage);
-      return own.address + BigInt(byteOffset);
+      return { array: own.address + BigInt(byteOffset), place: counter + BigInt(offset) };
     });
-    while (arrays.length < MOST_PIECES) arrays.push(0n);
-    const pointers = [counter, counter, ...arrays];
+    const arrays = padded(places.map(({ array }) => array));
+    const slots = padded(places.map(({ place }) => place));
+    const sizes = [...this.#offsets.keys()].map(({ bytes }) => bytes / this.#count);
     native.memset(buffer, start, first, 4, 4);
     return captured(native, () => {
-      this.#move.launch(stream, { pointers, scalars: this.#scalars(0) });
+      this.#copy.launch(stream, {
+        pointers: [counter, ...arrays, ...slots],
+        scalars: pieceScalars(sizes.map((bytes) => ({ bytes, fromStep: bytes }))),
+      });
       enqueue((storage) => {
         const offset = this.#offsets.get(storage);
         if (offset === undefined) throw new TypeError('a storage that the work does not name');
         return { buffer, byteOffset: start + offset };
       });
-      this.#move.launch(stream, { pointers, scalars: this.#scalars(1) });
+      this.#copy.launch(stream, {
+        pointers: [counter, ...slots, ...arrays],
+        scalars: pieceScalars(sizes.map((bytes) => ({ bytes, toStep: bytes }))),
+      });
       this.#advance.launch(stream, { pointers: [counter], scalars: { step } });
     });
   }
-
-  #scalars(back: number): Scalars {
-    const scalars: Record<string, number> = { back };
-    const offsets = [...this.#offsets];
-    for (let i = 0; i < MOST_PIECES; i++) {
-      const [storage, offset] = offsets[i] ?? [undefined, 0];
-      scalars[`words${i}`] = (storage?.bytes ?? 0) / this.#count / 4;
-      scalars[`offset${i}`] = offset / 4;
-    }
-    return scalars;
-  }
 }
+
+/** Addresses for every piece that a launch may have. */
+const padded = (addresses: readonly bigint[]): bigint[] => [
+  ...addresses,
+  ...new Array<bigint>(MOST_PIECES - addresses.length).fill(0n),
+];
 
 /** The graph of what is enqueued on the stream. */
 export function captured(stream: CudaStream, enqueue: () => void): CudaGraphExec {

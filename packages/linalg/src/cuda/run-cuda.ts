@@ -65,7 +65,7 @@ const aroundWaits = (dtype: LinalgDType): CudaKernel[] => [
 /** The kernels around a library's work that is enqueued. */
 const around = (dtype: LinalgDType): CudaKernel[] => [
   ...aroundWaits(dtype),
-  kernels.movePieces(),
+  kernels.copyPieces(),
   kernels.advance(),
 ];
 

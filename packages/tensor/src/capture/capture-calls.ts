@@ -6,7 +6,8 @@ import { TensorForm } from '../tensor-form.js';
 import { numberOf, Tensor, tensorsMade } from '../tensor.js';
 import { Capture } from './capture.js';
 import { MercerError } from '../mercer-error.js';
-import { copyBytes, Replay, type Result } from './replay.js';
+import { copyBytes, pieceCopier } from './piece-copies.js';
+import { Replay, type Result } from './replay.js';
 
 /**
  * Captures what a function does with tensors of one device, for the same work with others. It is called twice with copies of the examples: once
@@ -21,6 +22,7 @@ export async function captured(
   example: readonly Tensor[],
 ): Promise<Replay> {
   const device = coreOf((example[0] as Tensor).device);
+  const copier = await pieceCopier(device);
   const capture = new Capture(device);
   const inputs: Tensor[] = [];
   let isBegun = false;
@@ -38,7 +40,7 @@ export async function captured(
       }),
     );
     const at = inputs.findIndex(({ storage }) => work.touched.get(storage) === true);
-    const replay = new Replay(device, work, inputs, results);
+    const replay = new Replay(copier, work, inputs, results);
     if (at < 0) return replay;
     replay.dispose();
     throw new MercerError(
@@ -95,9 +97,10 @@ async function copyOf(one: Tensor): Promise<Tensor> {
   const device = coreOf(one.device);
   const stream = device.ownStream;
   return inTurn([one.storage], [], undefined, () => {
-    const memory = device.take(bytesOf(one.size, dtype), purposeOf(shape, dtype), stream);
+    const bytes = bytesOf(one.size, dtype);
+    const memory = device.take(bytes, purposeOf(shape, dtype), stream);
     const copy = new Tensor(memory, dtype, { shape, strides, offset: 0 });
-    copyBytes(copy, one, stream);
+    if (bytes > 0) copyBytes(device, copy, one, bytes, stream);
     return Promise.resolve(copy);
   });
 }

@@ -1,18 +1,16 @@
 import { inTurn } from '../call-order.js';
 import { bytesOf } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
-import { coreOf, purposeOf } from '../operations.js';
-import type { StorageBlock } from '../storage-block.js';
+import { purposeOf } from '../operations.js';
 import type { StreamCore } from '../stream-core.js';
 import type { TensorForm } from '../tensor-form.js';
 import { Tensor } from '../tensor.js';
 import type { CapturedWork } from './capture.js';
+import { PieceCopies, type PieceCopier, type Place } from './piece-copies.js';
 import { assertNotPreparing } from './refusals.js';
 
 /** A result of captured work: where its elements are, row-major, and what a copy of them is. */
-export interface Result {
-  readonly storage: StorageBlock;
-  readonly byteOffset: number;
+export interface Result extends Place {
   readonly form: TensorForm;
 }
 
@@ -22,20 +20,25 @@ export class Replay {
   readonly #work: CapturedWork;
   readonly #inputs: readonly Tensor[];
   readonly #results: readonly Result[];
+  readonly #copiesIn: PieceCopies;
+  readonly #copiesOut: PieceCopies;
   #pending = 0;
   #disposed = false;
 
   /** @param inputs what the work reads in the place of its arguments; it takes them over */
   constructor(
-    device: DeviceCore,
+    copier: PieceCopier,
     work: CapturedWork,
     inputs: readonly Tensor[],
     results: readonly Result[],
   ) {
-    this.#device = device;
+    this.#device = copier.device;
     this.#work = work;
     this.#inputs = inputs;
     this.#results = results;
+    this.#copiesIn = new PieceCopies(copier, inputs.map(bytesIn));
+    const made = results.map(({ form }) => bytesIn(form));
+    this.#copiesOut = new PieceCopies(copier, made);
   }
 
   get disposed(): boolean {
@@ -95,8 +98,7 @@ export class Replay {
     const made: Tensor[] = [];
     try {
       for (const { form } of this.#results) {
-        const bytes = bytesOf(form.size, form.dtype);
-        const memory = this.#device.take(bytes, purposeOf(form.shape, form.dtype), queue);
+        const memory = this.#device.take(bytesIn(form), purposeOf(form.shape, form.dtype), queue);
         made.push(new Tensor(memory, form.dtype, form));
       }
       return made;
@@ -118,7 +120,7 @@ export class Replay {
 
   #enqueue(args: readonly Tensor[], results: readonly Tensor[], queue: StreamCore): void {
     const { graph, touched } = this.#work;
-    for (const [at, to] of this.#inputs.entries()) copyBytes(to, args[at] as Tensor, queue);
+    this.#copiesIn.enqueue(args, this.#inputs, queue);
     for (const [storage, writes] of touched) {
       if (writes) storage.beforeWrite(queue);
       else storage.beforeRead(queue);
@@ -129,23 +131,9 @@ export class Replay {
     for (const [storage, writes] of touched) {
       if (writes) storage.noteWrite(queue);
     }
-    for (const [at, { storage, byteOffset, form }] of this.#results.entries()) {
-      const to = (results[at] as Tensor).storage;
-      const bytes = bytesOf(form.size, form.dtype);
-      if (bytes > 0) this.#device.move(to, 0, storage, byteOffset, bytes, queue);
-      to.noteWrite(queue);
-    }
+    this.#copiesOut.enqueue(this.#results, results, queue);
     for (const [storage, writes] of touched) if (!writes) storage.noteRead(queue);
   }
 }
 
-/** The bytes of a tensor into another that lies like it, without gaps. */
-export function copyBytes(to: Tensor, from: Tensor, stream: StreamCore): void {
-  const bytes = bytesOf(to.size, to.dtype);
-  if (bytes === 0) return;
-  from.storage.beforeRead(stream);
-  to.storage.beforeWrite(stream);
-  coreOf(to.device).move(to.storage, to.byteOffset, from.storage, from.byteOffset, bytes, stream);
-  from.storage.noteRead(stream);
-  to.storage.noteWrite(stream);
-}
+const bytesIn = ({ size, dtype }: Pick<Tensor, 'size' | 'dtype'>): number => bytesOf(size, dtype);

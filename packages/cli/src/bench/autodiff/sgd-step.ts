@@ -5,6 +5,7 @@ import {
   valueAndGrad,
   type Device,
   type Pending,
+  type ProductPrecision,
   type Tensor,
 } from '@mercer/core';
 import { busyWork } from '../busy-work.js';
@@ -27,18 +28,17 @@ type Descend = (
   wanted: Tensor,
 ) => Promise<{ readonly value: Tensor; readonly grad: Layers }>;
 
-/** Softmax cross-entropy of a network of two hidden layers. */
-function loss(layers: Layers, images: Tensor, wanted: Tensor): Pending<Tensor> {
-  let x = images;
-  for (const [k, { weight, bias }] of layers.entries()) {
-    const sums = product(x, weight).add(bias);
-    x = (k === layers.length - 1 ? sums : sums.relu()) as unknown as Tensor;
-  }
-  return x.logSoftmax(1).mul(wanted).sum(1).mean().neg();
-}
-
-const product = (a: Tensor, b: Tensor): Tensor =>
-  (a as Tensor<'float32'>).matmul(b as Tensor<'float32'>) as unknown as Tensor;
+/** Value and gradients of the softmax cross-entropy of a network of two hidden layers. */
+const descentBy = (precision: ProductPrecision): Descend =>
+  valueAndGrad((layers: Layers, images: Tensor, wanted: Tensor): Pending<Tensor> => {
+    let x = images;
+    for (const [k, { weight, bias }] of layers.entries()) {
+      const given = x as Tensor<'float32'>;
+      const sums = given.matmul(weight as Tensor<'float32'>, { precision }).add(bias);
+      x = (k === layers.length - 1 ? sums : sums.relu()) as unknown as Tensor;
+    }
+    return x.logSoftmax(1).mul(wanted).sum(1).mean().neg();
+  }) as Descend;
 
 /** A step of a network, and how to make it do its work again. */
 interface Way {
@@ -48,36 +48,39 @@ interface Way {
   readonly step: (layers: Layers, images: Tensor, wanted: Tensor) => Promise<() => Promise<void>>;
 }
 
-const descent = valueAndGrad(loss) as Descend;
+const recordedAnew = (descent: Descend): Way => ({
+  descend: () => Promise.resolve(descent),
+  step: (layers, images, wanted) =>
+    Promise.resolve(async () => {
+      const found = await descent(layers, images, wanted);
+      await update(layers, found.grad);
+      dispose(found);
+    }),
+});
+
+const replayed = (descent: Descend): Way => ({
+  descend: async (...example) => (await prepare(descent, ...example)) as unknown as Descend,
+  step: async (layers, images, wanted) => {
+    const prepared = await prepare(
+      async (x: Tensor, labels: Tensor) => {
+        const { value, grad } = await descent(layers, x, labels);
+        await update(layers, grad);
+        return value;
+      },
+      images,
+      wanted,
+    );
+    return () => {
+      prepared(images, wanted).dispose();
+      return Promise.resolve();
+    };
+  },
+});
 
 const WAYS: Readonly<Record<string, Way>> = {
-  'recorded anew': {
-    descend: () => Promise.resolve(descent),
-    step: (layers, images, wanted) =>
-      Promise.resolve(async () => {
-        const found = await descent(layers, images, wanted);
-        await update(layers, found.grad);
-        dispose(found);
-      }),
-  },
-  replayed: {
-    descend: async (...example) => (await prepare(descent, ...example)) as unknown as Descend,
-    step: async (layers, images, wanted) => {
-      const prepared = await prepare(
-        async (x: Tensor, labels: Tensor) => {
-          const { value, grad } = await descent(layers, x, labels);
-          await update(layers, grad);
-          return value;
-        },
-        images,
-        wanted,
-      );
-      return () => {
-        prepared(images, wanted).dispose();
-        return Promise.resolve();
-      };
-    },
-  },
+  'recorded anew': recordedAnew(descentBy('float32')),
+  replayed: replayed(descentBy('float32')),
+  'replayed, TF32 products': replayed(descentBy('tf32')),
 };
 
 /** One step of gradient descent: value, gradients and update. */

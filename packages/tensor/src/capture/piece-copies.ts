@@ -1,0 +1,99 @@
+import { emitCopyPieces, MOST_PIECES, pieceScalars, type Scalars } from '@mercer/kernels';
+import type { DeviceCore } from '../device-core.js';
+import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
+import type { StorageBlock } from '../storage-block.js';
+import type { StreamCore } from '../stream-core.js';
+
+/** Memory from a byte of a storage on. */
+export interface Place {
+  readonly storage: StorageBlock;
+  readonly byteOffset: number;
+}
+
+/** What copies pieces of memory of a device. */
+export interface PieceCopier {
+  readonly device: DeviceCore;
+  /** Copies many pieces in one launch; undefined on a CPU, which copies one after the other. */
+  readonly kernel: DeviceKernel | undefined;
+}
+
+const copyPieces = emitCopyPieces();
+
+/** Loads what copies pieces. @throws as loading does */
+export async function pieceCopier(device: DeviceCore): Promise<PieceCopier> {
+  if (device.kind === 'cpu') return { device, kernel: undefined };
+  const kernel = await device.load(copyPieces);
+  if (!(kernel instanceof DeviceKernel)) throw new TypeError('loaded by another package');
+  return { device, kernel };
+}
+
+interface Launch {
+  readonly first: number;
+  readonly args: KernelArguments;
+  readonly scalars: Scalars;
+}
+
+/** Copies of pieces of the same lengths, from and to other places each time. */
+export class PieceCopies {
+  readonly #copier: PieceCopier;
+  readonly #bytes: readonly number[];
+  readonly #launches: readonly Launch[];
+
+  constructor(copier: PieceCopier, bytes: readonly number[]) {
+    this.#copier = copier;
+    this.#bytes = bytes;
+    const { kernel } = copier;
+    const launches: Launch[] = [];
+    for (let first = 0; kernel !== undefined && first < bytes.length; first += MOST_PIECES) {
+      const sizes = bytes.slice(first, first + MOST_PIECES).map((one) => ({ bytes: one }));
+      const scalars = Object.freeze(pieceScalars(sizes));
+      launches.push({ first, args: kernel.newArguments(), scalars });
+    }
+    this.#launches = launches;
+  }
+
+  /** Enqueues them; pieces do not overlap. What a capture holds is ordered by its replays, which run one after the other. */
+  enqueue(from: readonly Place[], to: readonly Place[], stream: StreamCore): void {
+    const { device, kernel } = this.#copier;
+    if (kernel === undefined || this.#bytes.length === 1) {
+      for (const [at, bytes] of this.#bytes.entries()) {
+        if (bytes > 0) copyBytes(device, to[at] as Place, from[at] as Place, bytes, stream);
+      }
+      return;
+    }
+    for (const { first, args, scalars } of this.#launches) {
+      const count = Math.min(MOST_PIECES, this.#bytes.length - first);
+      for (let at = 0; at < count; at++) {
+        setPlace(kernel, args, 1 + at, from[first + at] as Place);
+        setPlace(kernel, args, 1 + MOST_PIECES + at, to[first + at] as Place);
+      }
+      kernel.setScalars(args, scalars);
+      kernel.enqueue(stream, args);
+    }
+  }
+}
+
+function setPlace(
+  kernel: DeviceKernel,
+  args: KernelArguments,
+  index: number,
+  { storage, byteOffset }: Place,
+): void {
+  if (storage.isCaptured) args.packer.setPointer(index, storage.address + byteOffset);
+  else kernel.setPointer(args, index, storage, byteOffset, undefined);
+}
+
+/** Bytes from one place to another. */
+export function copyBytes(
+  device: DeviceCore,
+  to: Place,
+  from: Place,
+  bytes: number,
+  stream: StreamCore,
+): void {
+  if (!from.storage.isCaptured) from.storage.beforeRead(stream);
+  to.storage.beforeWrite(stream);
+  device.move(to.storage, to.byteOffset, from.storage, from.byteOffset, bytes, stream);
+  if (!from.storage.isCaptured) from.storage.noteRead(stream);
+  to.storage.noteWrite(stream);
+}
