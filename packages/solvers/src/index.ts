@@ -1,0 +1,22 @@
+/**
+ * Linear operators known by their products with vectors, iterative solvers over them, and preconditioners.
+ *
+ * @packageDocumentation
+ */
+import './lazy-methods.js';
+
+export { cg, type CgOptions, type IterativeSolution, type Preconditioner, type SolvedColumn } from './cg.js';
+export type { IterationReport } from './krylov/iterate.js';
+export { LinearOperator } from './operators/linear-operator.js';
+export { operator, type OperatorOptions, type Product } from './operators/make-operator.js';
+export {
+  blockColumns,
+  blockRows,
+  denseOperator,
+  kroneckerOperator,
+  lowRankOperator,
+  sparseOperator,
+  type CompressedRows,
+} from './operators/matrices.js';
+export type { OperatorDType } from './operators/operator-types.js';
+export { SolverError, type SolverErrorCode } from './solver-error.js';
