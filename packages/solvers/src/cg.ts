@@ -1,7 +1,7 @@
-import { customVjp, vjp } from '@mercer/autodiff';
+import { vjp } from '@mercer/autodiff';
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
-import { formatShape, isTraced, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { MercerError, type Pending, type SignalOption, type Tensor } from '@mercer/tensor';
+import { differentiable, formatShape, pending, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { CgMethod } from './krylov/cg-method.js';
 import { iterate, relative, reportOf, type IterationReport } from './krylov/iterate.js';
 import { Status, type ColumnReport } from './krylov/status.js';
@@ -108,12 +108,7 @@ export async function cg<D extends OperatorDType>(
   if (given.x0 !== undefined) checkLike(`${what}: x0`, given.x0, b.shape, b);
   let columns: readonly ColumnReport[] = [];
   /** One right-hand side is a column. */
-  const solve = async (
-    right: Tensor,
-    tensors: readonly Tensor[],
-    others: readonly Tensor[],
-    x0: Tensor | undefined,
-  ): Promise<Tensor> => {
+  const solve = async (...[right, tensors, others, x0]: System): Promise<Tensor> => {
     const [n = 0, count = 1] = right.shape;
     using wide = right.reshape([n, count]);
     using start = x0?.reshape([n, count]);
@@ -131,21 +126,32 @@ export async function cg<D extends OperatorDType>(
     using found = x;
     return found.reshape(right.shape);
   };
-  const differentiated = customVjp(
-    solve,
-    async (cotangent, { args: [, tensors], value }) => {
-      const { x0: _, ...same } = given;
-      const { x: adjoint } = await cg(operator.withParameters(tensors), cotangent as Tensor<D>, same);
-      if (tensors.length === 0) return [adjoint, [], undefined, undefined];
-      const product = (of: readonly Tensor[]): Promise<Tensor> =>
-        operator.withParameters(of).matvec(value as Tensor<D>);
-      const { pull, dispose, value: unused } = await vjp(product)(tensors);
-      unused.dispose();
-      const shares = await pull(await adjoint.neg());
-      dispose();
-      return [adjoint, shares, undefined, undefined];
+  const call = (...system: System): Pending<Tensor> => pending(solve(...system));
+  const differentiated = differentiable<typeof call, System>(what, call, {
+    vjp: (cotangent, { args: [, tensors, others], result }) => {
+      const same = operator.withParameters(tensors);
+      /** A solution of the same system, for the cotangent. */
+      const adjoint = once(async () => {
+        const { x0: _, ...rest } = given;
+        const options = { ...rest, preconditioner: preconditioner?.withParameters(others) };
+        return (await cg(same, (await cotangent) as Tensor<D>, options)).x;
+      });
+      /** Of `-adjoint . A(tensors) x`. */
+      const shares = once(async () => {
+        const product = (...of: readonly Tensor[]): Promise<Tensor> =>
+          operator.withParameters(of).matvec(result as unknown as Tensor<D>);
+        const argnums = tensors.map((_, at) => at);
+        const { pull, dispose } = await vjp(product, { argnums })(...tensors);
+        try {
+          return (await pull(await (await adjoint()).neg())) as readonly Tensor[];
+        } finally {
+          dispose();
+        }
+      });
+      const shareOf = (at: number) => () => pending(shares().then((all) => all[at] as Tensor));
+      return [() => pending(adjoint()), tensors.map((_, at) => shareOf(at))];
     },
-  );
+  });
   const x = (await differentiated(
     b,
     operator.parameters,
@@ -163,6 +169,20 @@ export async function cg<D extends OperatorDType>(
     ...reportOf(columns),
     columns: solved,
   };
+}
+
+/** What a solution depends on: the right-hand side, the tensors of the operator and of the preconditioner, and x0. */
+type System = readonly [
+  right: Tensor,
+  tensors: readonly Tensor[],
+  others: readonly Tensor[],
+  x0: Tensor | undefined,
+];
+
+/** Work that is done once, when it is first asked for. */
+function once<T>(work: () => Promise<T>): () => Promise<T> {
+  let found: Promise<T> | undefined;
+  return () => (found ??= work());
 }
 
 /** @throws MercerError */

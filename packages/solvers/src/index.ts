@@ -20,3 +20,6 @@ export {
 } from './operators/matrices.js';
 export type { OperatorDType } from './operators/operator-types.js';
 export { SolverError, type SolverErrorCode } from './solver-error.js';
+export { jacobi } from './preconditioners/jacobi.js';
+export { nystrom, type NystromOptions } from './preconditioners/nystrom.js';
+export { pivotedCholesky, type PivotedCholeskyOptions } from './preconditioners/pivoted-cholesky.js';

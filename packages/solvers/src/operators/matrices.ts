@@ -79,7 +79,10 @@ export function lowRankOperator<D extends OperatorDType>(
     rules: {
       matvec: (v, [a, b, d]) => along(v, a as Tensor, b as Tensor, d as Tensor),
       rmatvec: (v, [a, b, d]) => along(v, b as Tensor, a as Tensor, d as Tensor),
-      diagonal: async ([a, b, d]) => await (a as Tensor).mul(b as Tensor).sum(1).add(d as Tensor),
+      diagonal: async ([a, b, d]) => {
+        using low = await (a as Tensor).mul(b as Tensor).sum(1);
+        return await low.add(d as Tensor);
+      },
     },
   });
 }
