@@ -1,7 +1,14 @@
 import { vjp } from '@mercer/autodiff';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, type Pending, type SignalOption, type Tensor } from '@mercer/tensor';
-import { differentiable, formatShape, pending, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import {
+  differentiable,
+  formatShape,
+  pending,
+  readOptions,
+  SIGNAL_OPTION,
+} from '@mercer/tensor/operation';
+import type { IterativeSolution } from './iterative-solution.js';
 import { CgMethod } from './krylov/cg-method.js';
 import { iterate, relative, reportOf, type IterationReport } from './krylov/iterate.js';
 import { Status, type ColumnReport } from './krylov/status.js';
@@ -29,7 +36,8 @@ export interface CgOptions<D extends OperatorDType> extends SignalOption {
   readonly onIteration?: ((report: IterationReport) => void) | undefined;
 }
 
-const CG_OPTIONS: OptionNames<CgOptions<OperatorDType>> = {
+/** Names of {@link CgOptions}. */
+export const CG_OPTIONS: OptionNames<CgOptions<OperatorDType>> = {
   ...SIGNAL_OPTION,
   rtol: true,
   atol: true,
@@ -38,28 +46,6 @@ const CG_OPTIONS: OptionNames<CgOptions<OperatorDType>> = {
   x0: true,
   onIteration: true,
 };
-
-/** How the solve of a right-hand side ended. */
-export interface SolvedColumn {
-  readonly converged: boolean;
-  readonly iterations: number;
-  /** The norm of the true residual `b - A x`, by that of b; as it is where b is 0. */
-  readonly residual: number;
-}
-
-/** A solution, and how it was found. */
-export interface IterativeSolution<D extends OperatorDType> {
-  /** Like b. The caller disposes it. */
-  readonly x: Tensor<D>;
-  /** Whether all columns have converged. */
-  readonly converged: boolean;
-  /** The most of the columns. */
-  readonly iterations: number;
-  /** The largest of the columns. */
-  readonly residual: number;
-  /** One for each column of b. */
-  readonly columns: readonly SolvedColumn[];
-}
 
 /**
  * Solves `A x = b` for a symmetric positive definite operator by conjugate gradients, all columns of b at once, each with its own steps. It
@@ -201,7 +187,12 @@ function checkRightHandSide(what: string, operator: LinearOperator, b: Tensor): 
 function numbersOf(
   what: string,
   { shape: [n], dtype }: LinearOperator,
-  { rtol = dtype === 'float64' ? 1e-6 : 1e-4, atol = 0, maxIterations = 10 * n, onIteration }: Omit<CgOptions<never>, 'preconditioner' | 'x0'>,
+  {
+    rtol = dtype === 'float64' ? 1e-6 : 1e-4,
+    atol = 0,
+    maxIterations = 10 * n,
+    onIteration,
+  }: Omit<CgOptions<never>, 'preconditioner' | 'x0'>,
 ): { readonly rtol: number; readonly atol: number; readonly maxIterations: number } {
   for (const [name, value] of Object.entries({ rtol, atol })) {
     if (typeof value === 'number' && value >= 0 && value < Infinity) continue;

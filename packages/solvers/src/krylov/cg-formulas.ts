@@ -33,7 +33,10 @@ const isFinite = (x: Real): BoolExpr => le(abs(x as RealExpr), Number.MAX_VALUE)
 
 /** The first value whose condition holds. */
 const firstOf = (cases: readonly (readonly [BoolExpr, Real])[], otherwise: Real): RealExpr =>
-  cases.reduceRight<Real>((rest, [condition, value]) => select(condition, value, rest), otherwise) as RealExpr;
+  cases.reduceRight<Real>(
+    (rest, [condition, value]) => select(condition, value, rest),
+    otherwise,
+  ) as RealExpr;
 
 const runs = eq(v('status'), Status.running);
 /** Only along a direction of positive energy; false for NaN. */
@@ -112,17 +115,18 @@ const checked = firstOf(
   Status.running,
 );
 /** Of a column that goes on, where the recurrence has lost the true residual: by a factor of ten, or by taking it for small enough. */
-const restarts = and(
-  eq(checked, Status.running),
-  or(not(runs), gt(truth, mul(10, v('norm')))),
-);
+const restarts = and(eq(checked, Status.running), or(not(runs), gt(truth, mul(10, v('norm')))));
 
 /** What a true residual makes of each column. `norm2` is its square, `next` is r . P r of it. */
 export const CHECK = {
   status: checked,
   figure: select(eq(checked, Status.badPreconditioner), v('next'), v('figure')),
   count: v('count'),
-  norm: select(failed, v('norm'), select(and(eq(checked, Status.running), not(restarts)), v('norm'), truth)),
+  norm: select(
+    failed,
+    v('norm'),
+    select(and(eq(checked, Status.running), not(restarts)), v('norm'), truth),
+  ),
   rz: select(restarts, v('next'), v('rz')),
   restarts: select(restarts, 1, 0),
   best: select(improves, truth, v('best')),

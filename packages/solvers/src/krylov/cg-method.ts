@@ -137,11 +137,7 @@ export class CgMethod implements KrylovMethod<CgState>, Disposable {
     const { dtype } = operator;
     using ap = await operator.matvec(p as never);
     using pap = await this.#dots.of(p, ap);
-    const { x, r } = await map(
-      STEP,
-      { x: state.x, r: state.r, p, ap, pap, rz, status },
-      { dtype },
-    );
+    const { x, r } = await map(STEP, { x: state.x, r: state.r, p, ap, pap, rz, status }, { dtype });
     try {
       const z = await this.#direction(r);
       using _z = z === r ? undefined : z;
@@ -152,7 +148,21 @@ export class CgMethod implements KrylovMethod<CgState>, Disposable {
       const { most } = this.#numbers;
       const { beta, ...columns } = await map(
         RECURRENCE,
-        { pap, rr: norm2, next, rz, status, count, norm, figure, gain, total, best, since, tolerance },
+        {
+          pap,
+          rr: norm2,
+          next,
+          rz,
+          status,
+          count,
+          norm,
+          figure,
+          gain,
+          total,
+          best,
+          since,
+          tolerance,
+        },
         { parameters: { most }, ...IN_FLOAT64 },
       );
       using _beta = beta;

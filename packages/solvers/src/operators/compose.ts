@@ -57,9 +57,8 @@ export function sum<D extends OperatorDType>(
   operands: readonly [Operand<D>, ...Operand<D>[]],
 ): OperatorParts<D> {
   const { parameters, rebound, isCapturable } = joined(operands);
-  const total =
-    (call: (one: Operand) => Promise<Tensor>) => async (given: readonly Tensor[]) =>
-      addUp(await each(rebound(given), call));
+  const total = (call: (one: Operand) => Promise<Tensor>) => async (given: readonly Tensor[]) =>
+    addUp(await each(rebound(given), call));
   return {
     form: { ...formOf(operands[0]), isCapturable },
     parameters,
@@ -68,9 +67,7 @@ export function sum<D extends OperatorDType>(
       rmatvec: all(operands as never, 'hasTranspose')
         ? (v, given) => total((one) => one.rmatvec(v as never))(given)
         : undefined,
-      diagonal: all(operands as never, 'hasDiagonal')
-        ? total((one) => one.diagonal())
-        : undefined,
+      diagonal: all(operands as never, 'hasDiagonal') ? total((one) => one.diagonal()) : undefined,
       rows: (indices, given) => total((one) => one.rows(indices))(given),
     },
   };
@@ -110,12 +107,11 @@ export function scaled<D extends OperatorDType>(
   factor: number | Tensor<D>,
 ): OperatorParts<D> {
   const { parameters, isTensor, split } = withScalar(operand, factor);
-  const times =
-    (call: (one: Operand) => Promise<Tensor>) => async (given: readonly Tensor[]) => {
-      const { one, scalar } = split(given);
-      using found = await call(one);
-      return await found.mul(scalar);
-    };
+  const times = (call: (one: Operand) => Promise<Tensor>) => async (given: readonly Tensor[]) => {
+    const { one, scalar } = split(given);
+    using found = await call(one);
+    return await found.mul(scalar);
+  };
   return {
     form: formOf(operand),
     parameters: isTensor ? [...parameters, factor as Tensor] : parameters,

@@ -2,7 +2,13 @@ import { describeValue } from '@mercer/options';
 import { arange, MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { assertTensor, formatShape, isTraced } from '@mercer/tensor/operation';
 import { product, scaled, shifted, sum, turned } from './compose.js';
-import type { Operand, OperatorDType, OperatorForm, OperatorParts, OperatorRules } from './operator-types.js';
+import type {
+  Operand,
+  OperatorDType,
+  OperatorForm,
+  OperatorParts,
+  OperatorRules,
+} from './operator-types.js';
 
 /**
  * A matrix known by its products with vectors. Immutable; made by `operator`, `denseOperator`, `asOperator` of a symbolic matrix and the like, and
@@ -20,7 +26,9 @@ import type { Operand, OperatorDType, OperatorForm, OperatorParts, OperatorRules
  * console.log(await (await shifted.diagonal()).toNested()); // [ 2, 2 ]
  * ```
  */
-export class LinearOperator<D extends OperatorDType = OperatorDType> implements Operand<D>, Disposable {
+export class LinearOperator<D extends OperatorDType = OperatorDType>
+  implements Operand<D>, Disposable
+{
   readonly shape: readonly [rows: number, columns: number];
   readonly dtype: D;
   readonly device: Device;

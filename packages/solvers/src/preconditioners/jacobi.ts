@@ -34,6 +34,10 @@ export async function jacobi<D extends OperatorDType>(
     form: { shape, dtype, device, isCapturable: true },
     parameters: [inverse],
     owned: [inverse],
-    rules: { matvec, rmatvec: matvec, diagonal: async ([factor]) => (factor as Tensor).reshape([shape[0]]) },
+    rules: {
+      matvec,
+      rmatvec: matvec,
+      diagonal: async ([factor]) => (factor as Tensor).reshape([shape[0]]),
+    },
   });
 }

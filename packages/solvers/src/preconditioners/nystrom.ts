@@ -60,12 +60,7 @@ export async function nystrom<D extends OperatorDType>(
   using column = values;
   // the least is last
   using least = column.slice([rank - 1, rank]);
-  return besideIdentity(
-    operator,
-    vectors,
-    await least.sub(column).div(column.add(shift)),
-    1,
-  );
+  return besideIdentity(operator, vectors, await least.sub(column).div(column.add(shift)), 1);
 }
 
 /** Eigenvectors (N, rank) and eigenvalues (rank, 1), descending, of the Nyström approximation. */

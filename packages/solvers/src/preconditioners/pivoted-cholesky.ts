@@ -1,6 +1,14 @@
 import { qr } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
-import { concat, eye, full, MercerError, stack, type SignalOption, type Tensor } from '@mercer/tensor';
+import {
+  concat,
+  eye,
+  full,
+  MercerError,
+  stack,
+  type SignalOption,
+  type Tensor,
+} from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';

@@ -2,8 +2,27 @@ import { lazyI, lazyJ } from '@mercer/lazy';
 import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
-import { cg, denseOperator, jacobi, nystrom, operator, pivotedCholesky, type LinearOperator } from '../index.js';
-import { difference, float64, gaussian, matrixOf, nested, norms, pointsOf, residualNorms, solved, type Matrix } from './systems.test-support.js';
+import {
+  cg,
+  denseOperator,
+  jacobi,
+  nystrom,
+  operator,
+  pivotedCholesky,
+  type LinearOperator,
+} from '../index.js';
+import {
+  difference,
+  float64,
+  gaussian,
+  matrixOf,
+  nested,
+  norms,
+  pointsOf,
+  residualNorms,
+  solved,
+  type Matrix,
+} from './systems.test-support.js';
 
 const N = 40;
 const SHIFT = 0.05;
@@ -55,9 +74,18 @@ export function cgSuite(name: string, place: () => Device): void {
 
     it('a column that is done does not move while others go on', async () => {
       // the identity's column is done after one step
-      const block = matrix.map((row, i) => row.map((one, j) => (i === 0 || j === 0 ? Number(i === j) : one)));
-      const right = rightHandSides.map(([, second = 0], i) => [Number(i === 0), i === 0 ? 0 : second]);
-      const found = await cg(denseOperator(await float64(block, device)), await float64(right, device), { rtol: 1e-10 });
+      const block = matrix.map((row, i) =>
+        row.map((one, j) => (i === 0 || j === 0 ? Number(i === j) : one)),
+      );
+      const right = rightHandSides.map(([, second = 0], i) => [
+        Number(i === 0),
+        i === 0 ? 0 : second,
+      ]);
+      const found = await cg(
+        denseOperator(await float64(block, device)),
+        await float64(right, device),
+        { rtol: 1e-10 },
+      );
       expect(found.columns[0]).toEqual({ converged: true, iterations: 1, residual: 0 });
       expect(found.columns[1]?.iterations).toBeGreaterThan(10);
       const x = await nested(found.x);
@@ -67,11 +95,15 @@ export function cgSuite(name: string, place: () => Device): void {
 
     it('float32 is done at 1e-4 by the true residual', async () => {
       const single = (await tensor(matrix, { device, dtype: 'float32' })) as Tensor<'float32'>;
-      const right = (await tensor(rightHandSides, { device, dtype: 'float32' })) as Tensor<'float32'>;
+      const right = (await tensor(rightHandSides, {
+        device,
+        dtype: 'float32',
+      })) as Tensor<'float32'>;
       const { x, converged, residual } = await cg(denseOperator(single), right);
       expect([x.dtype, converged]).toEqual(['float32', true]);
       const truth = residualNorms(matrix, await nested(x), rightHandSides);
-      for (const [k, norm] of truth.entries()) expect(norm / (norms(rightHandSides)[k] as number)).toBeLessThan(1.01e-4);
+      for (const [k, norm] of truth.entries())
+        expect(norm / (norms(rightHandSides)[k] as number)).toBeLessThan(1.01e-4);
       expect(residual).toBeLessThanOrEqual(1e-4);
     });
 
@@ -100,7 +132,11 @@ export function cgSuite(name: string, place: () => Device): void {
       for (const maxIterations of [0, 1, 7, 23]) {
         const found = await cg(dense, b, { rtol: 1e-14, maxIterations });
         expect(found.converged).toBe(false);
-        expect(found.columns.map((one) => one.iterations)).toEqual([maxIterations, maxIterations, maxIterations]);
+        expect(found.columns.map((one) => one.iterations)).toEqual([
+          maxIterations,
+          maxIterations,
+          maxIterations,
+        ]);
         const truth = residualNorms(matrix, await nested(found.x), rightHandSides);
         const scales = norms(rightHandSides);
         for (const [k, norm] of truth.entries())
@@ -116,7 +152,15 @@ export function cgSuite(name: string, place: () => Device): void {
     });
 
     it('an inconsistent singular system ends without a solution', async () => {
-      const singular = denseOperator(await float64([[1, 0], [0, 0]], device));
+      const singular = denseOperator(
+        await float64(
+          [
+            [1, 0],
+            [0, 0],
+          ],
+          device,
+        ),
+      );
       const right = await tensor([1, 1], { device, dtype: 'float64' });
       await expect(cg(singular, right)).rejects.toMatchObject({
         code: 'INDEFINITE',
@@ -125,8 +169,22 @@ export function cgSuite(name: string, place: () => Device): void {
     });
 
     it('an indefinite operator throws, with the figure and the column', async () => {
-      const indefinite = denseOperator(await float64([[1, 0], [0, -2]], device));
-      const right = await float64([[1, 0], [0, 3]], device);
+      const indefinite = denseOperator(
+        await float64(
+          [
+            [1, 0],
+            [0, -2],
+          ],
+          device,
+        ),
+      );
+      const right = await float64(
+        [
+          [1, 0],
+          [0, 3],
+        ],
+        device,
+      );
       await expect(cg(indefinite, right)).rejects.toMatchObject({
         name: 'SolverError',
         code: 'INDEFINITE',
@@ -136,12 +194,30 @@ export function cgSuite(name: string, place: () => Device): void {
 
     it('a preconditioner that is not positive throws', async () => {
       const preconditioner = (r: Tensor): Promise<Tensor> => r.neg();
-      await expect(cg(dense, b, { preconditioner })).rejects.toMatchObject({ code: 'BAD_PRECONDITIONER' });
+      await expect(cg(dense, b, { preconditioner })).rejects.toMatchObject({
+        code: 'BAD_PRECONDITIONER',
+      });
     });
 
     it.each<[string, (d: Device) => Promise<unknown>, string]>([
-      ['the right-hand side', async (d) => cg(denseOperator(await float64([[1]], d)), await tensor([NaN], { device: d, dtype: 'float64' })), 'the right-hand side'],
-      ['the operator', async (d) => cg(denseOperator(await float64([[NaN]], d)), await tensor([1], { device: d, dtype: 'float64' })), 'a product'],
+      [
+        'the right-hand side',
+        async (d) =>
+          cg(
+            denseOperator(await float64([[1]], d)),
+            await tensor([NaN], { device: d, dtype: 'float64' }),
+          ),
+        'the right-hand side',
+      ],
+      [
+        'the operator',
+        async (d) =>
+          cg(
+            denseOperator(await float64([[NaN]], d)),
+            await tensor([1], { device: d, dtype: 'float64' }),
+          ),
+        'a product',
+      ],
     ])('NaN of %s throws', async (_, call, said) => {
       await expect(call(device)).rejects.toMatchObject({
         code: 'NOT_FINITE',
@@ -181,13 +257,18 @@ export function cgSuite(name: string, place: () => Device): void {
       };
       await call();
       expect(await memoryKept(device, call)).toEqual(NOTHING);
-      await expect(cg(dense, b, { signal: AbortSignal.abort(new Error('before')) })).rejects.toThrow('before');
+      await expect(
+        cg(dense, b, { signal: AbortSignal.abort(new Error('before')) }),
+      ).rejects.toThrow('before');
     });
 
     it('tells its progress, and keeps no memory beside x', async () => {
       const seen: number[] = [];
       const call = async (): Promise<void> => {
-        const { x } = await cg(dense, b, { rtol: 1e-9, onIteration: ({ residual }) => seen.push(residual) });
+        const { x } = await cg(dense, b, {
+          rtol: 1e-9,
+          onIteration: ({ residual }) => seen.push(residual),
+        });
         x.dispose();
       };
       await call();
@@ -197,34 +278,52 @@ export function cgSuite(name: string, place: () => Device): void {
     });
 
     describe('preconditioners', () => {
-      const scaled = matrix.map((row, i) => row.map((one, j) => one * 10 ** (((i % 7) + (j % 7)) / 3)));
+      const scaled = matrix.map((row, i) =>
+        row.map((one, j) => one * 10 ** (((i % 7) + (j % 7)) / 3)),
+      );
 
       /** The matrix that a preconditioner is. */
-      const matrixOfIt = async (one: LinearOperator<'float64'>): Promise<Matrix> => nested(await one.dense());
+      const matrixOfIt = async (one: LinearOperator<'float64'>): Promise<Matrix> =>
+        nested(await one.dense());
 
       it('jacobi divides by the diagonal, and needs fewer iterations where that varies', async () => {
         const a = denseOperator(await float64(scaled, device));
         using preconditioner = await jacobi(a);
         const expected = scaled.map((row, i) => row.map((one, j) => (i === j ? 1 / one : 0)));
         expect(difference(await matrixOfIt(preconditioner), expected)).toBeLessThan(1e-14);
-        const [plain, better] = [await cg(a, b, { rtol: 1e-8 }), await cg(a, b, { rtol: 1e-8, preconditioner })];
+        const [plain, better] = [
+          await cg(a, b, { rtol: 1e-8 }),
+          await cg(a, b, { rtol: 1e-8, preconditioner }),
+        ];
         expect(better.iterations).toBeLessThan(0.7 * plain.iterations);
-        expect(difference(await nested(better.x), solved(scaled, rightHandSides))).toBeLessThan(1e-5);
+        expect(difference(await nested(better.x), solved(scaled, rightHandSides))).toBeLessThan(
+          1e-5,
+        );
       });
 
       it('pivotedCholesky is the inverse of the partial factor and the shift', async () => {
         using one = await pivotedCholesky(kernel, { rank: 6, shift: SHIFT });
         const low = partialCholesky(gaussian(points), 6);
-        const approximation = low.map((row, i) => low.map((other, j) => row.reduce((sum, value, k) => sum + value * (other[k] as number), 0) + (i === j ? SHIFT : 0)));
+        const approximation = low.map((row, i) =>
+          low.map(
+            (other, j) =>
+              row.reduce((sum, value, k) => sum + value * (other[k] as number), 0) +
+              (i === j ? SHIFT : 0),
+          ),
+        );
         const identity = low.map((_, i) => low.map((__, j) => Number(i === j)));
-        expect(difference(await matrixOfIt(one), solved(approximation, identity))).toBeLessThan(1e-10);
+        expect(difference(await matrixOfIt(one), solved(approximation, identity))).toBeLessThan(
+          1e-10,
+        );
       });
 
       it('nystrom is what its formula says of the same random vectors', async () => {
         const key = random.key(3);
         using one = await nystrom(kernel, { rank: 6, shift: SHIFT, key });
         const drawn = await nested(await random.normal([N, 6], { key, dtype: 'float64', device }));
-        expect(difference(await matrixOfIt(one), nystromOf(gaussian(points), drawn, SHIFT))).toBeLessThan(1e-6);
+        expect(
+          difference(await matrixOfIt(one), nystromOf(gaussian(points), drawn, SHIFT)),
+        ).toBeLessThan(1e-6);
       });
 
       it('both need far fewer iterations', async () => {
@@ -240,7 +339,10 @@ export function cgSuite(name: string, place: () => Device): void {
       });
 
       it('a function is a preconditioner', async () => {
-        const inverse = solved(matrix, matrix.map((_, i) => matrix.map((__, j) => Number(i === j))));
+        const inverse = solved(
+          matrix,
+          matrix.map((_, i) => matrix.map((__, j) => Number(i === j))),
+        );
         const exact = denseOperator(await float64(inverse, device));
         const { iterations } = await cg(dense, b, { preconditioner: (r) => exact.matvec(r) });
         expect(iterations).toBeLessThan(3);
@@ -264,12 +366,16 @@ function partialCholesky(a: Matrix, rank: number): number[][] {
   const rest = a.map((row) => [...row]);
   const columns: number[][] = [];
   for (let k = 0; k < rank; k++) {
-    const pivot = rest.reduce((best, row, i) => ((row[i] as number) > (rest[best]?.[best] as number) ? i : best), 0);
+    const pivot = rest.reduce(
+      (best, row, i) => ((row[i] as number) > (rest[best]?.[best] as number) ? i : best),
+      0,
+    );
     const root = Math.sqrt(rest[pivot]?.[pivot] as number);
     const column = rest.map((row) => (row[pivot] as number) / root);
     columns.push(column);
     for (const [i, row] of rest.entries())
-      for (const j of row.keys()) row[j] = (row[j] as number) - (column[i] as number) * (column[j] as number);
+      for (const j of row.keys())
+        row[j] = (row[j] as number) - (column[i] as number) * (column[j] as number);
   }
   return a.map((_, i) => columns.map((column) => column[i] as number));
 }
@@ -277,19 +383,28 @@ function partialCholesky(a: Matrix, rank: number): number[][] {
 /** P^-1 by its formula, with the projections made of the approximation itself: its range is that of Y, and (A + shift) restricted to it. */
 function nystromOf(a: Matrix, drawn: Matrix, shift: number): number[][] {
   const product = (x: Matrix, y: Matrix): number[][] =>
-    x.map((row) => (y[0] ?? []).map((_, j) => row.reduce((sum, one, k) => sum + one * (y[k]?.[j] as number), 0)));
-  const turn = (x: Matrix): number[][] => (x[0] ?? []).map((_, j) => x.map((row) => row[j] as number));
+    x.map((row) =>
+      (y[0] ?? []).map((_, j) => row.reduce((sum, one, k) => sum + one * (y[k]?.[j] as number), 0)),
+    );
+  const turn = (x: Matrix): number[][] =>
+    (x[0] ?? []).map((_, j) => x.map((row) => row[j] as number));
   const y = product(a, drawn);
   const approximation = product(y, solved(product(turn(drawn), y), turn(y)));
   const { values, vectors } = jacobiEigen(approximation);
-  const order = values.map((_, k) => k).sort((i, j) => (values[j] as number) - (values[i] as number)).slice(0, drawn[0]?.length);
+  const order = values
+    .map((_, k) => k)
+    .sort((i, j) => (values[j] as number) - (values[i] as number))
+    .slice(0, drawn[0]?.length);
   const least = values[order.at(-1) as number] as number;
   return a.map((_, i) =>
     a.map((__, j) =>
-      order.reduce((sum, k) => {
-        const weight = (least + shift) / ((values[k] as number) + shift) - 1;
-        return sum + weight * (vectors[i]?.[k] as number) * (vectors[j]?.[k] as number);
-      }, Number(i === j)),
+      order.reduce(
+        (sum, k) => {
+          const weight = (least + shift) / ((values[k] as number) + shift) - 1;
+          return sum + weight * (vectors[i]?.[k] as number) * (vectors[j]?.[k] as number);
+        },
+        Number(i === j),
+      ),
     ),
   );
 }
@@ -306,9 +421,17 @@ function jacobiEigen(given: Matrix): { readonly values: number[]; readonly vecto
         if (Math.abs(at(a, p, q)) < 1e-300) continue;
         const angle = 0.5 * Math.atan2(2 * at(a, p, q), at(a, q, q) - at(a, p, p));
         const [c, s] = [Math.cos(angle), Math.sin(angle)];
-        for (const row of [...a, ...v]) [row[p], row[q]] = [c * (row[p] as number) - s * (row[q] as number), s * (row[p] as number) + c * (row[q] as number)];
+        for (const row of [...a, ...v])
+          [row[p], row[q]] = [
+            c * (row[p] as number) - s * (row[q] as number),
+            s * (row[p] as number) + c * (row[q] as number),
+          ];
         const [top, low] = [a[p] as number[], a[q] as number[]];
-        for (let j = 0; j < n; j++) [top[j], low[j]] = [c * (top[j] as number) - s * (low[j] as number), s * (top[j] as number) + c * (low[j] as number)];
+        for (let j = 0; j < n; j++)
+          [top[j], low[j]] = [
+            c * (top[j] as number) - s * (low[j] as number),
+            s * (top[j] as number) + c * (low[j] as number),
+          ];
       }
     }
   }

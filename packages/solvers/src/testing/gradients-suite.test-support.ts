@@ -14,7 +14,8 @@ type Call = (...args: Tensor[]) => Promise<Tensor>;
 const N = 6;
 const TIGHT = { rtol: 1e-13 };
 
-const numbersOf = async (x: Tensor): Promise<Float64Array> => Float64Array.from(await x.toTypedArray(), Number);
+const numbersOf = async (x: Tensor): Promise<Float64Array> =>
+  Float64Array.from(await x.toTypedArray(), Number);
 
 /** Derivatives of solutions, by differences and beside those of a dense solve. */
 export function gradientsSuite(name: string, place: () => Device): void {
@@ -33,7 +34,12 @@ export function gradientsSuite(name: string, place: () => Device): void {
     });
 
     const kernel = (x: Tensor, a: Tensor) =>
-      lazyI(x as Numbers).sqdist(lazyJ(x as Numbers)).neg().exp().asOperator().shift(a as Numbers);
+      lazyI(x as Numbers)
+        .sqdist(lazyJ(x as Numbers))
+        .neg()
+        .exp()
+        .asOperator()
+        .shift(a as Numbers);
 
     /** A weighted sum of the squares of the solution of a kernel system. */
     const bySolver: Call = async (x, right, a) => {
@@ -42,8 +48,14 @@ export function gradientsSuite(name: string, place: () => Device): void {
     };
 
     const byFactor: Call = async (x, right, a) => {
-      const distances = (x as Tensor).reshape([N, 1]).sub((x as Tensor).reshape([1, N])).square();
-      const matrix = distances.neg().exp().add((await eye(N, { device, dtype: 'float64' })).mul(a as Tensor));
+      const distances = (x as Tensor)
+        .reshape([N, 1])
+        .sub((x as Tensor).reshape([1, N]))
+        .square();
+      const matrix = distances
+        .neg()
+        .exp()
+        .add((await eye(N, { device, dtype: 'float64' })).mul(a as Tensor));
       const { x: found } = await solveCholesky((await matrix) as Numbers, right as Numbers);
       return found.square().mul(weights).sum();
     };
@@ -56,13 +68,18 @@ export function gradientsSuite(name: string, place: () => Device): void {
       const found = await grad(bySolver, { argnums: argnums as 0 })(points, b, shift);
       const dense = await grad(byFactor, { argnums: argnums as 0 })(points, b, shift);
       expectClose(await numbersOf(found), await numbersOf(dense), 1e-9);
-      expectClose(await numbersOf(found), await centralDifferences(bySolver, [points, b, shift], argnums), 1e-6);
+      expectClose(
+        await numbersOf(found),
+        await centralDifferences(bySolver, [points, b, shift], argnums),
+        1e-6,
+      );
     });
 
     it('of the second order, forwards over backwards and backwards twice', async () => {
       const along = await float64(matrixOf(N, 1, 6), device);
       const of = (x: Tensor): Promise<Tensor> => bySolver(x, b, shift);
-      const directional = async (x: Tensor): Promise<Tensor> => (await grad(of)(x)).mul(along).sum();
+      const directional = async (x: Tensor): Promise<Tensor> =>
+        (await grad(of)(x)).mul(along).sum();
       const expected = await centralDifferences(directional, [points], 0);
       expectClose(await numbersOf(await grad(directional)(points)), expected, 1e-6);
       expectClose(await numbersOf(await hvp(of)(points, along)), expected, 1e-6);
@@ -89,17 +106,26 @@ export function gradientsSuite(name: string, place: () => Device): void {
     it('go past a preconditioner that was made of the same values', async () => {
       const of: Call = async (x, right, a) => {
         const system = kernel(x as Tensor, a as Tensor);
-        const { x: found } = await cg(system, right as Numbers, { ...TIGHT, preconditioner: await jacobi(system) });
+        const { x: found } = await cg(system, right as Numbers, {
+          ...TIGHT,
+          preconditioner: await jacobi(system),
+        });
         return found.square().mul(weights).sum();
       };
       const found = await grad(of)(points, b, shift);
-      expectClose(await numbersOf(found), await numbersOf(await grad(bySolver)(points, b, shift)), 1e-9);
+      expectClose(
+        await numbersOf(found),
+        await numbersOf(await grad(bySolver)(points, b, shift)),
+        1e-9,
+      );
     });
 
     it('keep no memory', async () => {
       using preconditioner = await pivotedCholesky(kernel(points, shift), { rank: 2, shift: 0.1 });
       const of: Call = async (x, right, a) => {
-        const { x: found } = await cg(kernel(x as Tensor, a as Tensor), right as Numbers, { preconditioner });
+        const { x: found } = await cg(kernel(x as Tensor, a as Tensor), right as Numbers, {
+          preconditioner,
+        });
         using one = found;
         return await one.square().sum();
       };

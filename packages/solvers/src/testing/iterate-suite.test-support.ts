@@ -5,10 +5,18 @@ import { denseOperator, operator, type LinearOperator } from '../index.js';
 import { CgMethod } from '../krylov/cg-method.js';
 import { release } from '../krylov/columns.js';
 import { iterate, type IterateOptions } from '../krylov/iterate.js';
-import { difference, float64, gaussian, matrixOf, nested, pointsOf, solved } from './systems.test-support.js';
+import {
+  difference,
+  float64,
+  gaussian,
+  matrixOf,
+  nested,
+  pointsOf,
+  solved,
+} from './systems.test-support.js';
 
 const N = 40;
-const matrix = gaussian(pointsOf(N), 0.05);
+const matrix = gaussian(pointsOf(N), 1e-4);
 const right = matrixOf(N, 2);
 
 /** Batches of iterations, captured and not, whatever the device. */
@@ -20,8 +28,14 @@ export function iterateSuite(name: string, place: () => Device): void {
       options: IterateOptions,
     ): Promise<{ readonly x: number[][]; readonly counts: readonly number[] }> {
       using b = await float64(right, place());
-      const numbers = { rtol: 1e-8, atol: 0, maxIterations: 1000 };
-      using method = await CgMethod.of({ ...numbers, operator: of, preconditioner: undefined, b, x0: undefined });
+      const numbers = { rtol: 1e-9, atol: 0, maxIterations: 1000 };
+      using method = await CgMethod.of({
+        ...numbers,
+        operator: of,
+        preconditioner: undefined,
+        b,
+        x0: undefined,
+      });
       const { state, columns } = await iterate(method, await method.start(), options);
       const x = await nested(state.x);
       release(state);
@@ -29,7 +43,9 @@ export function iterateSuite(name: string, place: () => Device): void {
     }
 
     /** The matrix, with the number of products that were enqueued. */
-    async function counted(capturable: boolean): Promise<{ readonly of: LinearOperator; readonly calls: () => number }> {
+    async function counted(
+      capturable: boolean,
+    ): Promise<{ readonly of: LinearOperator; readonly calls: () => number }> {
       const device = place();
       const own = denseOperator(await float64(matrix, device));
       let calls = 0;
@@ -46,7 +62,7 @@ export function iterateSuite(name: string, place: () => Device): void {
       const [one, ten] = [await run(of, { batch: 1 }), await run(of, { batch: 10 })];
       expect(ten.counts).toEqual(one.counts);
       expect(ten.x).toEqual(one.x);
-      expect(difference(one.x, solved(matrix, right))).toBeLessThan(1e-5);
+      expect(difference(one.x, solved(matrix, right))).toBeLessThan(1e-3);
     });
 
     it('a batch is looked at while the next one is under way: one is enqueued in vain', async () => {
@@ -59,7 +75,10 @@ export function iterateSuite(name: string, place: () => Device): void {
 
     it('a captured batch is enqueued once, run before, and replayed with the same bits', async () => {
       const [plain, captured] = [await counted(false), await counted(true)];
-      const [expected, found] = [await run(plain.of, { batch: 10 }), await run(captured.of, { batch: 10 })];
+      const [expected, found] = [
+        await run(plain.of, { batch: 10 }),
+        await run(captured.of, { batch: 10 }),
+      ];
       expect(found).toEqual(expected);
       expect(Math.max(...found.counts)).toBeGreaterThan(20);
       const batches = Math.ceil(Math.max(...found.counts) / 10) + 1;
@@ -74,7 +93,9 @@ export function iterateSuite(name: string, place: () => Device): void {
         const onIteration = ({ iterations }: { readonly iterations: number }): void => {
           if (iterations >= 20) controller.abort(new Error('enough'));
         };
-        await expect(run(of, { batch: 10, onIteration, signal: controller.signal })).rejects.toThrow('enough');
+        await expect(
+          run(of, { batch: 10, onIteration, signal: controller.signal }),
+        ).rejects.toThrow('enough');
       };
       await call();
       expect(await memoryKept(place(), call)).toEqual(NOTHING);

@@ -13,7 +13,17 @@ import {
   sparseOperator,
   type LinearOperator,
 } from '../index.js';
-import { difference, float64, gaussian, matrixOf, nested, pointsOf, times, transposed, type Matrix } from './systems.test-support.js';
+import {
+  difference,
+  float64,
+  gaussian,
+  matrixOf,
+  nested,
+  pointsOf,
+  times,
+  transposed,
+  type Matrix,
+} from './systems.test-support.js';
 
 type Case = readonly [operator: LinearOperator<'float64'>, matrix: Matrix];
 
@@ -80,7 +90,10 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
     [...A, ...S],
   ],
   'blocks side by side': async (device) => [
-    blockColumns([denseOperator(await float64(S, device)), denseOperator(await float64(T, device))]),
+    blockColumns([
+      denseOperator(await float64(S, device)),
+      denseOperator(await float64(T, device)),
+    ]),
     S.map((row, i) => [...row, ...(T[i] ?? [])]),
   ],
   'a Kronecker product': async (device) => [
@@ -132,7 +145,9 @@ export function operatorsSuite(name: string, place: () => Device): void {
       expect(difference(await nested(await found.rows(some)), chosen)).toBeLessThan(1e-13);
       if (found.hasDiagonal && rows === columns) {
         const diagonal = (await (await found.diagonal()).toNested()) as number[];
-        expect(difference([diagonal], [matrix.map((row, i) => row[i] as number)])).toBeLessThan(1e-13);
+        expect(difference([diagonal], [matrix.map((row, i) => row[i] as number)])).toBeLessThan(
+          1e-13,
+        );
       }
     });
 

@@ -16,12 +16,17 @@ export const pointsOf = (count: number): number[][] =>
 
 /** exp(-|x - y|^2) of points, plus a multiple of the identity. */
 export const gaussian = (points: Matrix, shift = 0): number[][] =>
-  points.map(([x = 0], i) => points.map(([y = 0], j) => Math.exp(-((x - y) ** 2)) + (i === j ? shift : 0)));
+  points.map(([x = 0], i) =>
+    points.map(([y = 0], j) => Math.exp(-((x - y) ** 2)) + (i === j ? shift : 0)),
+  );
 
 export const times = (a: Matrix, b: Matrix): number[][] =>
-  a.map((row) => (b[0] ?? []).map((_, j) => row.reduce((sum, one, k) => sum + one * (b[k]?.[j] ?? 0), 0)));
+  a.map((row) =>
+    (b[0] ?? []).map((_, j) => row.reduce((sum, one, k) => sum + one * (b[k]?.[j] ?? 0), 0)),
+  );
 
-export const transposed = (a: Matrix): number[][] => (a[0] ?? []).map((_, j) => a.map((row) => row[j] ?? 0));
+export const transposed = (a: Matrix): number[][] =>
+  (a[0] ?? []).map((_, j) => a.map((row) => row[j] ?? 0));
 
 /** The solution of a system by elimination with pivots. */
 export function solved(a: Matrix, b: Matrix): number[][] {
@@ -29,13 +34,16 @@ export function solved(a: Matrix, b: Matrix): number[][] {
   const n = a.length;
   for (let k = 0; k < n; k++) {
     const size = (i: number): number => Math.abs(rows[i]?.[k] ?? 0);
-    const pivot = Array.from({ length: n - k }, (_, at) => k + at).reduce((best, i) => (size(i) > size(best) ? i : best));
+    const pivot = Array.from({ length: n - k }, (_, at) => k + at).reduce((best, i) =>
+      size(i) > size(best) ? i : best,
+    );
     [rows[k], rows[pivot]] = [rows[pivot] as number[], rows[k] as number[]];
     const top = rows[k] as number[];
     for (const [i, row] of rows.entries()) {
       if (i === k) continue;
       const factor = (row[k] as number) / (top[k] as number);
-      for (let j = k; j < row.length; j++) row[j] = (row[j] as number) - factor * (top[j] as number);
+      for (let j = k; j < row.length; j++)
+        row[j] = (row[j] as number) - factor * (top[j] as number);
     }
   }
   return rows.map((row, i) => row.slice(n).map((one) => one / (row[i] as number)));
@@ -45,7 +53,9 @@ export function solved(a: Matrix, b: Matrix): number[][] {
 export function residualNorms(a: Matrix, x: Matrix, b: Matrix): number[] {
   const product = times(a, x);
   return (b[0] ?? []).map((_, j) =>
-    Math.sqrt(b.reduce((sum, row, i) => sum + ((row[j] as number) - (product[i]?.[j] as number)) ** 2, 0)),
+    Math.sqrt(
+      b.reduce((sum, row, i) => sum + ((row[j] as number) - (product[i]?.[j] as number)) ** 2, 0),
+    ),
   );
 }
 
