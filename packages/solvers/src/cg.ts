@@ -12,14 +12,20 @@ import type { IterativeSolution } from './iterative-solution.js';
 import { CgMethod } from './krylov/cg-method.js';
 import { iterate, relative, reportOf, type IterationReport } from './krylov/iterate.js';
 import { Status, type ColumnReport } from './krylov/status.js';
-import { assertOperator, assertSquare, LinearOperator } from './operators/linear-operator.js';
+import type { LinearOperator } from './operators/linear-operator.js';
+import { assertOperator, assertSquare } from './operators/linear-operator.js';
 import { operator as operatorOf } from './operators/make-operator.js';
 import { checkLike } from './operators/matrices.js';
 import type { OperatorDType } from './operators/operator-types.js';
 
 /** A preconditioner: an operator that is close to the inverse, symmetric and positive definite, or its product with columns (N, K). */
 export type Preconditioner<D extends OperatorDType> =
-  LinearOperator<D> | ((residuals: Tensor<D>) => PromiseLike<Tensor>);
+  LinearOperator<D> | PreconditionerMethod<D>['apply'];
+
+/** A method, so that options of one dtype are options of several. */
+interface PreconditionerMethod<D extends OperatorDType> {
+  apply(residuals: Tensor<D>): PromiseLike<Tensor>;
+}
 
 /** Options of {@link cg}. */
 export interface CgOptions<D extends OperatorDType> extends SignalOption {
@@ -85,7 +91,7 @@ export async function cg<D extends OperatorDType>(
   options?: CgOptions<D>,
 ): Promise<IterativeSolution<D>> {
   const what = 'cg';
-  const given = readOptions(what, options, CG_OPTIONS) as CgOptions<D>;
+  const given = readOptions<CgOptions<D>>(what, options, CG_OPTIONS);
   assertOperator(operator, `${what}: the operator`);
   assertSquare(what, operator);
   checkRightHandSide(what, operator, b);
@@ -100,8 +106,8 @@ export async function cg<D extends OperatorDType>(
     using start = x0?.reshape([n, count]);
     using method = await CgMethod.of({
       ...numbers,
-      operator: operator.withParameters(tensors) as unknown as LinearOperator,
-      preconditioner: preconditioner?.withParameters(others) as LinearOperator | undefined,
+      operator: operator.withParameters(tensors),
+      preconditioner: preconditioner?.withParameters(others),
       b: wide,
       x0: start,
     });
@@ -129,7 +135,7 @@ export async function cg<D extends OperatorDType>(
         const argnums = tensors.map((_, at) => at);
         const { pull, dispose } = await vjp(product, { argnums })(...tensors);
         try {
-          return (await pull(await (await adjoint()).neg())) as readonly Tensor[];
+          return await pull(await (await adjoint()).neg());
         } finally {
           dispose();
         }

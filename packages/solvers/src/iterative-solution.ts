@@ -35,6 +35,7 @@ export class NotConvergedError extends SolverError {
       'NOT_CONVERGED',
       `${what}: after ${iterations} iterations the relative residual is ${residual}. Allow more with maxIterations, raise alpha or rtol, pass a preconditioner, or compute in float64; error.solution has what was reached.`,
     );
+    this.name = 'NotConvergedError';
     this.solution = solution;
   }
 }

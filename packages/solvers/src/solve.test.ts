@@ -47,7 +47,7 @@ describe('solve of a symbolic matrix', () => {
   it('adds 1e-10 where nothing is said', async () => {
     const far = await float64([[0], [10]], cpu);
     const ones = await tensor([1, 1], { device: cpu, dtype: 'float64' });
-    const found = (await (await kernel(far).solve(ones, { rtol: 1e-15 })).toNested()) as number[];
+    const found = await (await kernel(far).solve(ones, { rtol: 1e-15 })).toNested<number[]>();
     expect(found[0]).toBe(1 / (1 + 1e-10));
   });
 

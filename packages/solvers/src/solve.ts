@@ -22,9 +22,9 @@ export async function solveShifted<D extends OperatorDType>(
   b: Tensor<D>,
   options: SolveSystemOptions<D> | undefined,
 ): Promise<Tensor<D>> {
-  const given = readOptions(what, options, SOLVE_OPTIONS) as SolveSystemOptions<D>;
+  const given = readOptions<SolveSystemOptions<D>>(what, options, SOLVE_OPTIONS);
   const { alpha = 1e-10, ...rest } = given;
   const solution = await cg(operator().shift(alpha), b, rest);
-  if (!solution.converged) throw new NotConvergedError(what, solution as never);
+  if (!solution.converged) throw new NotConvergedError(what, solution);
   return solution.x;
 }

@@ -29,7 +29,7 @@ const or = (a: BoolExpr, b: BoolExpr): BoolExpr => eq(select(a, 1, select(b, 1, 
 
 const not = (a: BoolExpr): BoolExpr => eq(select(a, 1, 0), 0);
 
-const isFinite = (x: Real): BoolExpr => le(abs(x as RealExpr), Number.MAX_VALUE);
+const isFinite = (x: Real): BoolExpr => le(abs(x), Number.MAX_VALUE);
 
 /** The first value whose condition holds. */
 const firstOf = (cases: readonly (readonly [BoolExpr, Real])[], otherwise: Real): RealExpr =>

@@ -114,7 +114,7 @@ async function read(
   scale: Tensor,
 ): Promise<readonly ColumnReport[]> {
   using all = await stack([status, count, norm, figure, scale]);
-  const rows = (await all.toNested()) as readonly (readonly number[])[];
+  const rows = await all.toNested<readonly (readonly number[])[]>();
   const [states = [], counts = [], norms = [], figures = [], scales = []] = rows;
   return states.map((one, k) => ({
     status: one,

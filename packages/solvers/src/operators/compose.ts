@@ -1,4 +1,4 @@
-import { concat, type Tensor } from '@mercer/tensor';
+import { concat, type Pending, type Tensor } from '@mercer/tensor';
 import type { Operand, OperatorDType, OperatorForm, OperatorParts } from './operator-types.js';
 
 /** The operators of a composition as rules see them: with other tensors, where it is differentiated. */
@@ -17,7 +17,7 @@ function joined<D extends OperatorDType>(
     let at = 0;
     return operands.map((one) => {
       const own = given.slice(at, (at += one.parameters.length));
-      return one.withParameters(own) as unknown as Operand;
+      return one.withParameters(own);
     });
   };
   return { parameters, rebound, isCapturable: operands.every((one) => one.isCapturable) };
@@ -28,7 +28,7 @@ async function addUp(terms: readonly Tensor[]): Promise<Tensor> {
   const [first, ...rest] = terms as readonly [Tensor, ...Tensor[]];
   if (rest.length === 0) return first;
   try {
-    return await rest.reduce<Tensor>((total, one) => total.add(one) as unknown as Tensor, first);
+    return await rest.reduce<Tensor | Pending<Tensor>>((total, one) => total.add(one), first);
   } finally {
     for (const one of terms) one.dispose();
   }
@@ -64,10 +64,10 @@ export function sum<D extends OperatorDType>(
     parameters,
     rules: {
       matvec: (v, given) => total((one) => one.matvec(v as never))(given),
-      rmatvec: all(operands as never, 'hasTranspose')
+      rmatvec: all(operands, 'hasTranspose')
         ? (v, given) => total((one) => one.rmatvec(v as never))(given)
         : undefined,
-      diagonal: all(operands as never, 'hasDiagonal') ? total((one) => one.diagonal()) : undefined,
+      diagonal: all(operands, 'hasDiagonal') ? total((one) => one.diagonal()) : undefined,
       rows: (indices, given) => total((one) => one.rows(indices))(given),
     },
   };
@@ -89,7 +89,7 @@ export function product<D extends OperatorDType>(
         using between = await b.matvec(v as never);
         return await a.matvec(between);
       },
-      rmatvec: all(operands as never, 'hasTranspose')
+      rmatvec: all(operands, 'hasTranspose')
         ? async (v, given) => {
             const [a, b] = rebound(given) as [Operand, Operand];
             using between = await a.rmatvec(v as never);
@@ -187,7 +187,7 @@ export function stacked<D extends OperatorDType>(
     async (v: Tensor, given: readonly Tensor[]): Promise<Tensor> => {
       const parts = await each(rebound(given), (one) => call(one, v));
       try {
-        return (await concat(parts as readonly [Tensor, ...Tensor[]], 0)) as Tensor;
+        return await concat(parts as readonly [Tensor, ...Tensor[]], 0);
       } finally {
         for (const one of parts) one.dispose();
       }
@@ -214,7 +214,7 @@ export function stacked<D extends OperatorDType>(
     parameters,
     rules: {
       matvec: forwards((one, v) => one.matvec(v as never)),
-      rmatvec: all(operands as never, 'hasTranspose')
+      rmatvec: all(operands, 'hasTranspose')
         ? back((one, v) => one.rmatvec(v as never))
         : undefined,
       diagonal: undefined,
@@ -237,7 +237,7 @@ function withScalar<D extends OperatorDType>(
     parameters,
     isTensor,
     split: (given) => ({
-      one: operand.withParameters(given.slice(0, parameters.length)) as unknown as Operand,
+      one: operand.withParameters(given.slice(0, parameters.length)),
       scalar: isTensor ? (given[parameters.length] as Tensor) : scalar,
     }),
   };

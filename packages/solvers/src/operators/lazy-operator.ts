@@ -37,7 +37,7 @@ export function lazyOperator<D extends LazyDType>(
   return new LinearOperator({
     form: {
       shape: [rowsI, rowsJ],
-      dtype: dtype as D & OperatorDType,
+      dtype: dtype,
       device,
       isCapturable: true,
     },
@@ -60,7 +60,7 @@ export function lazyOperator<D extends LazyDType>(
             using one = await whole.rows([row, row + 1]).toDense();
             rows.push(one.reshape([1, rowsJ]));
           }
-          return (await concat(rows as unknown as readonly [Tensor, ...Tensor[]], 0)) as Tensor;
+          return await concat(rows as unknown as readonly [Tensor, ...Tensor[]], 0);
         } finally {
           for (const one of rows) one.dispose();
         }

@@ -307,5 +307,5 @@ async function unitVectors<D extends OperatorDType>(
   using all = await arange(length, { device, dtype: 'int32' });
   using column = all.reshape([length, 1]);
   using chosen = await tensor(Int32Array.from(indices), { device });
-  return (await column.eq(chosen).cast(dtype)) as Tensor<D>;
+  return await column.eq(chosen).cast<D>(dtype);
 }

@@ -65,7 +65,7 @@ const OPERATOR_OPTIONS: OptionNames<OperatorOptions<OperatorDType>> = {
  */
 export function operator<D extends OperatorDType>(options: OperatorOptions<D>): LinearOperator<D> {
   const what = 'operator';
-  const given = readOptions(what, options, OPERATOR_OPTIONS) as OperatorOptions<D>;
+  const given = readOptions<OperatorOptions<D>>(what, options, OPERATOR_OPTIONS);
   const { shape, dtype, parameters = [], capturable = false } = given;
   checkShape(what, shape);
   checkDType(what, dtype);

@@ -37,7 +37,7 @@ export async function jacobi<D extends OperatorDType>(
     rules: {
       matvec,
       rmatvec: matvec,
-      diagonal: async ([factor]) => (factor as Tensor).reshape([shape[0]]),
+      diagonal: ([factor]) => Promise.resolve((factor as Tensor).reshape([shape[0]])),
     },
   });
 }

@@ -53,7 +53,7 @@ export async function nystrom<D extends OperatorDType>(
   options: NystromOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'nystrom';
-  const { rank, shift, key, signal } = readOptions(what, options, OPTIONS) as NystromOptions;
+  const { rank, shift, key, signal } = readOptions(what, options, OPTIONS);
   checkLowRank(what, operator, rank, shift);
   signal?.throwIfAborted();
   const { vectors, values } = await sketch(operator, rank, key);
@@ -76,10 +76,10 @@ async function sketch(
   using norm = await plain.norm();
   // so that rounding leaves the small matrix positive definite
   using nu = await norm.mul(dtype === 'float64' ? 2 ** -52 : 2 ** -23);
-  using y = (await plain.add(omega.mul(nu))) as Numbers;
+  using y: Tensor = await plain.add(omega.mul(nu));
   using small = (await times(omega, y, { transposeA: true })) as Numbers;
   using upper = kept(await cholesky(small, { checkErrors: true, uplo: 'upper' }), 'factor');
-  using turned = y.transpose();
+  using turned = y.transpose() as Numbers;
   // B^T = C^-T Y^T for the upper factor C of it
   using root = kept(await solveTriangular(upper, turned, { uplo: 'upper', transpose: true }), 'x');
   using b = root.transpose();

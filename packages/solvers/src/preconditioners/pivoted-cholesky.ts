@@ -52,7 +52,7 @@ export async function pivotedCholesky<D extends OperatorDType>(
   options: PivotedCholeskyOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'pivotedCholesky';
-  const { rank, shift, signal } = readOptions(what, options, OPTIONS) as PivotedCholeskyOptions;
+  const { rank, shift, signal } = readOptions(what, options, OPTIONS);
   checkLowRank(what, operator, rank, shift);
   using factor = await partialFactor(operator, rank, signal);
   const { dtype, device } = operator;
@@ -90,7 +90,7 @@ async function partialFactor(
       rest = less;
     }
     if (columns.length === 0) throw notSemidefinite(first);
-    return (await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1)) as Tensor;
+    return await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1);
   } finally {
     for (const one of columns) one.dispose();
     rest.dispose();

@@ -29,7 +29,6 @@ const SHIFT = 0.05;
 const points = pointsOf(N);
 const matrix = gaussian(points, SHIFT);
 const rightHandSides = matrixOf(N, 3);
-const b1 = rightHandSides.map((row) => row.slice(0, 1));
 
 /** Conjugate gradients against elimination and true residuals by plain loops. */
 export function cgSuite(name: string, place: () => Device): void {
@@ -69,7 +68,7 @@ export function cgSuite(name: string, place: () => Device): void {
       const alone = await cg(dense, b.slice(null, 1), { rtol: 1e-9 });
       expect(alone.x.shape).toEqual([N]);
       const column = (await nested(x)).map((row) => row[1] as number);
-      expect(difference([(await alone.x.toNested()) as number[]], [column])).toBeLessThan(1e-6);
+      expect(difference([await alone.x.toNested<number[]>()], [column])).toBeLessThan(1e-6);
     });
 
     it('a column that is done does not move while others go on', async () => {
@@ -94,11 +93,8 @@ export function cgSuite(name: string, place: () => Device): void {
     });
 
     it('float32 is done at 1e-4 by the true residual', async () => {
-      const single = (await tensor(matrix, { device, dtype: 'float32' })) as Tensor<'float32'>;
-      const right = (await tensor(rightHandSides, {
-        device,
-        dtype: 'float32',
-      })) as Tensor<'float32'>;
+      const single = await tensor(matrix, { device, dtype: 'float32' });
+      const right = await tensor(rightHandSides, { device, dtype: 'float32' });
       const { x, converged, residual } = await cg(denseOperator(single), right);
       expect([x.dtype, converged]).toEqual(['float32', true]);
       const truth = residualNorms(matrix, await nested(x), rightHandSides);

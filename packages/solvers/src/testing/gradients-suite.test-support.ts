@@ -43,20 +43,20 @@ export function gradientsSuite(name: string, place: () => Device): void {
 
     /** A weighted sum of the squares of the solution of a kernel system. */
     const bySolver: Call = async (x, right, a) => {
-      const { x: found } = await cg(kernel(x as Tensor, a as Tensor), right as Numbers, TIGHT);
+      const { x: found } = await cg(kernel(x, a), right as Numbers, TIGHT);
       return found.square().mul(weights).sum();
     };
 
     const byFactor: Call = async (x, right, a) => {
-      const distances = (x as Tensor)
+      const distances = x
         .reshape([N, 1])
-        .sub((x as Tensor).reshape([1, N]))
+        .sub(x.reshape([1, N]))
         .square();
       const matrix = distances
         .neg()
         .exp()
-        .add((await eye(N, { device, dtype: 'float64' })).mul(a as Tensor));
-      const { x: found } = await solveCholesky((await matrix) as Numbers, right as Numbers);
+        .add((await eye(N, { device, dtype: 'float64' })).mul(a));
+      const { x: found } = await solveCholesky(await matrix, right as Numbers);
       return found.square().mul(weights).sum();
     };
 
@@ -105,7 +105,7 @@ export function gradientsSuite(name: string, place: () => Device): void {
 
     it('go past a preconditioner that was made of the same values', async () => {
       const of: Call = async (x, right, a) => {
-        const system = kernel(x as Tensor, a as Tensor);
+        const system = kernel(x, a);
         const { x: found } = await cg(system, right as Numbers, {
           ...TIGHT,
           preconditioner: await jacobi(system),
@@ -123,7 +123,7 @@ export function gradientsSuite(name: string, place: () => Device): void {
     it('keep no memory', async () => {
       using preconditioner = await pivotedCholesky(kernel(points, shift), { rank: 2, shift: 0.1 });
       const of: Call = async (x, right, a) => {
-        const { x: found } = await cg(kernel(x as Tensor, a as Tensor), right as Numbers, {
+        const { x: found } = await cg(kernel(x, a), right as Numbers, {
           preconditioner,
         });
         using one = found;

@@ -137,14 +137,14 @@ export function operatorsSuite(name: string, place: () => Device): void {
       const back = await nested(await found.rmatvec(await float64(w, device)));
       expect(difference(back, times(transposed(matrix), w))).toBeLessThan(1e-13);
       const one = (await float64(v, device)).slice(null, 0);
-      const single = (await (await found.matvec(one)).toNested()) as number[];
+      const single = await (await found.matvec(one)).toNested<number[]>();
       expect(difference([single], [forwards.map((row) => row[0] as number)])).toBeLessThan(1e-15);
       expect(difference(await nested(await found.dense()), matrix)).toBeLessThan(1e-13);
       const some = [rows - 1, 0];
       const chosen = some.map((row) => matrix[row] as readonly number[]);
       expect(difference(await nested(await found.rows(some)), chosen)).toBeLessThan(1e-13);
       if (found.hasDiagonal && rows === columns) {
-        const diagonal = (await (await found.diagonal()).toNested()) as number[];
+        const diagonal = await (await found.diagonal()).toNested<number[]>();
         expect(difference([diagonal], [matrix.map((row, i) => row[i] as number)])).toBeLessThan(
           1e-13,
         );

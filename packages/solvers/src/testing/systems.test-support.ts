@@ -62,9 +62,9 @@ export function residualNorms(a: Matrix, x: Matrix, b: Matrix): number[] {
 export const norms = (b: Matrix): number[] => transposed(b).map((column) => Math.hypot(...column));
 
 export const float64 = (data: Matrix, device: Device): Promise<Tensor<'float64'>> =>
-  tensor(data, { device, dtype: 'float64' }) as Promise<Tensor<'float64'>>;
+  tensor(data, { device, dtype: 'float64' });
 
-export const nested = async (x: Tensor): Promise<number[][]> => (await x.toNested()) as number[][];
+export const nested = async (x: Tensor): Promise<number[][]> => await x.toNested<number[][]>();
 
 /** The largest difference of two matrices, by the largest element of the second. */
 export function difference(found: Matrix, expected: Matrix): number {
