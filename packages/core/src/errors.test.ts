@@ -192,7 +192,7 @@ describe('every error of Mercer', () => {
         lazyPackage,
         linalg,
       ],
-      ...[npy, pairwise, tensorPackage],
+      ...[npy, pairwise, solvers, tensorPackage],
     ] as readonly Record<string, unknown>[];
     const exported = packages.flatMap((all) =>
       Object.values(all).filter(

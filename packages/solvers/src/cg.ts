@@ -77,7 +77,7 @@ export const CG_OPTIONS: OptionNames<CgOptions<OperatorDType>> = {
  * const points = await tensor([[0], [1], [2]], where);
  * const kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp().asOperator().shift(0.1);
  * const { x, converged } = await cg(kernel, await tensor([1, 2, 3], where), { rtol: 1e-10 });
- * console.log(converged, (await x.toNested()).map((one) => one.toFixed(3))); // true [ '0.471', '0.816', '2.426' ]
+ * console.log(converged, (await x.toNested<number[]>()).map((one) => one.toFixed(3))); // true [ '0.602', '0.797', '2.451' ]
  * ```
  *
  * @param operator (N, N), symmetric positive definite, which is not checked

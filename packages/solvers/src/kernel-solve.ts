@@ -34,7 +34,7 @@ export type KernelSolve = <D extends OperatorDType>(
  * const solve = kernelSolve('Exp(-SqDist(x, y)) * b', ['x = Vi(1)', 'y = Vj(1)', 'b = Vj(1)'], 'b', { axis: 'j' });
  * const points = await tensor([[0], [1]], where);
  * const x = await solve([points, points, await tensor([[1], [2]], where)], { alpha: 0.1 });
- * console.log((await x.toNested()).map((one) => one.map((n) => n.toFixed(3)))); // [ [ '0.341' ], [ '1.704' ] ]
+ * console.log((await x.toNested<number[][]>()).map((one) => one.map((n) => n.toFixed(3)))); // [ [ '0.339' ], [ '1.705' ] ]
  * ```
  *
  * @param formula a sum is taken of it
