@@ -18,7 +18,7 @@ export const layers = /** @type {Record<string, readonly string[]>} */ ({
   pairwise: belowOperations,
   linalg: belowOperations,
   lazy: belowOperations,
-  solvers: [...belowOperations, 'linalg', 'lazy'],
+  solvers: [...belowOperations, 'pairwise', 'linalg', 'lazy'],
   optim: [...belowOperations, 'solvers', 'linalg'],
   core: [...belowOperations, ...operations],
   cli: ['options', 'core'],

@@ -7,6 +7,7 @@ import * as kernels from '@mercer/kernels';
 import * as lazyPackage from '@mercer/lazy';
 import * as linalg from '@mercer/linalg';
 import * as pairwise from '@mercer/pairwise';
+import * as solvers from '@mercer/solvers';
 import * as tensorPackage from '@mercer/tensor';
 import * as npy from '@mercer/tensor/npy';
 import { describe, expect, it } from 'vitest';
@@ -24,6 +25,9 @@ import {
 const { CudaError, CublasError, CusolverError, NvrtcError } = cudaRuntime;
 const cpu = { device: 'cpu' } as const;
 const status = { status: 3, call: 'f', device: 0 };
+
+const oneByOne = async (one: number): Promise<solvers.LinearOperator<'float32'>> =>
+  solvers.denseOperator(await tensor([[one]], cpu));
 
 type Case = readonly [error: abstract new (...args: never[]) => Error, code: string, name: string];
 
@@ -62,6 +66,21 @@ const CASES: readonly (readonly [...Case, thrown: () => unknown])[] = [
     'NOT_FINITE',
     'NotFiniteError',
     async () => cholesky(await tensor([[NaN]], cpu), { checkErrors: true }),
+  ],
+  [
+    solvers.SolverError,
+    'INDEFINITE',
+    'SolverError',
+    async () => solvers.cg(await oneByOne(-1), await tensor([1], cpu)),
+  ],
+  [
+    solvers.NotConvergedError,
+    'NOT_CONVERGED',
+    'NotConvergedError',
+    async () =>
+      lazyI(await tensor([[1]], cpu))
+        .mul(2)
+        .solve(await tensor([1], cpu), { maxIterations: 0 }),
   ],
   made(new linalg.NotSemidefiniteError('f', [], 1), 'NOT_POSITIVE_DEFINITE'),
   made(new linalg.NoConvergenceError('f', [], 1), 'NO_CONVERGENCE'),
@@ -173,7 +192,7 @@ describe('every error of Mercer', () => {
         lazyPackage,
         linalg,
       ],
-      ...[npy, pairwise, tensorPackage],
+      ...[npy, pairwise, solvers, tensorPackage],
     ] as readonly Record<string, unknown>[];
     const exported = packages.flatMap((all) =>
       Object.values(all).filter(

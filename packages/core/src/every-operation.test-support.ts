@@ -28,6 +28,10 @@ export const CONSTANT = 'ceil floor round sign isFinite isInfinite isNaN logical
 export const BINARY = 'add atan2 div maximum minimum mod mul pow sub';
 export const CONSTANT_BINARY = 'eq ge gt le logicalAnd logicalOr logicalXor lt ne';
 
+/** An operator of three rows that is symmetric and positive definite. */
+const positive = async (): Promise<mercer.LinearOperator> =>
+  mercer.denseOperator(await mercer.eye(3, { device: 'cpu', dtype: 'float64' })).shift(1);
+
 /** Every function of tensors that takes them as arguments. */
 export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   ...each(`${ELEMENTWISE} ${CONSTANT}`, ofX),
@@ -44,6 +48,7 @@ export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   triu: ofX,
   diag: behindX(0),
   tensor: ofX,
+  cg: async (x) => [await positive(), x, { rtol: 1e-14 }],
   sumTo: behindX([3]),
   gatherRows: async (x) => [x, await index()],
   scatterAdd: async (x) => [x, await index(), 4],
@@ -115,6 +120,7 @@ export const NO_OPERATIONS = [
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
   'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
+  'blockColumns blockRows denseOperator jacobi kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
 ].flatMap(words);
 

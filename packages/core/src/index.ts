@@ -8,6 +8,7 @@ export * from '@mercer/tensor';
 export * from '@mercer/lazy';
 export * from '@mercer/linalg';
 export * from '@mercer/pairwise';
+export * from '@mercer/solvers';
 export * as formula from '@mercer/formula';
 export {
   cublas,

@@ -39,6 +39,9 @@ async function rowsOf(): Promise<readonly Row[]> {
   const kernel = mercer.kernels.gaussian;
   const bytes = npy.encodeNpy({ data, shape: [rows, rows] });
   const saved = { a, x: a, b: a };
+  const system = mercer.denseOperator(a);
+  const aliases = ['x = Vi(4)', 'y = Vj(4)', 'b = Vj(4)'];
+  const solveText = mercer.kernelSolve('SqDist(x, y) * b', aliases, 'b', { axis: 'j' });
   const prepared = await cdist.prepare(a, a);
   const preparedGrad = await weightedDifferences.prepare(a, a, a, cube);
   const preparedKernel = await mercer.runKernel.prepare(kernel, a, a, { bandwidth: 1 });
@@ -77,6 +80,13 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['Tensor.argSort', (o) => a.argSort(0, o)],
     ['Tensor.pad', (o) => a.pad(1, o)],
     ['Tensor.matmul', (o) => a.matmul(a, o)],
+    ['cg', (o) => mercer.cg(system, vector, o)],
+    ['LazyTensor.solve', (o) => d.solve(vector, o)],
+    ['KernelSolve', (o) => solveText([a, a, a], o)],
+    ['kernelSolve', (o) => mercer.kernelSolve('SqDist(x, y) * b', aliases, 'b', o)],
+    ['operator', (o) => mercer.operator(o)],
+    ['nystrom', (o) => mercer.nystrom(system, o)],
+    ['pivotedCholesky', (o) => mercer.pivotedCholesky(system, o)],
     ['Device.synchronize', (o) => device.synchronize(o)],
     ['Stream.synchronize', (o) => device.defaultStream.synchronize(o)],
     ['Stream.room', (o) => device.defaultStream.room(o)],

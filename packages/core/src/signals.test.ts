@@ -19,10 +19,12 @@ let b: mercer.Tensor<'float32'>;
 let upstream: mercer.Tensor<'float32'>;
 let index: mercer.Tensor<'int32'>;
 let mask: mercer.Tensor<'bool'>;
+let kernel: mercer.LinearOperator<'float64'>;
 /** (2, 4, 4), symmetric and positive definite; its rows are not in row-major order. */
 let many: mercer.Tensor<'float64'>;
 /** (2, 4). */
 let values: mercer.Tensor<'float64'>;
+let vector4: mercer.Tensor<'float64'>;
 /** (16). */
 let vector16: mercer.Tensor<'float64'>;
 let none: mercer.Tensor<'float64'>;
@@ -49,6 +51,7 @@ beforeAll(async () => {
   many = (await mercer.tensor([matrix(0), matrix(1)], { ...place, dtype: 'float64' })).permute([
     0, 2, 1,
   ]);
+  kernel = mercer.denseOperator(many.slice(0));
   values = many.slice(null, 0);
   const first = many.slice(0);
   [tall, short, square] = [
@@ -57,6 +60,7 @@ beforeAll(async () => {
     first.slice([0, 2], [0, 2]),
   ];
   none = mercer.empty([0, 0], { ...place, dtype: 'float64' });
+  vector4 = await mercer.full([4], 1, { ...place, dtype: 'float64' });
   vector16 = await mercer.full([16], 1, { ...place, dtype: 'float64' });
   turned = (await mercer.full([300, 200], 2, place)).transpose();
   target = (await mercer.full([300, 200], 7, place)).transpose();
@@ -247,6 +251,14 @@ const LINEAR: Readonly<Record<string, Call>> = {
 };
 
 /** Rules of gradients, several launches each. */
+/** Solvers and preconditioners over an operator that is positive definite. */
+const SOLVERS: Readonly<Record<string, Call>> = {
+  cg: async (o) => (await mercer.cg(kernel, vector4, o)).x,
+  pivotedCholesky: async (o) => mercer.pivotedCholesky(kernel, { rank: 2, shift: 1, ...o }),
+  nystrom: async (o) =>
+    mercer.nystrom(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),
+};
+
 const LINEAR_BACKWARD: Readonly<Record<string, Call>> = {
   choleskyBackward: (o) => mercer.choleskyBackward(many, { factor: many }, o),
   eighBackward: (o) =>
@@ -341,6 +353,7 @@ const CALLS = {
   ...MOVING,
   ...COPYING,
   ...LINEAR,
+  ...SOLVERS,
   ...LINEAR_BACKWARD,
   ...TRANSFORMS,
   ...REPEATING,

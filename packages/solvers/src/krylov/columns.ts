@@ -1,0 +1,32 @@
+import { full, type Device, type Tensor } from '@mercer/tensor';
+
+/** Tensors by name. */
+export type State = Readonly<Record<string, Tensor>>;
+
+/** Disposes of the tensors of a state, but for those that another has too. */
+export function release(state: State, kept?: State): void {
+  const others = new Set(Object.values(kept ?? {}));
+  for (const one of Object.values(state)) if (!others.has(one)) one.dispose();
+}
+
+/** Inner products of columns (N, K), each (K) in float64: products and sums are exact to its rounding, whatever the columns are. */
+export class Dots implements Disposable {
+  readonly #one: Tensor<'float64'>;
+
+  private constructor(one: Tensor<'float64'>) {
+    this.#one = one;
+  }
+
+  static async on(device: Device): Promise<Dots> {
+    return new Dots(await full([], 1, { device, dtype: 'float64' }));
+  }
+
+  /** A factor in float64 makes the whole chain of that dtype. */
+  of(a: Tensor, b: Tensor): PromiseLike<Tensor> {
+    return a.mul(this.#one).mul(b).sum(0);
+  }
+
+  [Symbol.dispose](): void {
+    this.#one.dispose();
+  }
+}

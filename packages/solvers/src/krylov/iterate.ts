@@ -1,0 +1,168 @@
+import { prepare, type Prepared } from '@mercer/autodiff';
+import { stack, type Device, type Tensor } from '@mercer/tensor';
+import { unlessAborted } from '@mercer/tensor/operation';
+import { release, type State } from './columns.js';
+import { Status, throwFailure, type ColumnReport } from './status.js';
+
+/** What every method carries from one iteration to the next, of each column. */
+export interface KrylovState extends State {
+  /** (N, K). */
+  readonly x: Tensor;
+  /** One of `Status`. */
+  readonly status: Tensor;
+  readonly count: Tensor;
+  /** Of the residual. */
+  readonly norm: Tensor;
+  readonly figure: Tensor;
+}
+
+/** An iterative method. Its steps are work on tensors alone: what they decide, they decide on the device, column by column. */
+export interface KrylovMethod<S extends KrylovState> {
+  readonly what: string;
+  readonly device: Device;
+  /** Norms of the right-hand sides, (K). */
+  readonly scale: Tensor;
+  /** Whether its steps may be captured and replayed. */
+  readonly isCapturable: boolean;
+  /** One iteration. Columns that do not run stay as they are. */
+  readonly step: (state: S) => Promise<S>;
+  /** Computes true residuals: columns go on, from these where need be, or are done. */
+  readonly check: (state: S) => Promise<S>;
+}
+
+/** What a caller is told on the way. */
+export interface IterationReport {
+  /** Of the column that has had most. */
+  readonly iterations: number;
+  /** The largest norm of a residual, by that of its right-hand side. */
+  readonly residual: number;
+}
+
+/** Options of all iterative methods. */
+export interface IterateOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onIteration?: ((report: IterationReport) => void) | undefined;
+  /** Iterations between two looks; default: 10 on a GPU, 1 on a CPU. */
+  readonly batch?: number | undefined;
+}
+
+/** Iterations between two true residuals. */
+export const CHECK_EVERY = 50;
+
+/**
+ * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
+ * read one batch late: while the device works on a batch, the host looks at the one before.
+ *
+ * @param start is disposed
+ * @returns the last state, which the caller disposes, and what is read of it
+ */
+export async function iterate<S extends KrylovState>(
+  method: KrylovMethod<S>,
+  start: S,
+  options: IterateOptions,
+): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
+  const { what, device } = method;
+  const { signal, onIteration, batch = device.kind === 'cuda' ? 10 : 1 } = options;
+  using batches = new Batches(method, batch);
+  let state = start;
+  let reading: Promise<readonly ColumnReport[]> | undefined;
+  /** Puts a later state in the place of this one. */
+  const advance = async (step: (state: S) => Promise<S>): Promise<void> => {
+    const next = await step(state);
+    release(state, next);
+    state = next;
+  };
+  try {
+    for (let done = batch; ; done += batch) {
+      signal?.throwIfAborted();
+      reading = read(state, method.scale);
+      reading.catch(() => undefined); // a batch may throw before it is awaited
+      await advance((from) => batches.run(from));
+      if (done % CHECK_EVERY < batch) await advance(method.check);
+      const seen = await unlessAborted(reading, signal);
+      throwFailure(what, seen);
+      onIteration?.(reportOf(seen));
+      if (seen.some(isRunning)) continue;
+      await advance(method.check);
+      reading = read(state, method.scale);
+      const columns = await unlessAborted(reading, signal);
+      throwFailure(what, columns);
+      if (!columns.some(isRunning)) return { state, columns };
+    }
+  } catch (error) {
+    await reading?.catch(() => undefined);
+    release(state);
+    throw error;
+  }
+}
+
+const isRunning = ({ status }: ColumnReport): boolean => status === Status.running;
+
+/** The residual of a column by its right-hand side; as it is where that is 0. */
+export const relative = ({ norm, scale }: ColumnReport): number =>
+  scale === 0 ? norm : norm / scale;
+
+/** The most of several columns. */
+export const reportOf = (columns: readonly ColumnReport[]): IterationReport => ({
+  iterations: Math.max(0, ...columns.map(({ iterations }) => iterations)),
+  residual: Math.max(0, ...columns.map(relative)),
+});
+
+/** Reads where the columns stand. */
+async function read(
+  { status, count, norm, figure }: KrylovState,
+  scale: Tensor,
+): Promise<readonly ColumnReport[]> {
+  using all = await stack([status, count, norm, figure, scale]);
+  const rows = await all.toNested<readonly (readonly number[])[]>();
+  const [states = [], counts = [], norms = [], figures = [], scales = []] = rows;
+  return states.map((one, k) => ({
+    status: one,
+    iterations: counts[k] as number,
+    norm: norms[k] as number,
+    figure: figures[k] as number,
+    scale: scales[k] as number,
+  }));
+}
+
+/** Batches of iterations. From the second on a GPU replays the work of one, where it may be captured. */
+class Batches<S extends KrylovState> implements Disposable {
+  readonly #method: KrylovMethod<S>;
+  readonly #length: number;
+  readonly #captures: boolean;
+  #replay: Prepared<[S], Promise<S>> | undefined;
+  #count = 0;
+
+  constructor(method: KrylovMethod<S>, length: number) {
+    this.#method = method;
+    this.#length = length;
+    this.#captures = method.isCapturable && length > 1;
+  }
+
+  async run(state: S): Promise<S> {
+    this.#count++;
+    if (!this.#captures || this.#count === 1) return this.#steps(state);
+    this.#replay ??= await prepare((from: S) => this.#steps(from), state);
+    return this.#replay(state) as S;
+  }
+
+  /** The iterations of a batch, one after the other. */
+  async #steps(state: S): Promise<S> {
+    let now = state;
+    try {
+      for (let k = 0; k < this.#length; k++) {
+        const next = await this.#method.step(now);
+        if (now !== state) release(now, next);
+        now = next;
+      }
+      return now;
+    } catch (error) {
+      if (now !== state) release(now, state);
+      throw error;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#replay?.dispose();
+  }
+}

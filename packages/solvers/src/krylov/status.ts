@@ -1,0 +1,53 @@
+import { SolverError } from '../solver-error.js';
+
+/** Where a column of a solve stands, as a number of the device: 0 goes on, what is below `FAILED` is a result, and the rest is thrown. */
+export const Status = {
+  running: 0,
+  /** By the residual that the recurrence carries, until the true one is computed. */
+  converged: 1,
+  stagnated: 2,
+  /** It has had all iterations. */
+  limit: 3,
+  indefinite: 4,
+  badPreconditioner: 5,
+  notFinite: 6,
+} as const;
+
+const FAILED = Status.indefinite;
+
+/** What is read back of a solve, of each column. */
+export interface ColumnReport {
+  readonly status: number;
+  readonly iterations: number;
+  /** The norm of the residual. */
+  readonly norm: number;
+  /** What was not positive, of a column that failed. */
+  readonly figure: number;
+  /** The norm of the right-hand side. */
+  readonly scale: number;
+}
+
+/** @throws SolverError for the first column that failed */
+export function throwFailure(what: string, columns: readonly ColumnReport[]): void {
+  const at = columns.findIndex(({ status }) => status >= FAILED);
+  const column = columns[at];
+  if (column === undefined) return;
+  const { status, iterations, figure } = column;
+  const where = `of column ${at} at iteration ${iterations}`;
+  if (status === Status.indefinite) {
+    throw new SolverError(
+      'INDEFINITE',
+      `${what}: p . A p is ${figure} ${where}, so the operator is not positive definite, or too nearly singular for its dtype. Shift it with shift(), or compute in float64.`,
+    );
+  }
+  if (status === Status.badPreconditioner) {
+    throw new SolverError(
+      'BAD_PRECONDITIONER',
+      `${what}: r . P r is ${figure} ${where}, so the preconditioner is not positive definite. Pass one that is, or none.`,
+    );
+  }
+  throw new SolverError(
+    'NOT_FINITE',
+    `${what}: ${iterations === 0 ? 'the right-hand side, x0 or the first residual' : 'a product of the operator or the preconditioner'} holds NaN or infinity, ${where}. Look for the operation that made it.`,
+  );
+}

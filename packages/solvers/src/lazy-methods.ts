@@ -1,0 +1,44 @@
+import { LazyTensor, type LazyDType } from '@mercer/lazy';
+import type { Tensor } from '@mercer/tensor';
+import { lazyOperator } from './operators/lazy-operator.js';
+import type { LinearOperator } from './operators/linear-operator.js';
+import type { OperatorDType } from './operators/operator-types.js';
+import { solveShifted, type SolveSystemOptions } from './solve.js';
+
+/** What this package adds to symbolic matrices. */
+interface SolverMethods<D extends LazyDType> {
+  /**
+   * This matrix, of dim 1 and tensors, as an operator: its products are reductions. `@mercer/solvers` adds this method.
+   *
+   * @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT
+   */
+  asOperator(): LinearOperator<D & OperatorDType>;
+  /**
+   * The solution x of `(this + alpha I) x = b`, of a symmetric positive definite matrix, by conjugate gradients: see `cg` of `@mercer/solvers`, which
+   * adds this method. x is differentiated by b, by the tensors of the matrix and by alpha. It resolves when the solve has ended.
+   *
+   * @param b (N) or (N, K)
+   * @throws NotConvergedError NOT_CONVERGED with the solution that was reached, and as `cg`
+   */
+  solve(
+    b: Tensor<D & OperatorDType>,
+    options?: SolveSystemOptions<D & OperatorDType>,
+  ): Promise<Tensor<D & OperatorDType>>;
+}
+
+declare module '@mercer/lazy' {
+  // eslint-disable-next-line @typescript-eslint/no-empty-object-type -- its members stand in SolverMethods
+  interface LazyTensor<D extends LazyDType> extends SolverMethods<D> {}
+}
+
+const METHODS: { readonly [M in keyof SolverMethods<LazyDType>]: unknown } = {
+  asOperator(this: LazyTensor) {
+    return lazyOperator(this);
+  },
+  solve(this: LazyTensor, b: Tensor<OperatorDType>, options?: SolveSystemOptions) {
+    return solveShifted('solve', () => lazyOperator(this), b, options);
+  },
+};
+
+for (const [name, value] of Object.entries(METHODS))
+  Object.defineProperty(LazyTensor.prototype, name, { value, writable: true, configurable: true });

@@ -1,0 +1,79 @@
+import { LazyTensor, type LazyDType } from '@mercer/lazy';
+import { concat, MercerError, type Tensor } from '@mercer/tensor';
+import { formatShape } from '@mercer/tensor/operation';
+import { LinearOperator } from './linear-operator.js';
+import { checkDType } from './make-operator.js';
+import type { OperatorDType } from './operator-types.js';
+
+type Input = LazyTensor['inputs'][number];
+
+/**
+ * A symbolic matrix as an operator. Products are reductions, and nothing is stored.
+ *
+ * @throws MercerError SHAPE_MISMATCH for values of several components, or a batch; INVALID_ARGUMENT where an input is a placeholder or an array
+ */
+export function lazyOperator<D extends LazyDType>(
+  matrix: LazyTensor<D>,
+): LinearOperator<D & OperatorDType> {
+  const what = 'asOperator';
+  const { dim, batchShape, rowsI = 1, rowsJ = 1, dtype, device, formula } = matrix;
+  if (dim !== 1 || batchShape.length > 0) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: the symbolic matrix has shape ${formatShape(matrix.shape)}. An operator has one number for each pair, and no batch.`,
+    );
+  }
+  const parameters = matrix.inputs.map((input) => tensorOf(what, input));
+  checkDType(what, dtype);
+  if (device === undefined) throw new Error('tensors have a device');
+  /** The matrix of other tensors. */
+  const of = (tensors: readonly Tensor[]): LazyTensor => {
+    const inputs = matrix.inputs.map((input, at): Input => {
+      const tensor = tensors[at] as Tensor;
+      return tensor === parameters[at] ? input : { ...input, source: { kind: 'tensor', tensor } };
+    });
+    return new LazyTensor(what, { formula, inputs });
+  };
+  return new LinearOperator({
+    form: {
+      shape: [rowsI, rowsJ],
+      dtype: dtype,
+      device,
+      isCapturable: true,
+    },
+    parameters,
+    rules: {
+      matvec: (v, tensors) => of(tensors).matmul(v),
+      rmatvec: (v, tensors) => of(tensors).t().matmul(v),
+      diagonal:
+        rowsI === rowsJ
+          ? async (tensors) => {
+              using found = await of(tensors).diag();
+              return found.reshape([rowsI]);
+            }
+          : undefined,
+      rows: async (indices, tensors) => {
+        const whole = of(tensors);
+        const rows: Tensor[] = [];
+        try {
+          for (const row of indices) {
+            using one = await whole.rows([row, row + 1]).toDense();
+            rows.push(one.reshape([1, rowsJ]));
+          }
+          return await concat(rows as unknown as readonly [Tensor, ...Tensor[]], 0);
+        } finally {
+          for (const one of rows) one.dispose();
+        }
+      },
+    },
+  });
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function tensorOf(what: string, { source, name }: Input): Tensor {
+  if (source.kind === 'tensor') return source.tensor;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: the input ${name ?? ''} is ${source.kind === 'data' ? 'an array of the host' : 'a placeholder'}. Make the symbolic matrix of tensors.`,
+  );
+}

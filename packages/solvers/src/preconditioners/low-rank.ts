@@ -1,0 +1,72 @@
+import { matmul } from '@mercer/linalg';
+import { describeValue } from '@mercer/options';
+import { MercerError, type Tensor } from '@mercer/tensor';
+import { LinearOperator, assertOperator, assertSquare } from '../operators/linear-operator.js';
+import type { OperatorDType } from '../operators/operator-types.js';
+
+type Numbers = Tensor<'float64'>;
+
+/** A product whichever of the two dtypes it is in. */
+export const times = (
+  a: Tensor,
+  b: Tensor,
+  options: { readonly transposeA?: boolean; readonly transposeB?: boolean } = {},
+): Promise<Tensor> => matmul(a as Numbers, b as Numbers, options);
+
+/** One result of several; the others are disposed. */
+export function kept<R extends Readonly<Record<K, Tensor>>, K extends string>(
+  results: R,
+  name: K,
+): R[K] {
+  for (const [other, one] of Object.entries<Tensor>(results)) if (other !== name) one.dispose();
+  return results[name];
+}
+
+/**
+ * The preconditioner `scale (v + basis (weights basis^T v))`, of rank k beside the identity.
+ *
+ * @param basis (N, k), owned from here on
+ * @param weights (k, 1), likewise
+ */
+export function besideIdentity<D extends OperatorDType>(
+  { shape, dtype, device }: LinearOperator<D>,
+  basis: Tensor,
+  weights: Tensor,
+  scale: number,
+): LinearOperator<D> {
+  const matvec = async (v: Tensor, [q, w]: readonly Tensor[]): Promise<Tensor> => {
+    using along = await times(q as Tensor, v, { transposeA: true });
+    using weighed = await along.mul(w as Tensor);
+    using low = await times(q as Tensor, weighed);
+    return await low.add(v).mul(scale);
+  };
+  return new LinearOperator<D>({
+    form: { shape, dtype, device, isCapturable: true },
+    parameters: [basis, weights],
+    owned: [basis, weights],
+    rules: { matvec, rmatvec: matvec, diagonal: undefined },
+  });
+}
+
+/** @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH */
+export function checkLowRank(
+  what: string,
+  operator: LinearOperator,
+  rank: unknown,
+  shift: unknown,
+): void {
+  assertOperator(operator, `${what}: the operator`);
+  assertSquare(what, operator);
+  const [n] = operator.shape;
+  if (!(Number.isSafeInteger(rank) && (rank as number) > 0 && (rank as number) <= n)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: rank is ${describeValue(rank)}. Pass a whole number from 1 to ${n}, the number of rows.`,
+    );
+  }
+  if (typeof shift === 'number' && shift > 0 && shift < Infinity) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: shift is ${describeValue(shift)}. Pass the positive multiple of the identity that is added to the operator in the system that is solved.`,
+  );
+}

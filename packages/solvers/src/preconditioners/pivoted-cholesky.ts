@@ -1,0 +1,129 @@
+import { qr } from '@mercer/linalg';
+import type { OptionNames } from '@mercer/options';
+import {
+  concat,
+  eye,
+  full,
+  MercerError,
+  stack,
+  type SignalOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import type { LinearOperator } from '../operators/linear-operator.js';
+import type { OperatorDType } from '../operators/operator-types.js';
+import { besideIdentity, checkLowRank, kept, times } from './low-rank.js';
+
+/** Options of {@link pivotedCholesky}. */
+export interface PivotedCholeskyOptions extends SignalOption {
+  /** Columns of the factor; fewer are taken where the rest of the operator is 0 to rounding. */
+  readonly rank: number;
+  /** The multiple of the identity that is added to the operator in the system that is solved; positive. */
+  readonly shift: number;
+}
+
+const OPTIONS: OptionNames<PivotedCholeskyOptions> = { ...SIGNAL_OPTION, rank: true, shift: true };
+
+/**
+ * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
+ * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I`, applied as `(v - Q1 Q1^T v) / shift`
+ * with `[L; sqrt(shift) I] = Q R` and Q1 the upper part of Q (Gardner et al. 2018). It costs `rank` rows of the operator, and waits for the device once for each.
+ *
+ * ```ts
+ * import { lazyI, lazyJ } from '@mercer/lazy';
+ * import { cg, pivotedCholesky } from '@mercer/solvers';
+ * import { linspace, tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu', dtype: 'float64' } as const;
+ * const points = (await linspace(0, 1, 30, where)).reshape([30, 1]);
+ * const kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp().asOperator();
+ * using preconditioner = await pivotedCholesky(kernel, { rank: 5, shift: 0.1 });
+ * const b = await linspace(1, 2, 30, where);
+ * const { converged } = await cg(kernel.shift(0.1), b, { preconditioner });
+ * console.log(converged); // true
+ * ```
+ *
+ * @param operator symmetric positive semidefinite, with a diagonal; without the shift
+ * @returns the preconditioner, which the caller disposes
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH; UNSUPPORTED where the operator has no diagonal, or neither rows nor a transpose; the signal's reason
+ */
+export async function pivotedCholesky<D extends OperatorDType>(
+  operator: LinearOperator<D>,
+  options: PivotedCholeskyOptions,
+): Promise<LinearOperator<D>> {
+  const what = 'pivotedCholesky';
+  const { rank, shift, signal } = readOptions(what, options, OPTIONS);
+  checkLowRank(what, operator, rank, shift);
+  using factor = await partialFactor(operator, rank, signal);
+  const { dtype, device } = operator;
+  const [n = 0, k = 0] = factor.shape;
+  using identity = await eye(k, { dtype, device });
+  using lower = await identity.mul(Math.sqrt(shift));
+  using both = (await concat([factor, lower], 0)) as Tensor<'float64'>;
+  using whole = kept(await qr(both), 'q');
+  using upper = whole.slice([0, n]);
+  const basis = await upper.clone();
+  return besideIdentity(operator, basis, await full([k, 1], -1, { dtype, device }), 1 / shift);
+}
+
+/** Columns of a Cholesky factor of the operator, pivots first, (N, k). */
+async function partialFactor(
+  operator: LinearOperator,
+  rank: number,
+  signal: AbortSignal | undefined,
+): Promise<Tensor> {
+  const columns: Tensor[] = [];
+  const unit = operator.dtype === 'float64' ? 2 ** -52 : 2 ** -23;
+  let rest: Tensor = await operator.diagonal();
+  let first = 0;
+  try {
+    while (columns.length < rank) {
+      signal?.throwIfAborted();
+      const { place, value } = await largest(rest);
+      if (columns.length === 0) first = value;
+      // the rest is rounding, or the operator is not semidefinite
+      if (!(value > unit * first)) break;
+      const column = await nextColumn(operator, columns, place, Math.sqrt(value));
+      columns.push(column);
+      const less = (await rest.sub(column.square())) as Tensor;
+      rest.dispose();
+      rest = less;
+    }
+    if (columns.length === 0) throw notSemidefinite(first);
+    return await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1);
+  } finally {
+    for (const one of columns) one.dispose();
+    rest.dispose();
+  }
+}
+
+/** The largest element of what remains of the diagonal. */
+async function largest(rest: Tensor): Promise<{ readonly place: number; readonly value: number }> {
+  using at = await rest.argMax();
+  using most = await rest.max();
+  return { place: Number(await at.item()), value: Number(await most.item()) };
+}
+
+/** The column of the factor at a pivot: its row of the operator, less what the columns before have of it. */
+async function nextColumn(
+  operator: LinearOperator,
+  columns: readonly Tensor[],
+  pivot: number,
+  root: number,
+): Promise<Tensor> {
+  const [n] = operator.shape;
+  using row = await operator.rows([pivot]);
+  using flat = row.reshape([n]);
+  if (columns.length === 0) return await flat.div(root);
+  using before = (await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1)) as Tensor;
+  using own = before.slice([pivot, pivot + 1]);
+  using known = await times(before, own, { transposeB: true });
+  using column = known.reshape([n]);
+  return await flat.sub(column).div(root);
+}
+
+const notSemidefinite = (value: number): MercerError =>
+  new MercerError(
+    'INVALID_ARGUMENT',
+    `pivotedCholesky: the largest entry of the operator's diagonal is ${value}. A positive semidefinite operator other than 0 has a positive one.`,
+  );

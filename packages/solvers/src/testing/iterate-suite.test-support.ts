@@ -1,0 +1,104 @@
+import type { Device } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
+import { denseOperator, operator, type LinearOperator } from '../index.js';
+import { CgMethod } from '../krylov/cg-method.js';
+import { release } from '../krylov/columns.js';
+import { iterate, type IterateOptions } from '../krylov/iterate.js';
+import {
+  difference,
+  float64,
+  gaussian,
+  matrixOf,
+  nested,
+  pointsOf,
+  solved,
+} from './systems.test-support.js';
+
+const N = 40;
+const matrix = gaussian(pointsOf(N), 1e-4);
+const right = matrixOf(N, 2);
+
+/** Batches of iterations, captured and not, whatever the device. */
+export function iterateSuite(name: string, place: () => Device): void {
+  describe(`iterations on ${name}`, () => {
+    /** Solves with batches of some length, and gives x and the iterations of each column. */
+    async function run(
+      of: LinearOperator,
+      options: IterateOptions,
+    ): Promise<{ readonly x: number[][]; readonly counts: readonly number[] }> {
+      using b = await float64(right, place());
+      const numbers = { rtol: 1e-9, atol: 0, maxIterations: 1000 };
+      using method = await CgMethod.of({
+        ...numbers,
+        operator: of,
+        preconditioner: undefined,
+        b,
+        x0: undefined,
+      });
+      const { state, columns } = await iterate(method, await method.start(), options);
+      const x = await nested(state.x);
+      release(state);
+      return { x, counts: columns.map(({ iterations }) => iterations) };
+    }
+
+    /** The matrix, with the number of products that were enqueued. */
+    async function counted(
+      capturable: boolean,
+    ): Promise<{ readonly of: LinearOperator; readonly calls: () => number }> {
+      const device = place();
+      const own = denseOperator(await float64(matrix, device));
+      let calls = 0;
+      const matvec = (v: Parameters<typeof own.matvec>[0]) => {
+        calls++;
+        return own.matvec(v);
+      };
+      const of = operator({ shape: [N, N], dtype: 'float64', device, matvec, capturable });
+      return { of: of as unknown as LinearOperator, calls: () => calls };
+    }
+
+    it('batches of ten stop each column where single iterations do', async () => {
+      const { of } = await counted(false);
+      const [one, ten] = [await run(of, { batch: 1 }), await run(of, { batch: 10 })];
+      expect(ten.counts).toEqual(one.counts);
+      expect(ten.x).toEqual(one.x);
+      expect(difference(one.x, solved(matrix, right))).toBeLessThan(1e-3);
+    });
+
+    it('a batch is looked at while the next one is under way: one is enqueued in vain', async () => {
+      const { of, calls } = await counted(false);
+      const { counts } = await run(of, { batch: 10 });
+      const batches = Math.ceil(Math.max(...counts) / 10) + 1;
+      // and the true residual, every five batches and at the end
+      expect(calls()).toBe(10 * batches + Math.floor(batches / 5) + 1);
+    });
+
+    it('a captured batch is enqueued once, run before, and replayed with the same bits', async () => {
+      const [plain, captured] = [await counted(false), await counted(true)];
+      const [expected, found] = [
+        await run(plain.of, { batch: 10 }),
+        await run(captured.of, { batch: 10 }),
+      ];
+      expect(found).toEqual(expected);
+      expect(Math.max(...found.counts)).toBeGreaterThan(20);
+      const batches = Math.ceil(Math.max(...found.counts) / 10) + 1;
+      expect(captured.calls()).toBe(10 + 2 * 10 + Math.floor(batches / 5) + 1);
+    });
+
+    it('captures keep no memory, also where the solve is aborted', async () => {
+      const { of } = await counted(true);
+      const call = async (): Promise<void> => {
+        await run(of, { batch: 10 });
+        const controller = new AbortController();
+        const onIteration = ({ iterations }: { readonly iterations: number }): void => {
+          if (iterations >= 20) controller.abort(new Error('enough'));
+        };
+        await expect(
+          run(of, { batch: 10, onIteration, signal: controller.signal }),
+        ).rejects.toThrow('enough');
+      };
+      await call();
+      expect(await memoryKept(place(), call)).toEqual(NOTHING);
+    });
+  });
+}

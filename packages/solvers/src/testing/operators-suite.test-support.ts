@@ -1,0 +1,171 @@
+import { lazyI, lazyJ } from '@mercer/lazy';
+import { runKernel, kernels } from '@mercer/pairwise';
+import { tensor, type Device } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
+import {
+  blockColumns,
+  blockRows,
+  denseOperator,
+  kroneckerOperator,
+  lowRankOperator,
+  operator,
+  sparseOperator,
+  type LinearOperator,
+} from '../index.js';
+import {
+  difference,
+  float64,
+  gaussian,
+  matrixOf,
+  nested,
+  pointsOf,
+  times,
+  transposed,
+  type Matrix,
+} from './systems.test-support.js';
+
+type Case = readonly [operator: LinearOperator<'float64'>, matrix: Matrix];
+
+const map = (a: Matrix, f: (one: number, i: number, j: number) => number): number[][] =>
+  a.map((row, i) => row.map((one, j) => f(one, i, j)));
+
+const [A, B, S, T] = [matrixOf(4, 3, 1), matrixOf(4, 3, 2), matrixOf(3, 3, 3), matrixOf(3, 2, 4)];
+const points = pointsOf(5);
+
+/** Operators with the matrices that they are, by plain loops. */
+const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
+  'a stored matrix': async (device) => [denseOperator(await float64(A, device)), A],
+  'a stored matrix, square': async (device) => [denseOperator(await float64(S, device)), S],
+  'a symbolic matrix': async (device) => {
+    const x = await float64(points, device);
+    return [lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator(), gaussian(points)];
+  },
+  'a symbolic matrix of other rows than columns': async (device) => {
+    const [x, y] = [await float64(points, device), await float64(points.slice(2), device)];
+    return [lazyI(x).mul(lazyJ(y)).asOperator(), times(points, transposed(points.slice(2)))];
+  },
+  'a kernel matrix that is stored': async (device) => {
+    const x = await float64(points, device);
+    const matrix = await runKernel(kernels.gaussian, x, x, { bandwidth: Math.SQRT1_2 });
+    return [denseOperator(matrix), gaussian(points)];
+  },
+  'a function': async (device) => {
+    const s = await float64(S, device);
+    const own = denseOperator(s);
+    const rules = { matvec: own.matvec.bind(own), rmatvec: own.rmatvec.bind(own) };
+    return [operator({ shape: [3, 3], dtype: 'float64', device, ...rules }), S];
+  },
+  'a sum': async (device) => [
+    denseOperator(await float64(A, device)).add(denseOperator(await float64(B, device))),
+    map(A, (one, i, j) => one + (B[i]?.[j] as number)),
+  ],
+  'a product': async (device) => [
+    denseOperator(await float64(A, device)).matmul(denseOperator(await float64(T, device))),
+    times(A, T),
+  ],
+  'a multiple': async (device) => [
+    denseOperator(await float64(A, device)).scale(3),
+    map(A, (one) => 3 * one),
+  ],
+  'a multiple by a tensor': async (device) => [
+    denseOperator(await float64(S, device)).scale(await tensor(3, { device, dtype: 'float64' })),
+    map(S, (one) => 3 * one),
+  ],
+  'a shift': async (device) => [
+    denseOperator(await float64(S, device)).shift(2),
+    map(S, (one, i, j) => (i === j ? one + 2 : one)),
+  ],
+  'a shift by a tensor': async (device) => [
+    denseOperator(await float64(S, device)).shift(await tensor(2, { device, dtype: 'float64' })),
+    map(S, (one, i, j) => (i === j ? one + 2 : one)),
+  ],
+  'a transpose': async (device) => [denseOperator(await float64(A, device)).t(), transposed(A)],
+  'a matrix times its transpose': async (device) => [
+    denseOperator(await float64(A, device)).gram(),
+    times(A, transposed(A)),
+  ],
+  'blocks below one another': async (device) => [
+    blockRows([denseOperator(await float64(A, device)), denseOperator(await float64(S, device))]),
+    [...A, ...S],
+  ],
+  'blocks side by side': async (device) => [
+    blockColumns([
+      denseOperator(await float64(S, device)),
+      denseOperator(await float64(T, device)),
+    ]),
+    S.map((row, i) => [...row, ...(T[i] ?? [])]),
+  ],
+  'a Kronecker product': async (device) => [
+    kroneckerOperator(await float64(S, device), await float64(T, device)),
+    S.flatMap((row) => T.map((other) => row.flatMap((a) => other.map((b) => a * b)))),
+  ],
+  'low rank and a diagonal': async (device) => [
+    lowRankOperator(
+      await float64(T, device),
+      await tensor([1, 2, 3], { device, dtype: 'float64' }),
+      await float64(matrixOf(3, 2, 5), device),
+    ),
+    map(times(T, transposed(matrixOf(3, 2, 5))), (one, i, j) => (i === j ? one + i + 1 : one)),
+  ],
+  'a sparse matrix': async (device) => [
+    await sparseOperator({
+      offsets: await tensor(Int32Array.of(0, 2, 2, 3), { device }),
+      indices: await tensor(Int32Array.of(2, 0, 2), { device }),
+      values: await tensor([5, 6, 7], { device, dtype: 'float64' }),
+      columns: 3,
+    }),
+    [
+      [6, 0, 5],
+      [0, 0, 0],
+      [0, 0, 7],
+    ],
+  ],
+};
+
+/** Every operator against its matrix. */
+export function operatorsSuite(name: string, place: () => Device): void {
+  describe(`operators on ${name}`, () => {
+    it.each(Object.entries(CASES))('%s is its matrix', async (_, make) => {
+      const device = place();
+      const [found, matrix] = await make(device);
+      const [rows, columns] = [matrix.length, matrix[0]?.length ?? 0];
+      expect(found.shape).toEqual([rows, columns]);
+      const [v, w] = [matrixOf(columns, 2, 7), matrixOf(rows, 2, 8)];
+      const forwards = await nested(await found.matvec(await float64(v, device)));
+      expect(difference(forwards, times(matrix, v))).toBeLessThan(1e-13);
+      const back = await nested(await found.rmatvec(await float64(w, device)));
+      expect(difference(back, times(transposed(matrix), w))).toBeLessThan(1e-13);
+      const one = (await float64(v, device)).slice(null, 0);
+      const single = await (await found.matvec(one)).toNested<number[]>();
+      expect(difference([single], [forwards.map((row) => row[0] as number)])).toBeLessThan(1e-15);
+      expect(difference(await nested(await found.dense()), matrix)).toBeLessThan(1e-13);
+      const some = [rows - 1, 0];
+      const chosen = some.map((row) => matrix[row] as readonly number[]);
+      expect(difference(await nested(await found.rows(some)), chosen)).toBeLessThan(1e-13);
+      if (found.hasDiagonal && rows === columns) {
+        const diagonal = await (await found.diagonal()).toNested<number[]>();
+        expect(difference([diagonal], [matrix.map((row, i) => row[i] as number)])).toBeLessThan(
+          1e-13,
+        );
+      }
+    });
+
+    it('products keep no memory', async () => {
+      const device = place();
+      for (const [name, make] of Object.entries(CASES)) {
+        const [found] = await make(device);
+        const { shape } = found;
+        using v = await float64(matrixOf(shape[1], 2), device);
+        using w = await float64(matrixOf(shape[0], 2), device);
+        const work = async (): Promise<void> => {
+          for (const made of [await found.matvec(v), await found.rmatvec(w), await found.rows([0])])
+            made.dispose();
+          if (found.hasDiagonal && shape[0] === shape[1]) (await found.diagonal()).dispose();
+        };
+        await work();
+        expect({ name, ...(await memoryKept(device, work)) }).toEqual({ name, ...NOTHING });
+      }
+    });
+  });
+}
