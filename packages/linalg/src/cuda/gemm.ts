@@ -1,10 +1,11 @@
-import { empty, type Storage } from '@mercer/tensor';
-import type { CallSteps, CallView, Enqueuing } from '@mercer/tensor/operation';
+import type { ProductCompute } from '@mercer/cuda-runtime';
+import { empty, type Storage, type Tensor } from '@mercer/tensor';
+import type { CallSteps, CallView, Enqueuing, RoutineCall } from '@mercer/tensor/operation';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixLayout, type PlannedMatrix } from '../operand.js';
 import type { FieldsOf } from '../routines.js';
 import type { CudaCall, Within } from './cuda-call.js';
-import { enqueueProduct, type Lying } from './gemm/enqueue-product.js';
+import { enqueueProduct, libraryProduct, type Lying } from './gemm/enqueue-product.js';
 import {
   enqueueSplitProduct,
   isSplittable,
@@ -47,6 +48,32 @@ function* run(call: GemmCall, enqueue: Enqueue): Enqueuing {
   }
   using workspace = productWorkspace(stream);
   yield* enqueue(setting, call, { a, b, c, alpha, beta }, workspace);
+}
+
+/**
+ * The same for calls that come again with matrices that lie alike, without the generators that a small product would spend its time on.
+ * Undefined where one call of the library is not all of it.
+ */
+export function productNow(
+  setting: Setting,
+  { a, b, c }: Readonly<Record<'a' | 'b' | 'c', MatrixLayout>>,
+  compute?: ProductCompute,
+): ((call: RoutineCall) => void) | undefined {
+  if (c.rows === 0 || c.columns === 0 || a.columns === 0 || setting.batchShape.includes(0)) {
+    return undefined;
+  }
+  const { groups, launch } = libraryProduct(setting, { a, b, c }, compute);
+  const [group, more] = groups;
+  if (group === undefined || more !== undefined) return undefined;
+  const of = (memory: Tensor | undefined): { readonly memory: Tensor } => {
+    if (memory === undefined) throw new TypeError('a product has not all its matrices');
+    return { memory };
+  };
+  return ({ stream, memory, scalars: { alpha = 1, beta = 0 } }) => {
+    using workspace = productWorkspace(stream);
+    const matrices = { a: of(memory['a']), b: of(memory['b']), c: of(memory['c']) };
+    launch(stream, { ...matrices, alpha, beta }, group, workspace);
+  };
 }
 
 /** c = beta c, for sums without a term: the product of zeros is added. */

@@ -2,6 +2,7 @@ import type { CudaKernel } from '@mercer/kernels';
 import type { LoadOptions } from '@mercer/tensor';
 import {
   assertNotPreparing,
+  atOnce,
   whenEnqueued,
   type CallRoutine,
   type RoutineCall,
@@ -12,8 +13,7 @@ import { routines, type FieldsOf, type RoutineName } from '../routines.js';
 import { cholesky } from './cholesky.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
-import { gemm, gemmTf32, gemmTf32x3 } from './gemm.js';
-import { MOST_BATCH } from './gemm/batches.js';
+import { gemm, gemmTf32, gemmTf32x3, productNow } from './gemm.js';
 import { splitKernels } from './gemm/split-factor.js';
 import { kernels, loaded, loadKept } from './kernels.js';
 import { kron } from './kron.js';
@@ -158,11 +158,11 @@ const WITHOUT_HANDLES: ReadonlySet<RoutineName> = new Set([
 /** Routines whose library waits. */
 const SPECTRAL: ReadonlySet<RoutineName> = new Set(['eigh', 'svd', 'lstsq', 'eigenPower']);
 
-/** Products of one call of the library. */
-const isOneProduct = (name: RoutineName, { batchShape }: Setting): boolean =>
-  (name === 'gemm' || name === 'gemmTf32') &&
-  batchShape.filter((extent) => extent !== 1).length <= 1 &&
-  countOf(batchShape) <= MOST_BATCH;
+/** Products that one call of the library may be, and what it computes in; undefined: the operands' dtype. */
+const COMPUTES = { gemm: undefined, gemmTf32: 'tf32' } as const;
+
+const isProduct = (name: RoutineName): name is keyof typeof COMPUTES =>
+  Object.hasOwn(COMPUTES, name);
 
 /** A routine of a planned call on a GPU. */
 export function cudaRoutine<K extends RoutineName>(
@@ -177,8 +177,18 @@ export function cudaRoutine<K extends RoutineName>(
   };
   /** Whether the libraries were found, which are not looked for again. */
   let hasLibraries = false;
-  return {
-    mayWait: !isOneProduct(name, setting),
+  const now = isProduct(name) ? productNow(setting, planned as never, COMPUTES[name]) : undefined;
+  const routine: CallRoutine = {
+    now:
+      now &&
+      ((call) => {
+        if (hasLibraries && call.scalars['alpha'] !== 0) {
+          now(call);
+        } else {
+          atOnce(routine.ready(call));
+          atOnce(routine.enqueue(call));
+        }
+      }),
     prepare: async (options: LoadOptions) => {
       await Promise.all(KERNELS[name](dtype).map((kernel) => loadKept(device, kernel, options)));
       if (WITHOUT_HANDLES.has(name)) return;
@@ -210,4 +220,5 @@ export function cudaRoutine<K extends RoutineName>(
         yield* cudaRoutines[name](callOf(call));
       }),
   };
+  return routine;
 }

@@ -13,7 +13,7 @@ export const fallbackRoutine = (
   { what, batchShape }: Setting,
   planned: PlannedArguments,
 ): CallRoutine => ({
-  mayWait: true,
+  now: undefined,
   prepare: () => Promise.resolve(),
   *ready() {
     yield* [];

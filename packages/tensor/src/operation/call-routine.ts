@@ -13,8 +13,13 @@ export interface RoutineCall extends WatchOptions, LoadOptions {
 
 /** Work of a call that no kernel does alone: that of a library, or of a worker thread. */
 export interface CallRoutine {
-  /** Whether a call like one before may still wait for more than room in the stream, or is many launches. */
-  readonly mayWait: boolean;
+  /**
+   * Enqueues it without a generator, which a small call would spend its time on. Undefined where a call like one before may still wait for
+   * more than room in the stream, or is many launches.
+   *
+   * @throws as `ready` and `enqueue`
+   */
+  readonly now: ((call: RoutineCall) => void) | undefined;
   /**
    * Makes and loads all that `enqueue` may need beside the tensors of a call, so that a prepared call waits for none of it.
    *

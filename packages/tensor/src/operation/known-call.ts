@@ -63,18 +63,15 @@ interface BoundLaunch {
   last: Scalars | undefined;
 }
 
+type RoutinePointers = readonly (readonly [name: string, pointer: CallPointer])[];
+
 /** The kernels of a program, bound. */
 interface BoundProgram {
   readonly program: LoadedProgram<unknown>['program'];
   readonly scalars: Scalars;
   readonly launches: readonly BoundLaunch[];
   readonly zeroed: CallLaunch['zeroed'];
-  readonly routine:
-    | {
-        readonly is: CallRoutine;
-        readonly pointers: readonly (readonly [name: string, pointer: CallPointer])[];
-      }
-    | undefined;
+  readonly routine: { readonly is: CallRoutine; readonly pointers: RoutinePointers } | undefined;
 }
 
 /** A tensor that a call makes, row-major. */
@@ -133,7 +130,7 @@ export class KnownCall {
     this.#programs = launches.map(boundProgram);
     const routines = this.#programs.flatMap(({ routine }) => routine?.is ?? []);
     this.hasRoutine = routines.length > 0;
-    this.mayWait = routines.some(({ mayWait }) => mayWait);
+    this.mayWait = routines.some(({ now }) => now === undefined);
     this.holds = holds;
     this.#plans = plans;
     const pointers = launches.flatMap((one) => Object.values(one.pointers));
@@ -174,10 +171,14 @@ export class KnownCall {
     numbers?: Scalars,
     watch: RoutineWatch = UNWATCHED,
   ): Tensor[] {
-    if (this.hasRoutine) return atOnce(this.#enqueuing(tensors, stream, numbers, watch));
+    if (this.mayWait) return atOnce(this.#enqueuing(tensors, stream, numbers, watch));
     const { queue, parts } = this.#memory(tensors, stream);
     try {
-      for (const one of this.#programs) enqueue(one, parts, queue, numbers);
+      for (const one of this.#programs) {
+        const { routine } = one;
+        if (routine === undefined) enqueue(one, parts, queue, numbers);
+        else routine.is.now?.(routineCall(one, routine.pointers, parts, stream, numbers, watch));
+      }
       return this.#told(parts);
     } catch (error) {
       disposeMade(parts, tensors);
@@ -240,12 +241,11 @@ export class KnownCall {
     numbers: Scalars | undefined,
     watch: RoutineWatch,
   ): Enqueuing {
-    const watched = own(watch, 'signal', 'debug', 'onProgress');
-    const routines = this.#programs.map(({ routine, scalars: own }) => {
+    const routines = this.#programs.map((one) => {
+      const { routine } = one;
       if (routine === undefined) return undefined;
-      const memory = tensorsOf(routine.pointers, parts);
-      const scalars = numbers === undefined ? own : { ...own, ...numbers };
-      return { is: routine.is, call: { ...watched, stream, memory, scalars } };
+      const call = routineCall(one, routine.pointers, parts, stream, numbers, watch);
+      return { is: routine.is, call };
     });
     for (const one of routines) if (one !== undefined) yield* one.is.ready(one.call);
     for (const [at, one] of this.#programs.entries()) {
@@ -366,14 +366,20 @@ type RoutineWatch = WatchOptions & LoadOptions;
 
 const UNWATCHED: RoutineWatch = Object.freeze({});
 
-/** The tensors that a routine is given. */
-function tensorsOf(
-  pointers: readonly (readonly [name: string, pointer: CallPointer])[],
+/** What a routine is called with. */
+function routineCall(
+  { scalars }: BoundProgram,
+  pointers: RoutinePointers,
   parts: Parts,
-): RoutineCall['memory'] {
+  stream: Stream,
+  numbers: Scalars | undefined,
+  watch: RoutineWatch,
+): RoutineCall {
+  const { signal, debug, onProgress } = own(watch, 'signal', 'debug', 'onProgress');
   const memory: Record<string, Tensor | undefined> = {};
   for (const [name, pointer] of pointers) memory[name] = tensorAt(pointer, parts);
-  return memory;
+  const all = numbers === undefined ? scalars : { ...scalars, ...numbers };
+  return { stream, memory, scalars: all, signal, debug, onProgress };
 }
 
 function tensorAt(pointer: CallPointer, parts: Parts): Tensor | undefined {

@@ -1,11 +1,11 @@
 import type { Enqueuing } from '@mercer/tensor/operation';
-import { enqueueMatmul, type ProductCompute } from '@mercer/cuda-runtime';
-import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
+import { enqueueMatmul, type ProductCompute, type WholeProduct } from '@mercer/cuda-runtime';
+import { dtypeBytes, type Storage, type Stream, type Tensor } from '@mercer/tensor';
 import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
 import type { Setting } from '../../checks.js';
 import type { Within } from '../cuda-call.js';
 import { room } from '../kernels.js';
-import { planBatches } from './batches.js';
+import { planBatches, type Factors, type Group } from './batches.js';
 import { placeOf, type Order, type Place, type Strided } from './strided.js';
 
 /** Matrices in memory of a GPU. */
@@ -28,59 +28,86 @@ export interface Product {
 
 /** Enqueues c = alpha a b + beta c for every entry of the batch. Resolves when all of it is enqueued. @throws the signal's reason */
 export function* enqueueProduct(
-  { what, dtype, batchShape }: Setting,
+  setting: Setting,
   within: Within,
-  { a, b, c, alpha, beta, compute = dtype }: Product,
+  product: Product,
   workspace: Storage | undefined,
 ): Enqueuing {
-  const { factors, groups } = planBatches({ a, b, c }, batchShape);
-  const placeC = placed(factors.c);
-  const { order } = placeC;
-  const placeA = placed(factors.a, order);
-  const placeB = placed(factors.b, order);
-  const bytes = dtypeBytes(dtype);
-  for (const { batch, ...first } of groups) {
+  const { groups, launch } = libraryProduct(setting, product, product.compute);
+  for (const group of groups) {
     yield* room(within);
-    enqueueNative(
-      within.stream,
-      {
-        what,
-        reads: [a.memory, b.memory],
-        writes: workspace === undefined ? [c.memory] : [c.memory, workspace],
-      },
-      (streams) => {
-        const at = (name: 'a' | 'b' | 'c', leadingDimension: number) => {
-          const { memory, offset = 0 } = { a, b, c }[name];
-          const { buffer, byteOffset = 0 } = regionOf(memory);
-          return {
-            buffer,
-            byteOffset: byteOffset + bytes * (offset + first[name]),
-            leadingDimension,
-            batchStride: factors[name].batchStrides[0] ?? 0,
-          };
-        };
+    launch(within.stream, product, group, workspace);
+  }
+}
+
+/** A product as the library computes it, wherever its matrices are. */
+export interface LibraryProduct {
+  /** What one call each computes. */
+  readonly groups: Iterable<Group>;
+  /** Enqueues one of them. @throws as `enqueueNative` */
+  readonly launch: (
+    stream: Stream,
+    product: Pick<Product, 'alpha' | 'beta'> & {
+      readonly [K in 'a' | 'b' | 'c']: Pick<Lying, 'memory' | 'offset'>;
+    },
+    group: Group,
+    workspace: Storage | undefined,
+  ) => void;
+}
+
+/** Plans the calls of the library for matrices that lie so. */
+export function libraryProduct(
+  { what, dtype, batchShape }: Setting,
+  matrices: Factors,
+  compute: ProductCompute = dtype,
+): LibraryProduct {
+  const { factors, groups } = planBatches(matrices, batchShape);
+  const { order, ...ofC } = placed(factors.c);
+  const places = { a: placed(factors.a, order), b: placed(factors.b, order), c: ofC };
+  const shape = {
+    dtype,
+    outDtype: undefined,
+    compute,
+    order,
+    m: factors.c.rows,
+    n: factors.c.columns,
+    k: factors.a.columns,
+    transposeA: places.a.order !== order,
+    transposeB: places.b.order !== order,
+    c: undefined,
+  };
+  const bytes = dtypeBytes(dtype);
+  const at = (
+    name: 'a' | 'b' | 'c',
+    { memory, offset = 0 }: Pick<Lying, 'memory' | 'offset'>,
+    first: Group,
+  ): WholeProduct['a'] => {
+    const { buffer, byteOffset = 0 } = regionOf(memory);
+    return {
+      buffer,
+      byteOffset: byteOffset + bytes * (offset + first[name]),
+      leadingDimension: places[name].leadingDimension,
+      batchStride: factors[name].batchStrides[0] ?? 0,
+    };
+  };
+  return {
+    groups,
+    launch: (stream, { a, b, c, alpha, beta }, group, workspace) => {
+      const writes = workspace === undefined ? [c.memory] : [c.memory, workspace];
+      enqueueNative(stream, { what, reads: [a.memory, b.memory], writes }, (streams) => {
         enqueueMatmul(streams.stream, {
-          dtype,
-          outDtype: undefined,
-          compute,
-          order,
+          ...shape,
           alpha,
           beta,
-          batch,
+          batch: group.batch,
           workspace: workspace && regionOf(workspace),
-          m: factors.c.rows,
-          n: factors.c.columns,
-          k: factors.a.columns,
-          transposeA: placeA.order !== order,
-          transposeB: placeB.order !== order,
-          a: at('a', placeA.leadingDimension),
-          b: at('b', placeB.leadingDimension),
-          c: undefined,
-          d: at('c', placeC.leadingDimension),
+          a: at('a', a, group),
+          b: at('b', b, group),
+          d: at('c', c, group),
         });
-      },
-    );
-  }
+      });
+    },
+  };
 }
 
 function placed(matrix: Strided, preferred?: Order): Place {

@@ -20,7 +20,7 @@ export const hostRoutine = (
   planned: Readonly<Record<'a' | 'b' | 'c', PlannedMatrix>>,
   { gpu, ...how }: HostPlan,
 ): CallRoutine => ({
-  mayWait: true,
+  now: undefined,
   prepare: () => Promise.resolve(),
   ready: () =>
     namingTheLibrary({ what: setting.what, device: gpu }, function* () {
