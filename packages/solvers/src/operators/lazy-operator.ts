@@ -28,6 +28,7 @@ export function lazyOperator<D extends LazyDType>(
   if (device === undefined) throw new Error('tensors have a device');
   /** The matrix of other tensors. */
   const of = (tensors: readonly Tensor[]): LazyTensor => {
+    if (tensors.every((one, at) => one === parameters[at])) return matrix;
     const inputs = matrix.inputs.map((input, at): Input => {
       const tensor = tensors[at] as Tensor;
       return tensor === parameters[at] ? input : { ...input, source: { kind: 'tensor', tensor } };

@@ -1,0 +1,60 @@
+import { CudaGraphExec } from '@mercer/cuda-runtime';
+import { lazyI, lazyJ } from '@mercer/lazy';
+import { device, startProfile, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
+import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
+import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
+import { cg, type LinearOperator } from './index.js';
+import { CgMethod } from './krylov/cg-method.js';
+import { release } from './krylov/columns.js';
+
+/** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
+describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () => {
+  let gpu: Device;
+  let kernel: LinearOperator<'float32'>;
+  let b: Tensor<'float32'>;
+  beforeAll(async () => {
+    await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
+    gpu = device('cuda:0');
+    const points = await zeros([1000, 3], { device: gpu });
+    kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp().asOperator();
+    b = await zeros([1000], { device: gpu });
+  });
+
+  it('an iteration is a product, two inner products and three maps', async () => {
+    using column = b.reshape([1000, 1]);
+    const numbers = { rtol: 1e-4, atol: 0, maxIterations: 10, x0: undefined };
+    using method = await CgMethod.of({
+      ...numbers,
+      operator: kernel,
+      preconditioner: undefined,
+      b: column,
+    });
+    const state = await method.start();
+    release(await method.step(state));
+    const profile = startProfile();
+    const next = await method.step(state);
+    const names = (await profile.stop()).map(({ name }) => name.split(' ')[0]);
+    release(next);
+    release(state);
+    expect(names).toEqual(['map-reduce', 'sum', 'map', 'sum', 'map', 'map']);
+  });
+
+  it('the second batch and later ones are one graph each, and an abort keeps no memory', async () => {
+    const graphs = vi.spyOn(CudaGraphExec.prototype, 'launch');
+    const call = async (): Promise<void> => {
+      const controller = new AbortController();
+      let seen = 0;
+      const onIteration = (): void => {
+        if (++seen === 4) controller.abort(new Error('enough'));
+      };
+      const options = { signal: controller.signal, onIteration };
+      await expect(cg(kernel.shift(0.1), b, options)).rejects.toThrow('enough');
+    };
+    await call();
+    expect(graphs).toHaveBeenCalledTimes(3);
+    graphs.mockRestore();
+    expect(await memoryKept(gpu, call)).toEqual(NOTHING);
+  });
+});
