@@ -109,6 +109,9 @@ const callsOf = (
 ): Readonly<Record<string, Call>> =>
   Object.fromEntries(Object.keys(table).map((name) => [name, (x) => call(name, x as Floats)]));
 
+/** Functions that give tensors alone: a solver also tells how it ended. */
+const { cg: _, ...TENSORS_ALONE } = FUNCTIONS;
+
 /** All results of a function. */
 const whole = async (name: string, x: Floats): Promise<unknown> =>
   functionNamed(name)(...((await FUNCTIONS[name]?.(x)) ?? []));
@@ -121,7 +124,7 @@ async function withSharedArguments(): Promise<Readonly<Record<string, Call>>> {
     isTensor(one) ||
     isPending(one) ||
     (typeof one === 'object' && one !== null && Object.values(one).some(hasTensor));
-  for (const [name, argsOf] of Object.entries(FUNCTIONS)) {
+  for (const [name, argsOf] of Object.entries(TENSORS_ALONE)) {
     const shared = await argsOf(other);
     const places = shared.flatMap((one, at) => (hasTensor(one) ? [at] : []));
     if (places.length < 2) continue;
@@ -137,9 +140,15 @@ async function withSharedArguments(): Promise<Readonly<Record<string, Call>>> {
 
 describe('what is mapped is what a loop over the examples gives', () => {
   it('of a function', async () => {
-    const { right = [], ...rest } = await outcomes(callsOf(FUNCTIONS, whole));
+    const { right = [], ...rest } = await outcomes(callsOf(TENSORS_ALONE, whole));
     expect(right.length).toBeGreaterThan(100);
     expect(rest).toEqual({ INVALID_ARGUMENT: ['tensor'] });
+  });
+
+  it('of the solution of a solver', async () => {
+    const solution = async (x: Tensor): Promise<unknown> =>
+      ((await whole('cg', x as Floats)) as { readonly x: Tensor }).x;
+    expect(await outcome(solution)).toBe('right');
   });
 
   it('of a method', async () => {
@@ -202,7 +211,7 @@ describe('the number of launches', () => {
   }
 
   it('does not grow with the number of examples, but for what is called for each', async () => {
-    const { tensor: _, ...table } = FUNCTIONS;
+    const { tensor: _, ...table } = TENSORS_ALONE;
     expect(await growing(callsOf(table, whole))).toEqual(EACH);
     const { copyFrom: __, fill: ___, ...methods } = METHODS;
     expect(await growing(callsOf(methods, calledMethod))).toEqual(['unique']);

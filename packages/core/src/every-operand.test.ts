@@ -20,15 +20,15 @@ function replaced(one: unknown, replace: (x: Tensor) => unknown): unknown {
   );
 }
 
-/** The elements of a result, by their names. */
+/** The elements of a result, by their names; what is no tensor as it is. */
 async function elementsOf(result: unknown): Promise<unknown> {
   const found: unknown = await result;
   const all = isTensor(found)
     ? { result: Promise.resolve(found) }
-    : (found as Record<string, Promise<Tensor>>);
+    : (found as Readonly<Record<string, unknown>>);
   const each = Object.entries(all).map(async ([name, one]) => {
     const x = await one;
-    return [name, x.shape, await x.toTypedArray()];
+    return isTensor(x) ? [name, x.shape, await x.toTypedArray()] : [name, x];
   });
   return Promise.all(each);
 }

@@ -1,6 +1,13 @@
 import { vjp } from '@mercer/autodiff';
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, type Pending, type SignalOption, type Tensor } from '@mercer/tensor';
+import {
+  isPending,
+  MercerError,
+  type Pending,
+  type SignalOption,
+  type Tensor,
+  type TensorOperand,
+} from '@mercer/tensor';
 import {
   differentiable,
   formatShape,
@@ -37,7 +44,7 @@ export interface CgOptions<D extends OperatorDType> extends SignalOption {
   readonly maxIterations?: number | undefined;
   readonly preconditioner?: Preconditioner<D> | undefined;
   /** Where to start, like b; default 0. */
-  readonly x0?: Tensor<D> | undefined;
+  readonly x0?: TensorOperand<D> | undefined;
   /** Called whenever the host learns how far the solve is: after every iteration on a CPU, every ten on a GPU. */
   readonly onIteration?: ((report: IterationReport) => void) | undefined;
 }
@@ -87,29 +94,31 @@ export const CG_OPTIONS: OptionNames<CgOptions<OperatorDType>> = {
  */
 export async function cg<D extends OperatorDType>(
   operator: LinearOperator<D>,
-  b: Tensor<D>,
+  b: TensorOperand<D>,
   options?: CgOptions<D>,
 ): Promise<IterativeSolution<D>> {
   const what = 'cg';
   const given = readOptions<CgOptions<D>>(what, options, CG_OPTIONS);
   assertOperator(operator, `${what}: the operator`);
   assertSquare(what, operator);
-  checkRightHandSide(what, operator, b);
+  const rightHandSide = isPending(b) ? await b : b;
+  const start = isPending(given.x0) ? await given.x0 : given.x0;
+  checkRightHandSide(what, operator, rightHandSide);
   const numbers = numbersOf(what, operator, given);
   const preconditioner = preconditionerOf(what, operator, given.preconditioner);
-  if (given.x0 !== undefined) checkLike(`${what}: x0`, given.x0, b.shape, b);
+  if (start !== undefined) checkLike(`${what}: x0`, start, rightHandSide.shape, rightHandSide);
   let columns: readonly ColumnReport[] = [];
   /** One right-hand side is a column. */
   const solve = async (...[right, tensors, others, x0]: System): Promise<Tensor> => {
     const [n = 0, count = 1] = right.shape;
     using wide = right.reshape([n, count]);
-    using start = x0?.reshape([n, count]);
+    using wideStart = x0?.reshape([n, count]);
     using method = await CgMethod.of({
       ...numbers,
       operator: operator.withParameters(tensors),
       preconditioner: preconditioner?.withParameters(others),
       b: wide,
-      x0: start,
+      x0: wideStart,
     });
     const end = await iterate(method, await method.start(), given);
     columns = end.columns;
@@ -145,10 +154,10 @@ export async function cg<D extends OperatorDType>(
     },
   });
   const x = (await differentiated(
-    b,
+    rightHandSide,
     operator.parameters,
     preconditioner?.parameters ?? [],
-    given.x0,
+    start,
   )) as Tensor<D>;
   const solved = columns.map((one) => ({
     converged: one.status === Status.converged,

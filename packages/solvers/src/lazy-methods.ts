@@ -1,5 +1,5 @@
 import { LazyTensor, type LazyDType } from '@mercer/lazy';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { lazyOperator } from './operators/lazy-operator.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
@@ -21,7 +21,7 @@ interface SolverMethods<D extends LazyDType> {
    * @throws NotConvergedError NOT_CONVERGED with the solution that was reached, and as `cg`
    */
   solve(
-    b: Tensor<D & OperatorDType>,
+    b: TensorOperand<D & OperatorDType>,
     options?: SolveSystemOptions<D & OperatorDType>,
   ): Promise<Tensor<D & OperatorDType>>;
 }
@@ -35,7 +35,7 @@ const METHODS: { readonly [M in keyof SolverMethods<LazyDType>]: unknown } = {
   asOperator(this: LazyTensor) {
     return lazyOperator(this);
   },
-  solve(this: LazyTensor, b: Tensor<OperatorDType>, options?: SolveSystemOptions) {
+  solve(this: LazyTensor, b: TensorOperand<OperatorDType>, options?: SolveSystemOptions) {
     return solveShifted('solve', () => lazyOperator(this), b, options);
   },
 };

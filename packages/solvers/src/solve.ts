@@ -1,5 +1,5 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import { cg, CG_OPTIONS, type CgOptions } from './cg.js';
 import { NotConvergedError } from './iterative-solution.js';
@@ -19,7 +19,7 @@ export const SOLVE_OPTIONS: OptionNames<SolveSystemOptions> = { ...CG_OPTIONS, a
 export async function solveShifted<D extends OperatorDType>(
   what: string,
   operator: () => LinearOperator<D>,
-  b: Tensor<D>,
+  b: TensorOperand<D>,
   options: SolveSystemOptions<D> | undefined,
 ): Promise<Tensor<D>> {
   const given = readOptions<SolveSystemOptions<D>>(what, options, SOLVE_OPTIONS);

@@ -1,5 +1,13 @@
 import { describeValue } from '@mercer/options';
-import { arange, MercerError, tensor, type Device, type Tensor } from '@mercer/tensor';
+import {
+  arange,
+  isPending,
+  MercerError,
+  tensor,
+  type Device,
+  type Tensor,
+  type TensorOperand,
+} from '@mercer/tensor';
 import { assertTensor, formatShape, isTraced } from '@mercer/tensor/operation';
 import { product, scaled, shifted, sum, turned } from './compose.js';
 import type {
@@ -56,7 +64,7 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
    * @returns a new tensor
    * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT
    */
-  matvec(vectors: Tensor<D>): Promise<Tensor<D>> {
+  matvec(vectors: TensorOperand<D>): Promise<Tensor<D>> {
     return this.#product('matvec', vectors, this.#rules.matvec, this.shape);
   }
 
@@ -65,7 +73,7 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
    *
    * @throws MercerError UNSUPPORTED where the operator has no transpose, and as `matvec`
    */
-  rmatvec(vectors: Tensor<D>): Promise<Tensor<D>> {
+  rmatvec(vectors: TensorOperand<D>): Promise<Tensor<D>> {
     const [rows, columns] = this.shape;
     const rule = this.#rules.rmatvec ?? refuse('rmatvec', 'it was made without rmatvec');
     return this.#product('rmatvec', vectors, rule, [columns, rows]);
@@ -163,10 +171,11 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
 
   async #product(
     what: string,
-    vectors: Tensor<D>,
+    given: TensorOperand<D>,
     rule: NonNullable<OperatorRules['rmatvec']>,
     [rows, columns]: readonly [number, number],
   ): Promise<Tensor<D>> {
+    const vectors = isPending(given) ? await given : given;
     this.#checkVectors(what, vectors, columns);
     const isOne = vectors.rank === 1;
     using front = isOne ? vectors.reshape([columns, 1]) : undefined;

@@ -72,7 +72,7 @@ async function sketch(
   const { shape, dtype, device } = operator;
   using drawn = await random.normal([shape[0], rank], { key, dtype, device });
   using omega = kept(await qr(drawn as unknown as Numbers), 'q');
-  using plain = await operator.matvec(omega as never);
+  using plain = await operator.matvec(omega);
   using norm = await plain.norm();
   // so that rounding leaves the small matrix positive definite
   using nu = await norm.mul(dtype === 'float64' ? 2 ** -52 : 2 ** -23);
