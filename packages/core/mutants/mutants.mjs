@@ -1,5 +1,6 @@
 import { firstCalls } from './first-calls.mjs';
 import { launchSites } from './launch-sites.mjs';
+import { solvers } from './solvers.mjs';
 import { transforms } from './transforms.mjs';
 import { undoneMends } from './undone-mends.mjs';
 
@@ -61,4 +62,5 @@ export const mutants = [
   ...firstCalls,
   ...launchSites,
   ...transforms,
+  ...solvers,
 ];
