@@ -58,10 +58,11 @@ describe('mercer bench autodiff', () => {
       // what is computed is what the name says, in float32
       expect(error).toBeLessThan(1e-5);
     }
-    const [value, gradient, step, replayed, sum] = report.rows;
+    const [value, gradient, ...others] = report.rows;
+    const [sum, steps] = [others[3], others.slice(0, 3)];
     expect(value?.peakSizes).toBeGreaterThanOrEqual(2);
     expect(gradient?.peakSizes).toBeLessThanOrEqual(4);
-    for (const one of [step, replayed]) expect(one?.host).toMatchObject({ idleUs: { count: 40 } });
+    for (const { host } of steps) expect(host).toMatchObject({ idleUs: { count: 40 } });
     expect(sum?.floorUs).toBeGreaterThan(0);
     expect(report.peers).toEqual({
       versions: { torch: '0' },
