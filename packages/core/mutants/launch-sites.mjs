@@ -458,9 +458,9 @@ const memory = [
   {
     ...MEMORY,
     name: 'scratch memory is given back before it is used',
-    find: '      for (const one of this.#programs) enqueue(',
+    find: '      for (const one of this.#programs) {\n',
     replace:
-      '      for (const one of scratch) one.dispose();\n      for (const one of this.#programs) enqueue(',
+      '      for (const one of parts.scratch) one.dispose();\n      for (const one of this.#programs) {\n',
     test: '../tensor/src/prepared-operations.test.ts',
     pattern: 'scratch memory of calls made again returns to the pool',
   },
