@@ -1,7 +1,7 @@
 import { map, type Tensor } from '@mercer/tensor';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { BEGIN, CHECK, DIRECTION, GOAL, RECURRENCE, RESTART, STEP } from './cg-formulas.js';
-import { Dots, release } from './columns.js';
+import { Dots, keeping, release } from './columns.js';
 import type { KrylovMethod, KrylovState } from './iterate.js';
 
 /** The state of conjugate gradients, of each column. */
@@ -80,37 +80,31 @@ export class CgMethod implements KrylovMethod<CgState>, Disposable {
   }
 
   async start(): Promise<CgState> {
-    const { x, r } = await this.#first();
-    try {
-      const p = await this.#direction(r);
-      const { norm2, next } = await this.#norms(r, p);
-      using _square = norm2;
-      using _energy = next;
-      const { tolerance } = this.#goal;
-      const { most } = this.#numbers;
-      const columns = await map(
-        BEGIN,
-        { norm2, next, tolerance },
-        { parameters: { most }, ...IN_FLOAT64 },
-      );
-      return { x, r, p: p === r ? await r.clone() : p, ...columns };
-    } catch (error) {
-      release({ x, r });
-      throw error;
-    }
+    const first = await this.#first();
+    return keeping(first, async () => {
+      const z = await this.#direction(first.r);
+      const p = z === first.r ? await z.clone() : z;
+      return await keeping({ p }, async () => {
+        const { norm2, next } = await this.#norms(first.r, z);
+        using _square = norm2;
+        using _energy = next === norm2 ? undefined : next;
+        const { tolerance } = this.#goal;
+        const { most } = this.#numbers;
+        const parameters = { most };
+        const columns = await map(BEGIN, { norm2, next, tolerance }, { parameters, ...IN_FLOAT64 });
+        return { ...first, p, ...columns };
+      });
+    });
   }
 
   /** x and its residual. A right-hand side of zeros has the solution 0, whatever x0 is. */
   async #first(): Promise<{ readonly x: Tensor; readonly r: Tensor }> {
     const { b, x0 } = this.#system;
-    if (x0 === undefined) return { x: await b.mul(0), r: await b.clone() };
-    const x = await this.scale.eq(0).where(0, x0);
-    try {
-      return { x, r: await this.#residual(x) };
-    } catch (error) {
-      x.dispose();
-      throw error;
-    }
+    const x = x0 === undefined ? await b.mul(0) : await this.scale.eq(0).where(0, x0);
+    return keeping({ x }, async () => ({
+      x,
+      r: x0 === undefined ? await b.clone() : await this.#residual(x),
+    }));
   }
 
   async #residual(x: Tensor): Promise<Tensor> {
@@ -137,8 +131,9 @@ export class CgMethod implements KrylovMethod<CgState>, Disposable {
     const { dtype } = operator;
     using ap = await operator.matvec(p as never);
     using pap = await this.#dots.of(p, ap);
-    const { x, r } = await map(STEP, { x: state.x, r: state.r, p, ap, pap, rz, status }, { dtype });
-    try {
+    const moved = await map(STEP, { x: state.x, r: state.r, p, ap, pap, rz, status }, { dtype });
+    return await keeping(moved, async () => {
+      const { r } = moved;
       const z = await this.#direction(r);
       using _z = z === r ? undefined : z;
       const { norm2, next } = await this.#norms(r, z);
@@ -166,11 +161,11 @@ export class CgMethod implements KrylovMethod<CgState>, Disposable {
         { parameters: { most }, ...IN_FLOAT64 },
       );
       using _beta = beta;
-      return { x, r, p: await map(DIRECTION, { z, beta, p }, { dtype }), ...columns };
-    } catch (error) {
-      release({ x, r });
-      throw error;
-    }
+      return await keeping(columns, async () => {
+        const direction = await map(DIRECTION, { z, beta, p }, { dtype });
+        return { ...moved, p: direction, ...columns };
+      });
+    });
   };
 
   readonly check = async (state: CgState): Promise<CgState> => {
@@ -189,7 +184,10 @@ export class CgMethod implements KrylovMethod<CgState>, Disposable {
     );
     using _restarts = restarts;
     const { dtype } = this.#system.operator;
-    return { x, ...(await map(RESTART, { restarts, truth, z, r, p }, { dtype })), ...columns };
+    return await keeping(columns, async () => {
+      const onwards = await map(RESTART, { restarts, truth, z, r, p }, { dtype });
+      return { x, ...onwards, ...columns };
+    });
   };
 
   [Symbol.dispose](): void {

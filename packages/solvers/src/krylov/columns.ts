@@ -9,6 +9,16 @@ export function release(state: State, kept?: State): void {
   for (const one of Object.values(state)) if (!others.has(one)) one.dispose();
 }
 
+/** What work gives; what was made before it is disposed where it throws. */
+export async function keeping<T>(made: State, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    release(made);
+    throw error;
+  }
+}
+
 /** Inner products of columns (N, K), each (K) in float64: products and sums are exact to its rounding, whatever the columns are. */
 export class Dots implements Disposable {
   readonly #one: Tensor<'float64'>;

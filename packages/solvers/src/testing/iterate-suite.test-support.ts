@@ -96,6 +96,9 @@ export function iterateSuite(name: string, place: () => Device): void {
         await expect(
           run(of, { batch: 10, onIteration, signal: controller.signal }),
         ).rejects.toThrow('enough');
+        // what is under way holds its memory until it is enqueued
+        await place().synchronize();
+        await new Promise((resolve) => setImmediate(resolve));
       };
       await call();
       expect(await memoryKept(place(), call)).toEqual(NOTHING);
