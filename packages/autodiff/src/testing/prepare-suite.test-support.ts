@@ -216,6 +216,77 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       expect(kept).toEqual(NOTHING);
     });
 
+    it('repeat gives what the function gives when it is called as often, bit for bit, and keeps nothing', async () => {
+      interface State {
+        readonly x: Floats;
+        readonly list: readonly [Floats, Floats];
+      }
+      /** Its tensors in another order than the argument's; one of them is the argument's own. */
+      const f = ({ x, list: [a, still] }: State, w: Floats) => ({
+        list: [a.mul(0.5).add(x), still] as const,
+        x: x.mul(w).sub(a),
+      });
+      const start: State = { x: await make(1), list: [await make(2), await make(3)] };
+      const w = await make(4);
+      const kept = await memoryKept(deviceOf(), async () => {
+        using prepared = await prepare(f, start, w);
+        for (const count of [1, 2, 7, 1]) {
+          let state = start;
+          for (let done = 0; done < count; done++) {
+            const { list, x } = f(state, w);
+            const [one, still] = await Promise.all([list[0], list[1].clone()]);
+            const next: State = { x: await x, list: [one, still] };
+            if (state !== start) disposeAll(state);
+            state = next;
+          }
+          const got = prepared.repeat(count, start, w);
+          expect(await elementsOf([got.x, got.list])).toEqual(
+            await elementsOf([state.x, state.list]),
+          );
+          disposeAll(got, state);
+        }
+      });
+      expect(kept).toEqual(NOTHING);
+      expect(await start.x.toTypedArray()).toEqual(numbers(12, 1));
+    });
+
+    it('repeat keeps its place among calls that are not enqueued yet', async () => {
+      const w = await make(1);
+      const prepared = await prepare(async (x: Floats) => x.add(w), await make(2));
+      const x = await make(3);
+      void w.copyFrom(w.mul(2));
+      const sum = prepared.repeat(3, x);
+      void w.fill(0);
+      const doubled = numbers(12, 1).map((one) => Math.fround(2 * one));
+      const add = (one: number, k: number) => Math.fround(one + (doubled[k] ?? NaN));
+      expect(await sum.toTypedArray()).toEqual(numbers(12, 3).map(add).map(add).map(add));
+      prepared.dispose();
+    });
+
+    it('repeat refuses what is not like the first argument, swapped parts of it, and other counts', async () => {
+      const x = await make(1);
+      const y = await make(2);
+      const sum = await prepare((one: Floats) => one.sum(), x);
+      expect(() => sum.repeat(2, x)).toThrow(
+        /the value is float32 \[4, 3\].* in the first argument, and float32 \[\]/,
+      );
+      const renamed = await prepare(({ a }: { a: Floats }) => ({ b: a.mul(2) }), { a: x });
+      expect(() => renamed.repeat(2, { a: x })).toThrow(/the value was an object of a/);
+      const swap = await prepare(([a, b]: readonly [Floats, Floats]) => [b, a] as const, [x, y]);
+      expect(() => swap.repeat(2, [x, y])).toThrow(
+        expect.objectContaining({ code: 'UNSUPPORTED' }) as Error,
+      );
+      const scaled = await prepare((k: number, one: Floats) => one.mul(k), 2, x);
+      expect(() => scaled.repeat(2, 2, x)).toThrow(/the first argument is 2, and has no tensor/);
+      const same = await prepare((one: Floats) => one.mul(2), x);
+      for (const count of [0, -1, 1.5, NaN, '2' as unknown as number])
+        expect(() => same.repeat(count, x)).toThrow(/count is .* from 1 on/);
+      for (const one of [sum, renamed, swap, scaled, same]) one.dispose();
+      expect(() => same.repeat(2, x)).toThrow(
+        expect.objectContaining({ code: 'DISPOSED' }) as Error,
+      );
+    });
+
     it('1000 calls keep nothing, and neither does what was prepared once it is disposed', async () => {
       const [x, y] = [await make(1), await make(2)];
       const f = valueAndGrad(loss);

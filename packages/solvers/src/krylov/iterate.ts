@@ -75,7 +75,7 @@ export async function iterate<S extends KrylovState>(
   try {
     for (let done = batch; ; done += batch) {
       signal?.throwIfAborted();
-      reading = read(state, method.scale);
+      reading = columnsOf(await standing(state, method.scale));
       reading.catch(() => undefined); // a batch may throw before it is awaited
       await advance((from) => batches.run(from));
       if (done % CHECK_EVERY < batch) await advance(method.check);
@@ -84,7 +84,7 @@ export async function iterate<S extends KrylovState>(
       onIteration?.(reportOf(seen));
       if (seen.some(isRunning)) continue;
       await advance(method.check);
-      reading = read(state, method.scale);
+      reading = columnsOf(await standing(state, method.scale));
       const columns = await unlessAborted(reading, signal);
       throwFailure(what, columns);
       if (!columns.some(isRunning)) return { state, columns };
@@ -108,12 +108,15 @@ export const reportOf = (columns: readonly ColumnReport[]): IterationReport => (
   residual: Math.max(0, ...columns.map(relative)),
 });
 
-/** Reads where the columns stand. */
-async function read(
+/** Where the columns stand: rows of numbers, one for each column. */
+const standing = (
   { status, count, norm, figure }: KrylovState,
   scale: Tensor,
-): Promise<readonly ColumnReport[]> {
-  using all = await stack([status, count, norm, figure, scale]);
+): PromiseLike<Tensor> => stack([status, count, norm, figure, scale]);
+
+/** @param standing is disposed */
+async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
+  using all = standing;
   const rows = await all.toNested<readonly (readonly number[])[]>();
   const [states = [], counts = [], norms = [], figures = [], scales = []] = rows;
   return states.map((one, k) => ({
@@ -125,13 +128,12 @@ async function read(
   }));
 }
 
-/** Batches of iterations. From the second on a GPU replays the work of one, where it may be captured. */
+/** Batches of iterations. A GPU replays the work of one iteration, where it may be captured. */
 class Batches<S extends KrylovState> implements Disposable {
   readonly #method: KrylovMethod<S>;
   readonly #length: number;
   readonly #captures: boolean;
   #replay: Prepared<[S], Promise<S>> | undefined;
-  #count = 0;
 
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
@@ -140,10 +142,9 @@ class Batches<S extends KrylovState> implements Disposable {
   }
 
   async run(state: S): Promise<S> {
-    this.#count++;
-    if (!this.#captures || this.#count === 1) return this.#steps(state);
-    this.#replay ??= await prepare((from: S) => this.#steps(from), state);
-    return this.#replay(state) as S;
+    if (!this.#captures) return this.#steps(state);
+    this.#replay ??= await prepare(this.#method.step, state);
+    return this.#replay.repeat(this.#length, state) as S;
   }
 
   /** The iterations of a batch, one after the other. */

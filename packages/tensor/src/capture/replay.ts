@@ -4,6 +4,7 @@ import type { DeviceCore } from '../device-core.js';
 import { purposeOf } from '../operations.js';
 import type { StreamCore } from '../stream-core.js';
 import type { TensorForm } from '../tensor-form.js';
+import { MercerError } from '../mercer-error.js';
 import { Tensor } from '../tensor.js';
 import type { CapturedWork } from './capture.js';
 import { PieceCopies, type PieceCopier, type Place } from './piece-copies.js';
@@ -14,14 +15,23 @@ export interface Result extends Place {
   readonly form: TensorForm;
 }
 
+/** Results that become inputs, in the order of their pairs. */
+interface Feedback {
+  readonly copies: PieceCopies;
+  readonly from: readonly Result[];
+  readonly to: readonly Tensor[];
+}
+
 /** Captured work that is done again with other arguments, which are copied in, as its results are copied out. */
 export class Replay {
+  readonly #copier: PieceCopier;
   readonly #device: DeviceCore;
   readonly #work: CapturedWork;
   readonly #inputs: readonly Tensor[];
   readonly #results: readonly Result[];
   readonly #copiesIn: PieceCopies;
   readonly #copiesOut: PieceCopies;
+  #feedback: Feedback | undefined;
   #pending = 0;
   #disposed = false;
 
@@ -32,6 +42,7 @@ export class Replay {
     inputs: readonly Tensor[],
     results: readonly Result[],
   ) {
+    this.#copier = copier;
     this.#device = copier.device;
     this.#work = work;
     this.#inputs = inputs;
@@ -45,15 +56,46 @@ export class Replay {
     return this.#disposed;
   }
 
-  /** Enqueues the work and gives its results. @param args like the inputs @throws MercerError DISPOSED, CAPTURED, OUT_OF_MEMORY */
-  call(args: readonly Tensor[]): Tensor[] {
+  /**
+   * From now on results take the place of inputs where the work is repeated.
+   *
+   * @param pairs `[result, input]`, of tensors that are alike
+   * @throws MercerError UNSUPPORTED where a result is another input
+   */
+  feedBack(pairs: readonly (readonly [number, number])[]): void {
+    const from: Result[] = [];
+    const to: Tensor[] = [];
+    for (const [result, input] of pairs) {
+      const one = this.#results[result] as Result;
+      const other = this.#inputs[input] as Tensor;
+      if (one.storage === other.storage && one.byteOffset === other.byteOffset) continue;
+      if (this.#inputs.some(({ storage }) => storage === one.storage)) {
+        throw new MercerError(
+          'UNSUPPORTED',
+          `a prepared function: its result ${result} is an argument that becomes another argument in the next repetition. Return its clone().`,
+        );
+      }
+      from.push(one);
+      to.push(other);
+    }
+    this.#feedback = { copies: new PieceCopies(this.#copier, to.map(bytesIn)), from, to };
+  }
+
+  /**
+   * Enqueues the work and gives its results.
+   *
+   * @param args like the inputs
+   * @param times more than once only behind `feedBack`
+   * @throws MercerError DISPOSED, CAPTURED, OUT_OF_MEMORY
+   */
+  call(args: readonly Tensor[], times = 1): Tensor[] {
     assertNotPreparing('a prepared function', 'is replayed');
     for (const one of args) one.assertAlive();
     const queue = this.#device.ownStream;
     const results = this.#make(queue);
     if (!this.#isBehindOthers(args)) {
       try {
-        this.#enqueue(args, results, queue);
+        this.#enqueue(args, results, queue, times);
       } catch (error) {
         for (const one of results) one.dispose();
         throw error;
@@ -70,7 +112,7 @@ export class Replay {
     const [reads = [], writes = []] = storages;
     const enqueue = async (): Promise<void> => {
       await Promise.resolve();
-      this.#enqueue(given, made, queue);
+      this.#enqueue(given, made, queue, times);
     };
     void inTurn([...reads, ...touched.keys()], [...writes, ...written], undefined, enqueue).finally(
       () => {
@@ -118,9 +160,25 @@ export class Replay {
     return false;
   }
 
-  #enqueue(args: readonly Tensor[], results: readonly Tensor[], queue: StreamCore): void {
-    const { graph, touched } = this.#work;
+  #enqueue(
+    args: readonly Tensor[],
+    results: readonly Tensor[],
+    queue: StreamCore,
+    times: number,
+  ): void {
     this.#copiesIn.enqueue(args, this.#inputs, queue);
+    this.#launch(queue);
+    for (let done = 1; done < times; done++) {
+      const { copies, from, to } = this.#feedback as Feedback;
+      copies.enqueue(from, to, queue);
+      this.#launch(queue);
+    }
+    this.#copiesOut.enqueue(this.#results, results, queue);
+    for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
+  }
+
+  #launch(queue: StreamCore): void {
+    const { graph, touched } = this.#work;
     for (const [storage, writes] of touched) {
       if (writes) storage.beforeWrite(queue);
       else storage.beforeRead(queue);
@@ -128,11 +186,7 @@ export class Replay {
     queue.admit();
     graph.launch(queue);
     queue.enqueued++;
-    for (const [storage, writes] of touched) {
-      if (writes) storage.noteWrite(queue);
-    }
-    this.#copiesOut.enqueue(this.#results, results, queue);
-    for (const [storage, writes] of touched) if (!writes) storage.noteRead(queue);
+    for (const [storage, writes] of touched) if (writes) storage.noteWrite(queue);
   }
 }
 
