@@ -36,8 +36,8 @@ export const solvers = [
   {
     ...LOOP,
     name: 'a solve is not stopped between batches',
-    find: '      signal?.throwIfAborted();\n      reading = read',
-    replace: '      reading = read',
+    find: '      signal?.throwIfAborted();\n      reading = columnsOf(',
+    replace: '      reading = columnsOf(',
     and: {
       find: 'const seen = await unlessAborted(reading, signal);',
       replace: 'const seen = await reading;',
@@ -50,7 +50,7 @@ export const solvers = [
     name: 'the host looks at the batch that is under way',
     find: 'await advance((from) => batches.run(from));\n      if (done',
     replace:
-      'await advance((from) => batches.run(from));\n      reading = read(state, method.scale);\n      if (done',
+      'await advance((from) => batches.run(from));\n      reading = columnsOf(await standing(state, method.scale));\n      if (done',
     test: '../solvers/src/iterate.test.ts',
     pattern: 'a batch is looked at while the next one is under way',
   },
