@@ -1,8 +1,8 @@
-"""Times other libraries on the cells that `mercer bench cdist`, `kermac`, `linalg` and `keops` measure.
+"""Times other libraries on the cells that `mercer bench cdist`, `kermac`, `linalg`, `keops` and `solvers` measure.
 
 Reads a set-up and then one cell a line from standard input (JSON; the operands are raw files) and answers on standard
 output: {"versions": {...}}, {"missing": "why"}, {"compilation": {peer, descriptors, ms}},
-{"cell": {..., "peer": "...", "ms": {median, p10, p90, count}, "maxErrorInUnits": u}}, and {"ready": true} when it waits
+{"cell": {..., "peer": "...", "ms": {median, p10, p90, count}, "maxErrorInUnits": u}}, of iterative solutions with "iterations" and "residual", and {"ready": true} when it waits
 for the next line.
 GPU work is timed with CUDA events, CPU work with a monotonic clock; every cell is warmed up first.
 """

@@ -1,8 +1,8 @@
-"""Times KeOps and dense torch on the reductions that `mercer bench keops` measures; see peers.py for the lines.
+"""Times KeOps and dense torch on what `mercer bench keops` and `solvers` measure; see peers.py for the lines.
 
 KeOps runs through its torch LazyTensor on a GPU and through its numpy LazyTensor on a CPU, where numpy is all that it needs.
 A peer's function takes the operands by name, (rows, d) or (batch, rows, d), and the cell, and gives a call that computes; what
-can be kept from call to call is made before it.
+can be kept from call to call is made before it. Systems with kernel matrices are in solves.py.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import os
 import pathlib
 import sys
 
+import solves
 from common import finite, first_line, measure, say, spread_indices, timer_for, version_of
 
 
@@ -180,7 +181,7 @@ DENSE_COPIES = {"gaussianGradient": 6, "logSumExp": 3}
 
 def check_fits(torch, cell, device):
     size = 4 if cell["dtype"] == "float32" else 8
-    needed = cell["batch"] * cell["m"] * cell["n"] * size * DENSE_COPIES.get(cell["operation"], 2)
+    needed = cell["batch"] * cell.get("m", cell["n"]) * cell["n"] * size * DENSE_COPIES.get(cell["operation"], 2)
     if device == "cpu":
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     else:
@@ -266,11 +267,13 @@ def k_means_errors(numpy, cell, x, y, result):
 def error_in_units(numpy, cell, operands, result):
     """The largest over the checked rows; results and operands are numpy's."""
     unit = 2.0**-24 if cell["dtype"] == "float32" else 2.0**-53
-    m, n, d = cell["m"], cell["n"], cell["d"]
     last = {name: values[-1].astype("float64") for name, values in operands.items()}
+    if cell["operation"] in solves.NAMES:
+        return solves.residual(numpy, cell, last["x"], last["b"], result[0]) / cell["parameters"]["tolerance"]
     if cell["operation"] == "kMeans":
         errors = k_means_errors(numpy, cell, last["x"], last["y"], result)
         return math.nan if any(math.isnan(error) for error in errors) else max(errors) / unit
+    m, n = cell["m"], cell["n"]
     parts = [numpy.asarray(part).reshape(cell["batch"], m, -1)[-1] for part in result]
     got = numpy.concatenate([part.astype("float64") for part in parts], 1)
     b = last["b"].reshape(n) if "b" in last else None
@@ -293,6 +296,7 @@ def find_keops(torch, numpy, setup):
             import pykeops
 
             made = numpy_keops_operations(numpy) if setup["device"] == "cpu" else torch_keops_operations(torch)
+            made |= solves.keops(numpy, setup["device"])
         say(versions={"pykeops": getattr(pykeops, "__version__", None) or version_of(pykeops)})
         return {"pykeops": made}
     except Exception as error:
@@ -327,7 +331,9 @@ def serve(setup):
     peers = find_keops(torch, numpy, setup)
     if torch is not None:
         say(versions={"torch": torch.__version__})
-        peers["torch"] = dense_operations(torch)
+        peers["torch"] = {**dense_operations(torch), **solves.dense(torch)}
+        if setup.get("systems"):
+            peers |= solves.find_gpytorch(torch, numpy)
     timer = timer_for(torch, device)
     say(ready=True)
     for line in sys.stdin:
@@ -342,23 +348,28 @@ def run_cell(torch, numpy, peers, timer, device, cell, max_seconds):
         for name, operand in cell["operands"].items()
     }
     for peer, operations in peers.items():
+        operation = operations.get(cell["operation"])
+        if operation is None or (cell.get("preconditioner") and peer != "gpytorch"):
+            continue
         inputs = call = result = None
         try:
             if peer == "torch":
                 check_fits(torch, cell, device)
             # Without a batch axis where there is one entry: KeOps takes another path with it.
             inputs = {name: values[0] if cell["batch"] == 1 else values for name, values in host.items()}
-            if peer == "torch" or device != "cpu":
+            if peer in ("torch", "gpytorch") or device != "cpu":
                 inputs = {name: torch.from_numpy(values).to(device) for name, values in inputs.items()}
             with torch.no_grad() if torch is not None else contextlib.nullcontext():
                 with contextlib.redirect_stdout(sys.stderr):
-                    call = operations[cell["operation"]](inputs, cell)
+                    call = operation(inputs, cell)
+                    if call is None:
+                        continue
                     ms = measure(timer, call, max_seconds)
                     result = call()
             parts = result if isinstance(result, tuple) else (result,)
             parts = [part.detach().cpu().numpy() if hasattr(part, "detach") else part for part in parts]
             units = error_in_units(numpy, cell, host, parts)
-            say(cell={**named, "peer": peer, "ms": ms, **finite(units)})
+            say(cell={**named, "peer": peer, "ms": ms, **finite(units), **getattr(call, "figures", {})})
         except Exception as error:  # out of memory and unsupported cells are results too
             say(cell={**named, "peer": peer, "error": first_line(error)})
         finally:

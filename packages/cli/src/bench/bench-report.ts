@@ -6,6 +6,7 @@ import type { Floor } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
 import type { MachineDescription } from './machine.js';
 import type { PeerReport } from './peers.js';
+import type { IterativeFigures } from './operations/operation.js';
 import type { Spread } from './statistics.js';
 
 /** One measured cell. */
@@ -21,10 +22,20 @@ export interface Measurement {
   readonly floor?: Floor;
   /** Floor by median time: 1 is the limit. */
   readonly shareOfFloor?: number;
+  /** Of iterative solutions. */
+  readonly iterative?: IterativeMeasurement;
   /** The time of a loop written by hand on the same operands, measured behind it, on a CPU where there is one. */
   readonly handWrittenMs?: Spread;
   /** Its median by that of `ms`: above 1 the loop is slower. */
   readonly shareOfHandWritten?: number;
+}
+
+/** What was measured of an iterative solution. */
+export interface IterativeMeasurement extends IterativeFigures {
+  /** The norm of b - A x by that of b, in float64 from the values of b and x. */
+  readonly residual: number;
+  /** The time of a call, without the preconditioner's making, by its iterations. */
+  readonly msPerIteration: number;
 }
 
 /** A cell that was not measured, and why. */
@@ -44,9 +55,9 @@ export interface CallOverhead {
 }
 
 /** The suites of cells. */
-export type SuiteName = 'cdist' | 'kermac' | 'linalg' | 'keops';
+export type SuiteName = 'cdist' | 'kermac' | 'linalg' | 'keops' | 'solvers';
 
-/** The result of `mercer bench cdist`, `kermac`, `linalg` or `keops`: what is written as JSON. */
+/** The result of `mercer bench cdist`, `kermac`, `linalg`, `keops` or `solvers`: what is written as JSON. */
 export interface BenchReport {
   readonly schema: 1;
   readonly suite: SuiteName;

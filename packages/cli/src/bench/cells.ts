@@ -25,11 +25,19 @@ export const REDUCTION_NAMES = [
 ] as const;
 export type ReductionName = (typeof REDUCTION_NAMES)[number];
 
+/** Systems with a kernel matrix that the bench knows. */
+export const SOLVER_NAMES = ['solve', 'inverseKernel'] as const;
+export type SolverName = (typeof SOLVER_NAMES)[number];
+
+/** Preconditioners of such systems. */
+export const PRECONDITIONER_NAMES = ['pivotedCholesky', 'nystrom'] as const;
+export type PreconditionerName = (typeof PRECONDITIONER_NAMES)[number];
+
 /** Iterations of Lloyd's algorithm in one call of `kMeans`. */
 export const LLOYD_ITERATIONS = 10;
 
 /** Problems of all kinds. */
-export type Cell = KernelCell | LinearCell | ReductionCell;
+export type Cell = KernelCell | LinearCell | ReductionCell | SolverCell;
 
 /**
  * One problem of the grid: an operation on `m` rows and `n` rows of `k` numbers, `batch` times over. For weightedDifferences m, n, o and
@@ -73,6 +81,23 @@ export interface ReductionCell {
   readonly batch: number;
 }
 
+/** One system of equations with the kernel matrix of `n` points of dimension `d`, which is not stored. */
+export interface SolverCell {
+  readonly operation: SolverName;
+  readonly dtype: 'float32' | 'float64';
+  readonly n: number;
+  readonly d: number;
+  /** None without it. */
+  readonly preconditioner?: PreconditionerName;
+  /** Of the preconditioner. */
+  readonly rank?: number;
+  readonly batch: 1;
+}
+
+export function isSolver(cell: Cell): cell is SolverCell {
+  return SOLVER_NAMES.some((name) => name === cell.operation);
+}
+
 export function isLinear(cell: Cell): cell is LinearCell {
   return LINEAR_NAMES.some((name) => name === cell.operation);
 }
@@ -90,6 +115,10 @@ export function cellOf(cell: Cell): Cell {
   if (isReduction(cell)) {
     const { operation, dtype, m, n, d, k, batch } = cell;
     return { operation, dtype, m, n, d, ...(k && { k }), batch };
+  }
+  if (isSolver(cell)) {
+    const { operation, dtype, n, d, preconditioner, rank, batch } = cell;
+    return { operation, dtype, n, d, ...(preconditioner && { preconditioner, rank }), batch };
   }
   const { operation, dtype, p, m, n, k, o, batch } = cell;
   return { operation, dtype, p, m, n, k, ...(o === undefined ? {} : { o }), batch };
@@ -113,17 +142,18 @@ export function groupByOperands(cells: readonly Cell[]): Cell[][] {
 }
 
 function operandsKey(cell: Cell): string {
-  if (isLinear(cell) || isReduction(cell)) return JSON.stringify(cellOf(cell));
+  if (isLinear(cell) || isReduction(cell) || isSolver(cell)) return JSON.stringify(cellOf(cell));
   const family = cell.operation === 'weightedDifferences' ? 'weightedDifferences' : 'pairwise';
   return [family, cell.dtype, cell.m, cell.n, cell.k, cell.o ?? 0, cell.batch].join();
 }
 
 /**
  * Terms that a cell's sums have together: element pairs, for weightedDifferences times the rows of coefficients; for linear algebra the
- * cube of the order; for reductions pairs of components, as often as they are passed over.
+ * cube of the order; for reductions pairs of components, as often as they are passed over; for systems those of one product.
  */
 export function cellWork(cell: Cell): number {
   if (isLinear(cell)) return cell.n ** 3 * cell.batch;
+  if (isSolver(cell)) return cell.n ** 2 * cell.d;
   if (isReduction(cell))
     return (
       cell.m * cell.n * cell.d * cell.batch * (cell.operation === 'kMeans' ? LLOYD_ITERATIONS : 1)
@@ -152,6 +182,11 @@ export function cellName(cell: Cell): string {
     const type = dtype === 'float32' ? '' : ` ${dtype}`;
     const count = k === undefined ? '' : `, k = ${k}`;
     return `${operation}${type} ${batch}${m} x ${n}, D = ${d}${count}`;
+  }
+  if (isSolver(cell)) {
+    const { operation, dtype, n, d, preconditioner, rank } = cell;
+    const beside = preconditioner === undefined ? '' : `, ${preconditioner} ${rank}`;
+    return `${operation} ${dtype} ${n}, D = ${d}${beside}`;
   }
   const operation = cell.operation === 'cdist' ? '' : `${cell.operation} `;
   const p = cell.p === Infinity ? 'inf' : cell.p;

@@ -2,10 +2,12 @@ import { errorSummary, sampledError, sampleOf, type ErrorInUnits } from './accur
 import {
   isLinear,
   isReduction,
+  isSolver,
   type Cell,
   type KernelCell,
   type LinearCell,
   type ReductionCell,
+  type SolverCell,
 } from './cells.js';
 import {
   sizesOf,
@@ -14,7 +16,12 @@ import {
   type Result,
   type Results,
 } from './operations/operation.js';
-import { LINEAR_OPERATIONS, OPERATIONS, REDUCTION_OPERATIONS } from './operations/operations.js';
+import {
+  LINEAR_OPERATIONS,
+  OPERATIONS,
+  REDUCTION_OPERATIONS,
+  SOLVER_OPERATIONS,
+} from './operations/operations.js';
 
 /** The error of a result on the device against float64, in the way that the kind of the cell is judged. */
 export async function errorsOf(
@@ -24,7 +31,9 @@ export async function errorsOf(
 ): Promise<ErrorInUnits> {
   if (isReduction(cell)) return rowErrorsOf(cell, data, results);
   const floats = results.filter(isFloat);
-  return isLinear(cell) ? residualOf(cell, data, floats) : errorOf(cell, data, floats);
+  return isLinear(cell) || isSolver(cell)
+    ? residualOf(cell, data, floats)
+    : errorOf(cell, data, floats);
 }
 
 function isFloat(result: Result): result is Float {
@@ -32,12 +41,16 @@ function isFloat(result: Result): result is Float {
 }
 
 async function residualOf(
-  cell: LinearCell,
+  cell: LinearCell | SolverCell,
   data: readonly FloatArray[],
   results: Results,
 ): Promise<ErrorInUnits> {
   const values = await Promise.all(results.map((result) => result.toTypedArray()));
-  return errorSummary(LINEAR_OPERATIONS[cell.operation].residuals(cell, data, values));
+  return errorSummary(
+    isSolver(cell)
+      ? SOLVER_OPERATIONS[cell.operation].residuals(cell, data, values)
+      : LINEAR_OPERATIONS[cell.operation].residuals(cell, data, values),
+  );
 }
 
 async function rowErrorsOf(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * A checkout with the two folders of KeOps, in which a few lines of numpy stand for it: dense matrices in place of symbolic ones. Its
- * log-sum-exp is wrong on purpose.
+ * log-sum-exp is wrong on purpose, and its solver stops at ten times the residual that is asked for.
  */
 export async function fakeKeops(folder: string): Promise<string> {
   const root = join(folder, 'keops');
@@ -14,11 +14,34 @@ export async function fakeKeops(folder: string): Promise<string> {
     "__version__ = 'fake'\nprint('chatter', end='')\n",
   );
   await writeFile(join(root, 'pykeops', 'pykeops', 'numpy', '__init__.py'), FAKE);
+  await writeFile(join(root, 'pykeops', 'pykeops', 'numpy', 'operations.py'), FAKE_OPERATIONS);
   return root;
 }
 
+const FAKE_OPERATIONS = `
+import numpy
+
+def ConjugateGradientSolver(binding, linop, b, eps):
+    a, r = numpy.zeros_like(b), b.copy()
+    p = r.copy()
+    while (r * r).sum() >= b.size * (10 * eps) ** 2:
+        product = linop(p)
+        step = (r * r).sum() / (p * product).sum()
+        a, after = a + step * p, r - step * product
+        p, r = after + (after * after).sum() / (r * r).sum() * p, after
+    return a
+
+class KernelSolve:
+    def __init__(self, formula, aliases, unknown, axis):
+        assert (formula, unknown, axis) == ("Exp(-g * SqDist(x, y)) * b", "b", 1)
+    def __call__(self, x, y, b, g, alpha, eps):
+        matrix = numpy.exp(-g * ((x[:, None] - y[None]) ** 2).sum(-1)) + alpha * numpy.eye(len(x), dtype=x.dtype)
+        return ConjugateGradientSolver("numpy", lambda p: matrix @ p, b, eps=eps)
+`;
+
 const FAKE = `
 import numpy
+from .operations import KernelSolve
 
 class LazyTensor:
     def __init__(self, values): self.values = values

@@ -1,4 +1,11 @@
-import { isLinear, isReduction, type Cell, type LinearCell, type ReductionCell } from './cells.js';
+import {
+  isLinear,
+  isReduction,
+  isSolver,
+  type Cell,
+  type LinearCell,
+  type ReductionCell,
+} from './cells.js';
 import { best, type DeviceLimitsReport } from './limits.js';
 import { sizesOf } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
@@ -7,7 +14,8 @@ import { INNER_PRODUCT_DIMS } from './operations/reduction-floor.js';
 /** The least time that a cell can take on a device, and what decides it. */
 export interface Floor {
   readonly ms: number;
-  readonly kind: 'issue' | 'bandwidth' | 'launch';
+  /** Products: those of an iterative solution, as long as one takes by itself. */
+  readonly kind: 'issue' | 'bandwidth' | 'launch' | 'products';
 }
 
 /**
@@ -39,6 +47,11 @@ export function slowReason(
 ): string {
   const { results } = sizesOf(operationOf(cell), cell);
   if (isLinear(cell)) return slowLinear(cell, floor);
+  if (isSolver(cell)) {
+    return cell.preconditioner === undefined
+      ? `a product of ${cell.n} points is shorter than what surrounds it: the steps and inner products of an iteration`
+      : 'making the preconditioner, and applying it, is not in the floor';
+  }
   if (isReduction(cell)) return slowReduction(cell, floor, residentThreads, launchMs);
   if (floor.kind === 'launch') {
     return `${results} results of ${cell.k} terms: the time of one chain of loads and additions, not of the launch, decides`;

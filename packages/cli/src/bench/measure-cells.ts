@@ -1,7 +1,7 @@
 import { tensor, type Device } from '@mercer/core';
 import type { ErrorInUnits } from './accuracy.js';
 import type { CellResult, SkippedCell } from './bench-report.js';
-import { isLinear, isReduction, type Cell } from './cells.js';
+import { isLinear, isReduction, isSolver, type Cell } from './cells.js';
 import type { DataSet } from './data-sets.js';
 import { errorsOf } from './errors-of.js';
 import { floorOf } from './floor.js';
@@ -10,10 +10,12 @@ import {
   sizesOf,
   type Float,
   type FloatArray,
+  type IterativeFigures,
   type Result,
   type Results,
 } from './operations/operation.js';
 import { operationOf } from './operations/operations.js';
+import { toleranceOf } from './operations/solves.js';
 import { isWrittenByHand, timeHandWritten } from './measure-hand-written.js';
 import { spreadOf, type Spread } from './statistics.js';
 import { measureCalls } from './timer.js';
@@ -36,6 +38,7 @@ interface Measured {
   readonly errors: Partial<Record<DataSet, ErrorInUnits>>;
   ms?: Spread;
   handWrittenMs?: Spread;
+  iterative?: IterativeFigures;
   plan: string;
   /** Why there is no kernel for it. */
   refusal?: string;
@@ -63,8 +66,9 @@ export async function measureCells(
   }
   const [first] = measured;
   if (first === undefined) return results;
-  for (const set of settings.dataSets) {
-    const data = operationOf(first.cell).makeData(set, first.cell);
+  const operation = operationOf(first.cell);
+  for (const set of operation.dataSet === undefined ? settings.dataSets : [operation.dataSet]) {
+    const data = operation.makeData(set, first.cell);
     const tensors: Float[] = [];
     try {
       for (const [i, values] of data.entries()) {
@@ -114,6 +118,7 @@ async function measureOne(
           });
         }),
       );
+      if (call.iterative !== undefined) entry.iterative = await call.iterative(maxSecondsPerCell);
       // beside it, because a CPU's speed changes from second to second
       if (device.limits.kind === 'cpu' && isWrittenByHand(cell)) {
         entry.handWrittenMs = await timeHandWritten(
@@ -143,11 +148,14 @@ function disposeOthers(made: Results<Result>, kept: Results<Result>): void {
 }
 
 function finish(
-  { cell, ms, plan, errors, handWrittenMs }: Measured,
+  { cell, ms, plan, errors, handWrittenMs, iterative }: Measured,
   limits: DeviceLimitsReport,
 ): CellResult {
   const timing = ms ?? spreadOf([0]);
-  const floor = floorOf(cell, limits);
+  const floor =
+    iterative === undefined
+      ? floorOf(cell, limits)
+      : { kind: 'products' as const, ms: iterative.iterations * iterative.productMs.median };
   const share = floor === undefined ? {} : { floor, shareOfFloor: floor.ms / timing.median };
   return {
     ...cell,
@@ -155,6 +163,15 @@ function finish(
     plan,
     errors,
     ...share,
+    ...(iterative !== undefined &&
+      isSolver(cell) && {
+        iterative: {
+          ...iterative,
+          residual: toleranceOf(cell) * Math.max(...Object.values(errors).map(({ max }) => max)),
+          msPerIteration:
+            (iterative.iterationsMs ?? timing).median / Math.max(1, iterative.iterations),
+        },
+      }),
     ...(handWrittenMs !== undefined && {
       handWrittenMs,
       shareOfHandWritten: handWrittenMs.median / timing.median,
@@ -175,7 +192,7 @@ function reasonToSkip(
     return `its operands of ${operandBytes} bytes exceed the ${MOST_OPERAND_BYTES} that are made on the host`;
   }
   // Where no loop stands for the arithmetic of a norm, it takes at least as long as that of p = 2.
-  const isKernel = !isLinear(cell) && !isReduction(cell);
+  const isKernel = !isLinear(cell) && !isReduction(cell) && !isSolver(cell);
   const floor =
     floorOf(cell, limits) ?? (isKernel ? floorOf({ ...cell, p: 2 }, limits) : undefined);
   if (floor !== undefined && floor.ms > maxSecondsPerCell * 1e3) {

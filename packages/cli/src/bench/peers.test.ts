@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import {
+  cellOf,
   LINEAR_NAMES,
   REDUCTION_NAMES,
   type Cell,
   type LinearCell,
   type ReductionCell,
+  type SolverCell,
 } from './cells.js';
 import { fakeKeops, NVRTC_TRIAL } from './fake-keops.test-support.js';
 import { defaultPython, runPeers } from './peers.js';
@@ -241,6 +243,36 @@ describe.skipIf(python === undefined)(
           expect(cell.maxErrorInUnits).toBeGreaterThan(1e6); // it adds 1
         else expect(cell.maxErrorInUnits).toBeLessThan(100);
       }
+    });
+
+    it('brings the solver of KeOps to the true residual, and gives its iterations', async () => {
+      if (!imports('numpy')) return;
+      const keopsPath = await fakeKeops(folder);
+      const plain = { n: 40, d: 3, batch: 1 } as const;
+      const systems: SolverCell[] = [
+        { operation: 'solve', dtype: 'float32', ...plain },
+        { operation: 'solve', dtype: 'float64', ...plain },
+        { operation: 'inverseKernel', dtype: 'float64', ...plain },
+        // which KeOps has not
+        { operation: 'solve', dtype: 'float64', ...plain, preconditioner: 'nystrom', rank: 3 },
+      ];
+      const report = await runPeers(systems, {
+        ...base,
+        python: python ?? '',
+        keopsPath,
+        threads: 1,
+      });
+      const own = report.cells.filter(({ peer }) => peer === 'pykeops');
+      expect(own.map(cellOf)).toEqual(systems.slice(0, 3));
+      for (const { maxErrorInUnits: share, residual, iterations, dtype } of own) {
+        expect(share).toBeLessThanOrEqual(1);
+        expect(residual).toBeCloseTo((share ?? NaN) * (dtype === 'float32' ? 1e-4 : 1e-8), 12);
+        expect(iterations).toBeGreaterThanOrEqual(1);
+        expect(iterations).toBeLessThan(100);
+      }
+      const torchCells = report.cells.filter(({ peer }) => peer === 'torch');
+      expect(torchCells.length).toBe(torch ? 3 : 0);
+      for (const cell of torchCells) expect(cell.maxErrorInUnits).toBeLessThanOrEqual(1);
     });
 
     it("hands KeOps' texts to NVRTC and writes the cubin behind its size", async () => {

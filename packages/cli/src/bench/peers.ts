@@ -5,7 +5,7 @@ import { delimiter, join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { withTemporaryFolder } from '../files/with-temporary-folder.js';
-import { isLinear, isReduction, type Cell } from './cells.js';
+import { isLinear, isReduction, isSolver, type Cell } from './cells.js';
 import { packageRoot } from '../package-root.js';
 import { operationOf } from './operations/operations.js';
 import type { Spread } from './statistics.js';
@@ -18,6 +18,9 @@ interface PeerMeasurement {
   readonly ms?: Spread;
   /** In the units of the cells' own errors. */
   readonly maxErrorInUnits?: number;
+  /** Of iterative solutions, where they are known: products with the operator, and the norm of b - A x by that of b. */
+  readonly iterations?: number;
+  readonly residual?: number;
   readonly error?: string;
 }
 
@@ -146,7 +149,8 @@ class PeerSession {
       kermacPath: kermacPath ?? null,
       keopsPath: keopsPath ?? null,
       linear: cells.some(isLinear), // numpy is asked for these alone
-      reductions: cells.some(isReduction), // KeOps for these
+      reductions: cells.some((cell) => isReduction(cell) || isSolver(cell)), // KeOps for these
+      systems: cells.some(isSolver), // and GPyTorch
     });
     const { maxSeconds = Infinity } = this.options;
     let end = Infinity;
@@ -182,7 +186,7 @@ class PeerSession {
   /** The operands travel as raw files: both sides measure and check the same numbers. */
   private async sendCell(cell: Cell): Promise<void> {
     const operation = operationOf(cell);
-    const data = operation.makeData('normal', cell);
+    const data = operation.makeData(operation.dataSet ?? 'normal', cell);
     const operands: Record<string, { path: string; shape: readonly number[] }> = {};
     for (const [i, { name, shape }] of operation.operands(cell).entries()) {
       const path = join(this.folder, `${name}.bin`);

@@ -1,7 +1,7 @@
 import { formatMs, formatP, formatRate, formatShare, significant } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import type { BenchReport, CallOverhead, CellResult, SuiteName } from './bench-report.js';
-import { cellName, cellWork, isLinear, isReduction, type Cell } from './cells.js';
+import { cellName, cellWork, isLinear, isReduction, isSolver, type Cell } from './cells.js';
 import type { CompileTimes } from './compile-times.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { RESIDUAL_LIMIT } from './operations/residuals.js';
@@ -44,6 +44,7 @@ export function renderReport(report: BenchReport, output: Output): string {
       : `${output.heading('Calls')}\n${calls(callOverhead)}${firstKernel(compile)}`,
     descriptorSet(report, output),
     `${output.heading(`${report.suite} on ${report.device.id} (${report.device.name})`)}\n${cells(report, output)}`,
+    solves(report, output),
     slowCells(report, output),
     skipped(report, output),
     residualLine(report),
@@ -101,7 +102,7 @@ function cells(report: BenchReport, output: Output): string {
       { head: 'floor', align: 'right' },
       { head: 'share', align: 'right' },
       ...(hasHandWritten ? [{ head: 'by hand', align: 'right' as const }] : []),
-      { head: report.suite === 'linalg' ? 'residual' : 'error (u)', align: 'right' },
+      { head: ERROR_HEAD[report.suite] ?? 'error (u)', align: 'right' },
       ...peerNames.map((head) => ({ head, align: 'right' as const })),
     ],
     report.cells.map((cell) => [
@@ -116,6 +117,11 @@ function cells(report: BenchReport, output: Output): string {
     ]),
   );
 }
+
+const ERROR_HEAD: Partial<Record<SuiteName, string>> = {
+  linalg: 'residual',
+  solvers: 'residual by tolerance',
+};
 
 /** The largest error over all kinds of data, and on which. */
 function worstError(cell: CellResult): string {
@@ -134,11 +140,62 @@ function peerTime(report: BenchReport, cell: Cell, peer: string): string {
   if (found?.ms === undefined || found.error !== undefined)
     return (found?.error ?? '-').slice(0, 24);
   const { ms, maxErrorInUnits: units } = found;
-  return `${formatMs(ms.median)}${units === undefined ? '' : ` (${significant(units)}${isLinear(cell) ? '' : ' u'})`}`;
+  return `${formatMs(ms.median)}${units === undefined ? '' : ` (${significant(units)}${isLinear(cell) || isSolver(cell) ? '' : ' u'})`}`;
 }
 
 function sameCell(a: Cell, b: Cell): boolean {
   return cellName(a) === cellName(b);
+}
+
+/** What iterative solutions are made of, with the peers that solve the same system. */
+function solves(report: BenchReport, output: Output): string {
+  const own = report.cells.filter((cell) => cell.iterative !== undefined);
+  if (own.length === 0) return '';
+  const ms = (value: number | undefined): string => (value === undefined ? '-' : formatMs(value));
+  const line = (
+    who: string,
+    median: number | undefined,
+    { iterations, residual }: Partial<Record<'iterations' | 'residual', number>>,
+    perIteration: number | undefined,
+  ): string[] => [
+    who,
+    ms(median),
+    String(iterations ?? '-'),
+    ms(perIteration),
+    residual === undefined ? '-' : residual.toExponential(1),
+  ];
+  const rows = own.flatMap((cell) => {
+    const { iterative } = cell;
+    if (iterative === undefined) return [];
+    const others = report.peers.cells.filter((other) => sameCell(other, cell));
+    return [
+      [
+        cellName(cell),
+        ...line(
+          iterative.converged ? 'mercer' : 'mercer, not converged',
+          cell.ms.median,
+          iterative,
+          iterative.msPerIteration,
+        ),
+        ms(iterative.productMs.median),
+        ms(iterative.preconditionerMs?.median),
+      ],
+      ...others.map(({ peer, ms: time, ...other }) => {
+        const each = time && other.iterations && time.median / other.iterations;
+        return ['', ...line(peer, time?.median, other, each), '-', '-'];
+      }),
+    ];
+  });
+  const heads = ['time', 'iterations', 'an iteration', 'residual', 'a product', 'preconditioner'];
+  const table = output.table(
+    [
+      { head: 'system' },
+      { head: 'by' },
+      ...heads.map((head) => ({ head, align: 'right' as const })),
+    ],
+    rows,
+  );
+  return `${output.heading('Iterations, and true residuals by the norm of the right-hand side')}\n${table}`;
 }
 
 function slowCells(report: BenchReport, output: Output): string {
@@ -195,8 +252,9 @@ export function plotReport(report: BenchReport): string {
   );
 }
 
-/** What a cell is drawn at: its terms, of reductions the points on the longer side. */
+/** What a cell is drawn at: its terms, of systems the points, of reductions those on the longer side. */
 function sizeOf(cell: Cell): number {
+  if (isSolver(cell)) return cell.n;
   return isReduction(cell) ? Math.max(cell.m, cell.n) * cell.batch : cellWork(cell);
 }
 
@@ -206,6 +264,7 @@ const SIZE_TEXT: Readonly<Record<SuiteName, string>> = {
   kermac: TERMS,
   linalg: 'order^3 x batch',
   keops: 'points (the longer of both sides)',
+  solvers: 'points',
 };
 
 function groupByLine<C extends Cell>(cells: readonly C[]): Map<string, C[]> {
@@ -221,6 +280,11 @@ function lineName(cell: Cell): string {
   if (isLinear(cell)) return `${cell.operation} ${cell.dtype}`;
   if (isReduction(cell)) {
     return `${cell.operation} D = ${cell.d}${cell.dtype === 'float32' ? '' : ` ${cell.dtype}`}`;
+  }
+  if (isSolver(cell)) {
+    const { preconditioner, rank } = cell;
+    const beside = preconditioner === undefined ? '' : `, ${preconditioner} ${rank}`;
+    return `${cell.operation} D = ${cell.d} ${cell.dtype}${beside}`;
   }
   const { operation, p } = cell;
   return `${operation === 'cdist' ? '' : `${operation} `}p = ${formatP(p)}`;

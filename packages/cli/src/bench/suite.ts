@@ -20,7 +20,7 @@ import { operationOf } from './operations/operations.js';
 import { RESIDUAL_LIMIT } from './operations/residuals.js';
 import { runPeers, type PeerReport } from './peers.js';
 
-/** What `mercer bench cdist`, `kermac`, `linalg` or `keops` runs. */
+/** What `mercer bench cdist`, `kermac`, `linalg`, `keops` or `solvers` runs. */
 export interface SuiteOptions {
   readonly suite: SuiteName;
   readonly device: Device;
@@ -41,11 +41,15 @@ export interface SuiteOptions {
 }
 
 const ROUNDING = 'rounding: 2^-24 or 2^-53 of the value or of the sum of its terms';
+const TOLERANCE =
+  'the tolerance, 1e-4 in float32 and 1e-8 in float64: the norm of b - A x by that of b, computed in float64';
 const ERROR_UNITS: Readonly<Record<SuiteName, string>> = {
   cdist: ROUNDING,
   kermac: ROUNDING,
   keops:
-    "rounding: 2^-24 or 2^-53 of the sum of the terms' magnitudes, of 1 + |value| for logSumExp, of the true squared distance for row numbers",
+    "rounding: 2^-24 or 2^-53 of the sum of the terms' magnitudes, of 1 + |value| for logSumExp, of the true squared distance for row numbers; for solve and inverseKernel " +
+    TOLERANCE,
+  solvers: TOLERANCE,
   linalg: `n eps norm, eps 2^-23 or 2^-52; LAPACK's tests accept less than ${RESIDUAL_LIMIT}`,
 };
 
@@ -84,7 +88,11 @@ export async function runSuite(options: SuiteOptions): Promise<BenchReport> {
     machine: describeMachine(),
     device: describeDevice(device),
     operations: Object.fromEntries(cells.map((cell) => [cell.operation, operationOf(cell).text])),
-    dataSets: Object.fromEntries(options.dataSets.map((set) => [set, DATA_SET_TEXT[set]])),
+    dataSets: Object.fromEntries(
+      [...options.dataSets, ...cells.flatMap((cell) => operationOf(cell).dataSet ?? [])].map(
+        (set) => [set, DATA_SET_TEXT[set]],
+      ),
+    ),
     errorUnit: ERROR_UNITS[suite],
     limits,
     ...(overhead === undefined ? {} : { callOverhead: overhead }),

@@ -4,16 +4,19 @@ import {
   LINEAR_NAMES,
   OPERATION_NAMES,
   REDUCTION_NAMES,
+  SOLVER_NAMES,
   type KernelCell,
   type LinearName,
   type OperationName,
   type ReductionName,
+  type SolverName,
 } from '../bench/cells.js';
 import { firstCallMs } from '../bench/compile-times.js';
 import type { DataSet } from '../bench/data-sets.js';
 import { FULL_GRID, gridCells, QUICK_GRID, type GridAxes } from '../bench/grid.js';
 import { keopsCells, keopsCurves, type KeopsCellsOptions } from '../bench/keops-cells.js';
 import { kermacCells } from '../bench/kermac-cells.js';
+import { solverCells } from '../bench/solver-cells.js';
 import { linalgCells, type LinalgCellsOptions } from '../bench/linalg-cells.js';
 import { commandLine, describeMachine } from '../bench/machine.js';
 import { measureLimits } from '../bench/measure-limits.js';
@@ -26,6 +29,7 @@ import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
+import { benchSolversCommand } from './bench-solvers.js';
 import {
   measure,
   sub,
@@ -45,11 +49,16 @@ interface SuiteBenchOptions extends CellsBenchOptions, Partial<Omit<GridAxes, 'p
 
 interface LinalgBenchOptions extends CellsBenchOptions, LinalgCellsOptions {}
 
-interface KeopsBenchOptions extends CellsBenchOptions, Omit<KeopsCellsOptions, 'kind'> {
+interface KeopsBenchOptions
+  extends CellsBenchOptions, Omit<KeopsCellsOptions, 'kind' | 'operations'> {
+  readonly operations: readonly KeopsName[];
   readonly data: readonly DataSet[];
   readonly curves?: boolean;
   readonly keops?: string;
 }
+
+type KeopsName = ReductionName | SolverName;
+const KEOPS_NAMES: readonly KeopsName[] = [...REDUCTION_NAMES, ...SOLVER_NAMES];
 
 interface CdistBenchOptions extends SuiteBenchOptions, Partial<Pick<GridAxes, 'p' | 'dtype'>> {
   readonly quick?: boolean;
@@ -69,7 +78,7 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|solvers|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
@@ -121,7 +130,7 @@ export function benchCommand(): Command {
       withCells(
         sub(
           'keops',
-          'reductions of symbolic formulas, beside KeOps and torch, with errors and floors',
+          'reductions of symbolic formulas and systems with them, beside KeOps and torch, with errors and floors',
         )
           .option('--curves', "instead: times over the number of points, as in KeOps' figures")
           .option('--n <list>', 'points', parseCounts)
@@ -129,8 +138,9 @@ export function benchCommand(): Command {
           .option('--dtype <list>', DTYPES.join(', '), parseList(parseChoice(DTYPES)))
           .option(
             '--operations <list>',
-            REDUCTION_NAMES.join(', '),
-            parseList(parseChoice<ReductionName>(REDUCTION_NAMES)),
+            KEOPS_NAMES.join(', '),
+            parseList(parseChoice(KEOPS_NAMES)),
+            KEOPS_NAMES,
           )
           .option(
             '--keops <folder>',
@@ -139,6 +149,7 @@ export function benchCommand(): Command {
       ),
     ).action(action(keops)),
   );
+  command.addCommand(benchSolversCommand());
   command.addCommand(benchCallsCommand());
   command.addCommand(benchAutodiffCommand());
   command.addCommand(
@@ -224,6 +235,16 @@ async function keops(output: Output, options: KeopsBenchOptions): Promise<void> 
       "cannot draw curves: --d is given, and each curve has KeOps' own dimension. Leave out --d or --curves.",
     );
   }
-  const cells = (options.curves === true ? keopsCurves : keopsCells)({ ...options, kind });
+  const { operations } = options;
+  const reductions = REDUCTION_NAMES.filter((name) => operations.includes(name));
+  const systems = SOLVER_NAMES.filter((name) => operations.includes(name));
+  const cells = [
+    ...(options.curves === true ? keopsCurves : keopsCells)({
+      ...options,
+      operations: reductions,
+      kind,
+    }),
+    ...solverCells({ ...options, operations: systems, kind }),
+  ];
   await measure(output, { ...options, compileTimes: false }, { suite: 'keops', cells });
 }

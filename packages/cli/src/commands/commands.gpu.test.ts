@@ -94,6 +94,31 @@ for (const { id } of gpus) {
       }
     });
 
+    it('bench solvers brings solves to their residuals, with and without preconditioners', async () => {
+      const which = ['--n', '3000', '--dtype', 'float32,float64', '--ranks', '150'];
+      const report = (await mercerJson([
+        ...['bench', 'solvers', '--device', id, ...which, '--no-peers'],
+      ])) as {
+        cells: {
+          dtype: string;
+          iterative: { converged: boolean; residual: number; iterations: number };
+          floor: { kind: string; ms: number };
+        }[];
+      };
+      expect(report.cells.length).toBe(6);
+      for (const { dtype, iterative, floor } of report.cells) {
+        expect(iterative.converged).toBe(true);
+        // what a sum in another order may add to a residual at its tolerance
+        expect(iterative.residual).toBeLessThan(dtype === 'float32' ? 1.1e-4 : 1e-8 * (1 + 1e-6));
+        expect(floor).toMatchObject({ kind: 'products' });
+        expect(floor.ms).toBeGreaterThan(0);
+      }
+      const counts = report.cells.map(({ iterative }) => iterative.iterations);
+      for (const at of [0, 3]) {
+        expect(Math.max(...counts.slice(at + 1, at + 3))).toBeLessThan((counts[at] ?? NaN) / 2);
+      }
+    });
+
     it('reduce computes a formula of files', async () => {
       const { a, b } = makeOperands('normal', 'float32', 300, 500, 3);
       const at = (name: string): string => join(folder, name);

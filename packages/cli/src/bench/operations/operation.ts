@@ -6,9 +6,11 @@ import {
   type KernelCell,
   type LinearCell,
   type ReductionCell,
+  type SolverCell,
 } from '../cells.js';
 import type { DataSet } from '../data-sets.js';
 import type { DeviceLimitsReport } from '../limits.js';
+import type { Spread } from '../statistics.js';
 
 export type FloatArray = Float32Array | Float64Array;
 export type ResultArray = FloatArray | Int32Array;
@@ -30,6 +32,20 @@ export interface BenchCall<R extends Result = Float> {
   /** Writes into `out`, which an earlier call returned, where the operation can; else into new tensors. */
   run(out?: Results<R>): Results<R> | Promise<Results<R>>;
   dispose(): void;
+  /** What an iterative call did the last time, with the times of what it is made of. */
+  iterative?(maxSeconds: number): Promise<IterativeFigures>;
+}
+
+/** What an iterative call is made of. */
+export interface IterativeFigures {
+  readonly iterations: number;
+  /** Whether it says that it has reached what was asked for. */
+  readonly converged: boolean;
+  /** One product of the operator with a vector. */
+  readonly productMs: Spread;
+  /** Making the preconditioner, which is part of a call, and the rest of it. */
+  readonly preconditionerMs?: Spread;
+  readonly iterationsMs?: Spread;
 }
 
 /** A prepared call with one result, which holds nothing else. */
@@ -64,13 +80,15 @@ export interface ElementOperation extends OperationParts<KernelCell> {
 }
 
 /** An operation whose result is judged as a whole: its error is what it leaves of the equations that it has to satisfy. */
-export interface ResidualOperation extends OperationParts<LinearCell> {
+export interface ResidualOperation<
+  C extends LinearCell | SolverCell = LinearCell,
+> extends OperationParts<C> {
   /**
    * In float64, from the values of operands and results: the largest scaled residual of each batch entry, in units of n eps
-   * norm; NaN where the result has one.
+   * norm, of iterative solutions of the tolerance; NaN where the result has one.
    */
   residuals(
-    cell: LinearCell,
+    cell: C,
     data: readonly FloatArray[],
     results: readonly FloatArray[],
   ): readonly number[];
@@ -97,6 +115,8 @@ export interface OperationParts<C extends Cell, R extends Result = Float> {
   results(cell: C): readonly (readonly number[])[];
   /** Bytes of an element of the results, where it is not of the operands' type. */
   readonly resultBytes?: number;
+  /** Its own kind of data, where it is not measured on others. */
+  readonly dataSet?: DataSet;
   /** Values of the operands, each with the batch entries one after the other. Cells of one group get the same. */
   makeData(set: DataSet, cell: C): readonly FloatArray[];
   /** Compiles. `operands` lie on the device; the call borrows them. */

@@ -1,10 +1,13 @@
 import {
   isLinear,
   isReduction,
+  isSolver,
   type Cell,
   type LinearName,
   type OperationName,
   type ReductionName,
+  type SolverCell,
+  type SolverName,
 } from '../cells.js';
 import { cdistOperation } from './cdist.js';
 import { weightedDifferencesOperation } from './weighted-differences.js';
@@ -37,6 +40,7 @@ import {
   logSumExpOperation,
   nearestOperation,
 } from './reductions.js';
+import { inverseKernelOperation, solveOperation } from './solves.js';
 
 /** Operations by Mercer's own kernels, by their names. */
 export const OPERATIONS: Readonly<Record<OperationName, ElementOperation>> = {
@@ -68,8 +72,15 @@ export const REDUCTION_OPERATIONS: Readonly<Record<ReductionName, ReductionOpera
   kMeans: kMeansOperation,
 };
 
+/** Systems with kernel matrices, by their names. */
+export const SOLVER_OPERATIONS: Readonly<Record<SolverName, ResidualOperation<SolverCell>>> = {
+  solve: solveOperation,
+  inverseKernel: inverseKernelOperation,
+};
+
 /** What is the same for all kinds; only cells of the operation's own kind may be given to it. */
 export function operationOf(cell: Cell): OperationParts<Cell, Result> {
   if (isReduction(cell)) return REDUCTION_OPERATIONS[cell.operation];
+  if (isSolver(cell)) return SOLVER_OPERATIONS[cell.operation];
   return isLinear(cell) ? LINEAR_OPERATIONS[cell.operation] : OPERATIONS[cell.operation];
 }
