@@ -36,12 +36,16 @@ export function greyColour(value) {
   return `rgb(${fade},${fade},${fade})`;
 }
 
-/** From deep blue at 0 over green to light yellow at 1. @param {number} value */
-export function heightColour(value) {
+/**
+ * From deep blue at 0 over green to light yellow at 1, times a brightness.
+ *
+ * @param {number} value @param {number} brightness
+ */
+export function heightColour(value, brightness = 1) {
   const at = Math.min(1, Math.max(0, value)) * (HEIGHTS.length - 1);
   const low = Math.min(Math.floor(at), HEIGHTS.length - 2);
   const mixed = HEIGHTS[low]?.map(
-    (one, k) => one + (at - low) * ((HEIGHTS[low + 1]?.[k] ?? 0) - one),
+    (one, k) => brightness * (one + (at - low) * ((HEIGHTS[low + 1]?.[k] ?? 0) - one)),
   );
   return `rgb(${mixed?.map(Math.round).join()})`;
 }
