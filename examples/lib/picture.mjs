@@ -6,13 +6,22 @@ import { writeFileSync } from 'node:fs';
 const WIDTH = 480;
 
 /** Room for axes around a picture, in pixels. */
-const MARGINS = { left: 56, right: 12, top: 12, bottom: 44 };
+const MARGINS = { left: 56, right: 20, top: 12, bottom: 44 };
 const NO_MARGINS = { left: 0, right: 0, top: 0, bottom: 0 };
 
 /** Ten colours that are easy to tell apart. */
 export const COLOURS = [
   ...['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd'],
   ...['#8c564b', '#e377c2', '#7f7f7f', '#bcbd22', '#17becf'],
+];
+
+/** Colours of equal steps of lightness. */
+const HEIGHTS = [
+  [68, 1, 84],
+  [59, 82, 139],
+  [33, 145, 140],
+  [94, 201, 98],
+  [253, 231, 37],
 ];
 
 /** Blue at -1, white at 0, red at 1. @param {number} value */
@@ -25,6 +34,20 @@ export function signedColour(value) {
 export function greyColour(value) {
   const fade = Math.round(255 * (1 - Math.min(1, Math.max(0, value))));
   return `rgb(${fade},${fade},${fade})`;
+}
+
+/**
+ * From deep blue at 0 over green to light yellow at 1, times a brightness.
+ *
+ * @param {number} value @param {number} brightness
+ */
+export function heightColour(value, brightness = 1) {
+  const at = Math.min(1, Math.max(0, value)) * (HEIGHTS.length - 1);
+  const low = Math.min(Math.floor(at), HEIGHTS.length - 2);
+  const mixed = HEIGHTS[low]?.map(
+    (one, k) => brightness * (one + (at - low) * ((HEIGHTS[low + 1]?.[k] ?? 0) - one)),
+  );
+  return `rgb(${mixed?.map(Math.round).join()})`;
 }
 
 /** About five round numbers between two. @param {number} from @param {number} to */
@@ -66,6 +89,7 @@ export class Picture {
    */
   cells(columns, rows, colourOf, box = this.#box) {
     const [width, height] = [(box.right - box.left) / columns, (box.top - box.bottom) / rows];
+    this.#parts.push('<g shape-rendering="crispEdges">');
     for (let cell = 0; cell < columns * rows; cell++) {
       const colour = colourOf(cell);
       if (colour === undefined) continue;
@@ -75,6 +99,7 @@ export class Picture {
       const size = `width="${(width * this.#scaleX + 0.5).toFixed(1)}" height="${(height * this.#scaleY + 0.5).toFixed(1)}"`;
       this.#parts.push(`<rect x="${x}" y="${y}" ${size} fill="${colour}"/>`);
     }
+    this.#parts.push('</g>');
   }
 
   /**
@@ -94,15 +119,21 @@ export class Picture {
   /**
    * A line through pairs of numbers, `width` pixels wide.
    *
-   * @param {ArrayLike<number>} points @param {string} colour @param {number} width
+   * @param {ArrayLike<number>} points @param {string | undefined} colour @param {number} width
    */
-  line(points, colour, width = 1.5) {
-    const corners = Array.from({ length: points.length / 2 }, (_, point) =>
-      [this.#x(points[2 * point] ?? 0), this.#y(points[2 * point + 1] ?? 0)].join(),
-    );
+  line(points, colour = 'black', width = 1.5) {
     this.#parts.push(
-      `<polyline points="${corners.join(' ')}" fill="none" stroke="${colour}" stroke-width="${width}" stroke-linejoin="round"/>`,
+      `<polyline points="${this.#corners(points)}" fill="none" stroke="${colour}" stroke-width="${width}" stroke-linejoin="round"/>`,
     );
+  }
+
+  /**
+   * The inside of a closed line through pairs of numbers.
+   *
+   * @param {ArrayLike<number>} points @param {string | undefined} colour
+   */
+  area(points, colour = 'black') {
+    this.#parts.push(`<polygon points="${this.#corners(points)}" fill="${colour}"/>`);
   }
 
   /** @param {string} file its name ends in .svg */
@@ -144,6 +175,13 @@ export class Picture {
       `<text transform="translate(14 ${height}) rotate(-90)">${this.#labels.y}</text>`,
       '</g>',
     ];
+  }
+
+  /** @param {ArrayLike<number>} points */
+  #corners(points) {
+    return Array.from({ length: points.length / 2 }, (_, point) =>
+      [this.#x(points[2 * point] ?? 0), this.#y(points[2 * point + 1] ?? 0)].join(),
+    ).join(' ');
   }
 
   /** @param {number} x */
