@@ -1,12 +1,16 @@
-import type { BuiltinKernel, Scalars } from './emitted-kernel.js';
-import type { KernelParam } from './kernel-param.js';
+import type { BuiltinKernel, CpuGeometry, Scalars } from './emitted-kernel.js';
+import { int64 } from './kernel-param.js';
 
-/** A whole number that a launch passes. */
-export const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+/** A built-in function as its launches are cut: where nothing is said, a chunk is one task, and tasks need no scratch memory. */
+interface BuiltinParts extends Pick<BuiltinKernel, 'name' | 'entry' | 'params' | 'cost'> {
+  readonly tasks: (scalars: Scalars) => number;
+  readonly chunk?: (scalars: Scalars) => number;
+  readonly scratchBytes?: (scalars: Scalars) => number;
+}
 
 /** A built-in function whose struct ends with numbers that are the same in every launch. */
 export function withConstants(
-  kernel: Omit<BuiltinKernel, 'dialect' | 'constants'>,
+  { tasks, chunk, scratchBytes, ...kernel }: BuiltinParts,
   constants: Scalars,
 ): BuiltinKernel {
   return {
@@ -14,5 +18,10 @@ export function withConstants(
     ...kernel,
     params: [...kernel.params, ...Object.keys(constants).map(int64)],
     constants,
+    geometry: (scalars): CpuGeometry => ({
+      tasks: tasks(scalars),
+      chunk: chunk?.(scalars) ?? 1,
+      scratchBytes: scratchBytes?.(scalars) ?? 0,
+    }),
   };
 }

@@ -15,6 +15,16 @@ export type KernelParam =
   /** CUDA only: 128 bytes by value, aligned to 64. */
   | { readonly name: string; readonly kind: 'tensorMap' };
 
+export const pointer = (
+  name: string,
+  dtype: DType | 'byte',
+  access: 'read' | 'write' | 'readwrite',
+): KernelParam => ({ name, kind: 'pointer', dtype, access });
+
+export const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
+
+export const float64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'float64' });
+
 /** Where each parameter lies in the packed buffer. */
 export interface PackedParams {
   /** Byte offset of each parameter, in order. */

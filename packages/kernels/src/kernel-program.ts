@@ -1,5 +1,5 @@
 import type { EmittedKernel, LaunchableKernel, Scalars } from './emitted-kernel.js';
-import type { KernelParam } from './kernel-param.js';
+import { pointer, type KernelParam } from './kernel-param.js';
 
 /** A launch of a program. */
 export interface ProgramStep<K extends LaunchableKernel = EmittedKernel> {
@@ -15,10 +15,18 @@ export interface KernelProgram<K extends LaunchableKernel = EmittedKernel> {
   workspaceBytes(scalars: Scalars): number;
 }
 
+/** A program of kernels that need no scratch buffer. */
+export const programOf = <K extends LaunchableKernel>(
+  ...kernels: readonly K[]
+): KernelProgram<K> => ({
+  steps: kernels.map((kernel) => ({ kernel })),
+  workspaceBytes: () => 0,
+});
+
 /** The parameters of a kernel with the pointer `workspace` behind them. */
 export function withWorkspace(
   params: readonly KernelParam[],
   access: 'read' | 'write',
 ): KernelParam[] {
-  return [...params, { name: 'workspace', kind: 'pointer', dtype: 'byte', access }];
+  return [...params, pointer('workspace', 'byte', access)];
 }

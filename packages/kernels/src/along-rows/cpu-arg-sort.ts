@@ -1,8 +1,9 @@
-import { int64, withConstants } from '../builtin-kernel.js';
+import { withConstants } from '../builtin-kernel.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { scalar } from '../elementwise/copy-params.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
+import { int64, pointer } from '../kernel-param.js';
 import { rowsTasks } from './rows-tasks.js';
 
 /**
@@ -16,12 +17,12 @@ export const cpuArgSortKernel = (dtype: DType, isDescending: boolean): BuiltinKe
       name: `argSort ${dtype}${isDescending ? ' descending' : ''}`,
       entry: 'arg_sort',
       params: [
-        { name: 'src', kind: 'pointer', dtype, access: 'read' },
-        { name: 'dst', kind: 'pointer', dtype: 'int32', access: 'write' },
-        { name: 'keys', kind: 'pointer', dtype: 'uint8', access: 'write' },
+        pointer('src', dtype, 'read'),
+        pointer('dst', 'int32', 'write'),
+        pointer('keys', 'uint8', 'write'),
         ...['rows', 'count', 'rowStride', 'stride', 'rowsPerTask'].map(int64),
       ],
-      geometry: rowsTasks,
+      tasks: rowsTasks,
       cost: (scalars) => ({
         bytes: scalar(scalars, 'rows') * scalar(scalars, 'count') * (dtypeBytes(dtype) + 4),
         flops: 0,

@@ -1,8 +1,9 @@
-import { int64, withConstants } from '../builtin-kernel.js';
+import { withConstants } from '../builtin-kernel.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { scalar } from '../elementwise/copy-params.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
+import { int64, pointer } from '../kernel-param.js';
 import { rowsTasks } from './rows-tasks.js';
 
 /**
@@ -15,12 +16,12 @@ export const cpuCumSumKernel = (from: DType, to: 'int64' | 'float32' | 'float64'
       name: `cumSum ${from} ${to}`,
       entry: 'cum_sum',
       params: [
-        { name: 'src', kind: 'pointer', dtype: from, access: 'read' },
-        { name: 'dst', kind: 'pointer', dtype: to, access: 'write' },
+        pointer('src', from, 'read'),
+        pointer('dst', to, 'write'),
         ...['rows', 'count', 'rowStride', 'stride', 'dstRowStride', 'dstStride'].map(int64),
         int64('rowsPerTask'),
       ],
-      geometry: rowsTasks,
+      tasks: rowsTasks,
       cost: (scalars) => {
         const elements = scalar(scalars, 'rows') * scalar(scalars, 'count');
         return { bytes: elements * (dtypeBytes(from) + dtypeBytes(to)), flops: elements };

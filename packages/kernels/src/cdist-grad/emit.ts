@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../dtype.js';
-import type { KernelProgram } from '../kernel-program.js';
+import { programOf, type KernelProgram } from '../kernel-program.js';
 import { emitCpuCdistGrad } from './cpu/emit.js';
 import { fmaKernel } from './cuda/fma-kernel.js';
 import { mmaKernel } from './cuda/mma-kernel.js';
@@ -11,9 +11,9 @@ import { sizesOf } from './program.js';
 export function emitCdistGrad(plan: CdistGradPlan): KernelProgram {
   if (plan.kind === 'cpu') return emitCpuCdistGrad(plan);
   const kernel = plan.strategy === 'fma' ? fmaKernel(plan) : mmaKernel(plan);
-  if (plan.splitK === 1) return { steps: [{ kernel }], workspaceBytes: () => 0 };
+  if (plan.splitK === 1) return programOf(kernel);
   return {
-    steps: [{ kernel }, { kernel: splitKernel(plan) }],
+    ...programOf(kernel, splitKernel(plan)),
     workspaceBytes: (scalars) => {
       const { m, n, o, batch } = sizesOf(scalars);
       return plan.splitK * batch * o * n * m * dtypeBytes(plan.dtype);

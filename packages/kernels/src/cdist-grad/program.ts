@@ -1,5 +1,5 @@
 import type { Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { valueParams } from '../pairwise/params.js';
 
@@ -10,11 +10,10 @@ import { valueParams } from '../pairwise/params.js';
  * 0, else `pValue`. A kernel of a plan that splits k has one more, last: the pointer `workspace`.
  */
 export function cdistGradParams(dtype: PairwiseDType): KernelParam[] {
-  const read = (name: string): KernelParam => ({ name, kind: 'pointer', dtype, access: 'read' });
   return [
-    ...['a', 'b', 'c', 'd'].map(read),
-    { name: 'out', kind: 'pointer', dtype, access: 'write' },
-    ...CDIST_GRAD_INTEGERS.map((name): KernelParam => ({ name, kind: 'scalar', type: 'int64' })),
+    ...['a', 'b', 'c', 'd'].map((name) => pointer(name, dtype, 'read')),
+    pointer('out', dtype, 'write'),
+    ...CDIST_GRAD_INTEGERS.map(int64),
     ...valueParams('p', dtype),
   ];
 }

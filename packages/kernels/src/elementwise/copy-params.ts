@@ -1,12 +1,10 @@
 import type { DType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { CopyPlan } from './copy-plan.js';
 import { elementInfo, isRaw, type ElementType } from './element-type.js';
 import type { FillPlan } from './fill-plan.js';
 import { indices } from './strided-text.js';
-
-const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
 
 /** A named scalar of a launch; a missing one is a mistake of the caller. */
 export function scalar(scalars: Scalars, name: string): number {
@@ -21,26 +19,23 @@ export function elementCount(plan: CopyPlan | FillPlan, scalars: Scalars): numbe
   return indices(plan.rank).reduce((product, i) => product * scalar(scalars, `n${i}`), 1);
 }
 
-/** Pointer parameters of raw elements take any dtype; the caller has compared the two sides. */
-export function pointerType(type: ElementType): DType | 'byte' {
-  return isRaw(type) ? 'byte' : type;
+/** `src` and `dst`: of raw elements they take any dtype; the caller has compared the two sides. */
+export function copyPointers({ from, to }: CopyPlan): readonly KernelParam[] {
+  const dtypeOf = (type: ElementType): DType | 'byte' => (isRaw(type) ? 'byte' : type);
+  return [pointer('src', dtypeOf(from), 'read'), pointer('dst', dtypeOf(to), 'write')];
 }
 
 /** `src`, `dst`, then `count`, or `n0..`, `s0..`, `d0..` outermost first. */
 export function copyParams(plan: CopyPlan): readonly KernelParam[] {
   const dims = ['n', 's', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${i}`));
-  return [
-    { name: 'src', kind: 'pointer', dtype: pointerType(plan.from), access: 'read' },
-    { name: 'dst', kind: 'pointer', dtype: pointerType(plan.to), access: 'write' },
-    ...(plan.mode === 'linear' ? ['count'] : dims).map(int64),
-  ];
+  return [...copyPointers(plan), ...(plan.mode === 'linear' ? ['count'] : dims).map(int64)];
 }
 
 /** `dst`, the element's bits `lo` and `hi`, then `count`, or `n0..`, `d0..` outermost first. */
 export function fillParams(plan: FillPlan): readonly KernelParam[] {
   const dims = ['n', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${i}`));
   return [
-    { name: 'dst', kind: 'pointer', dtype: 'byte', access: 'write' },
+    pointer('dst', 'byte', 'write'),
     { name: 'lo', kind: 'scalar', type: 'int32' },
     { name: 'hi', kind: 'scalar', type: 'int32' },
     ...(plan.mode === 'linear' ? ['count'] : dims).map(int64),

@@ -1,7 +1,7 @@
 import { indent, lines } from '../emit/indent.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 
 /** Pieces that one launch copies at most. */
 export const MOST_PIECES = 32;
@@ -14,22 +14,10 @@ const MOST_BLOCKS = 1024;
 const each = Array.from({ length: MOST_PIECES }, (_, i) => `${i}`);
 
 const params: readonly KernelParam[] = [
-  { name: 'counter', kind: 'pointer', dtype: 'int32', access: 'read' },
-  ...each.map((i): KernelParam => ({
-    name: `from${i}`,
-    kind: 'pointer',
-    dtype: 'byte',
-    access: 'read',
-  })),
-  ...each.map((i): KernelParam => ({
-    name: `to${i}`,
-    kind: 'pointer',
-    dtype: 'byte',
-    access: 'write',
-  })),
-  ...['pieces', ...each.flatMap((i) => [`bytes${i}`, `fromStep${i}`, `toStep${i}`])].map(
-    (name): KernelParam => ({ name, kind: 'scalar', type: 'int64' }),
-  ),
+  pointer('counter', 'int32', 'read'),
+  ...each.map((i) => pointer(`from${i}`, 'byte', 'read')),
+  ...each.map((i) => pointer(`to${i}`, 'byte', 'write')),
+  ...['pieces', ...each.flatMap((i) => [`bytes${i}`, `fromStep${i}`, `toStep${i}`])].map(int64),
 ];
 
 /** One piece by elements of a type that divides its addresses and its length. */

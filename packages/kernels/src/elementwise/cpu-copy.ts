@@ -1,7 +1,7 @@
-import { int64 } from '../builtin-kernel.js';
 import type { BuiltinKernel, Scalars } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
-import { copyCost, copyEntry, elementCount, pointerType, scalar } from './copy-params.js';
+import { int64 } from '../kernel-param.js';
+import { copyCost, copyEntry, copyPointers, elementCount, scalar } from './copy-params.js';
 import { MAX_COPY_RANK, type CopyPlan } from './copy-plan.js';
 import type { FillPlan } from './fill-plan.js';
 import { CPU_TASK_ELEMENTS } from './cpu-spans.js';
@@ -23,11 +23,7 @@ export function cpuCopyKernel(plan: CopyPlan): BuiltinKernel {
     dialect: 'builtin',
     name: copyEntry(plan).replace('mercer_', ''),
     entry: 'copy',
-    params: [
-      { name: 'src', kind: 'pointer', dtype: pointerType(from), access: 'read' },
-      { name: 'dst', kind: 'pointer', dtype: pointerType(to), access: 'write' },
-      ...[...Object.keys(own), ...names].map(int64),
-    ],
+    params: [...copyPointers(plan), ...[...Object.keys(own), ...names].map(int64)],
     constants: { ...own, ...constants },
     geometry: (scalars) => ({
       tasks: mode === 'tiled' ? tiles(plan, scalars) : elementTasks(plan, scalars),

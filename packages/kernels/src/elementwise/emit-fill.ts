@@ -1,7 +1,7 @@
-import { int64 } from '../builtin-kernel.js';
 import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
+import { int64 } from '../kernel-param.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { elementCount, fillCost, fillEntry, fillParams, scalar } from './copy-params.js';
 import { dimensions, elementTasks } from './cpu-copy.js';

@@ -1,6 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import { withConstants } from '../builtin-kernel.js';
-import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
+import { SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type {
   BuiltinKernel,
   CudaKernel,
@@ -47,7 +48,6 @@ function outputCount(scalars: Scalars): number {
 
 function emitSumCuda(plan: SumPlan): CudaKernel {
   const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
-  const entry = `mercer_sum_${plan.mode}`;
   const place = `const i64 o = index / inner, i = index - o * inner;
     const ${S}* const from = src + o * strideOuter + i * strideInner;`;
   const body =
@@ -74,29 +74,21 @@ function emitSumCuda(plan: SumPlan): CudaKernel {
     if (threadIdx.x == 0) dst[index] = (${D})parts[0];
     __syncthreads();
   }`;
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `sum ${plan.mode} ${plan.from} ${plan.to}`,
-    entry,
-    source: `${prelude('cuda')}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-${entry}(${parameterList(sumParams(plan), { integers: SHORT_INTEGERS })}) {
-${body}
-}
-`,
+    entry: `mercer_sum_${plan.mode}`,
     params: sumParams(plan),
-    options: [],
-    geometry: (scalars) => {
+    list: { integers: SHORT_INTEGERS },
+    before: `${prelude('cuda')}\n`,
+    threads: THREADS,
+    body,
+    grid: (scalars) => {
       const outputs = outputCount(scalars);
       const blocks = plan.mode === 'each' ? Math.ceil(outputs / THREADS) : outputs;
-      return {
-        grid: [Math.min(blocks, MAX_GRID_X), 1, 1],
-        block: [THREADS, 1, 1],
-        sharedMemBytes: 0,
-      };
+      return Math.min(blocks, MAX_GRID_X);
     },
     cost: (scalars) => cost(plan, scalars),
-  };
+  });
 }
 
 function cpuSumKernel(plan: SumPlan): BuiltinKernel {
@@ -105,11 +97,7 @@ function cpuSumKernel(plan: SumPlan): BuiltinKernel {
       name: `sum ${plan.from} ${plan.to}`,
       entry: 'sum',
       params: sumParams(plan),
-      geometry: (scalars) => ({
-        tasks: scalar(scalars, 'outer') * Math.ceil(scalar(scalars, 'inner') / SPAN),
-        chunk: 1,
-        scratchBytes: 0,
-      }),
+      tasks: (scalars) => scalar(scalars, 'outer') * Math.ceil(scalar(scalars, 'inner') / SPAN),
       cost: (scalars) => cost(plan, scalars),
     },
     { fromWide: +(plan.from === 'float64'), toWide: +(plan.to === 'float64') },

@@ -2,7 +2,7 @@ import { postOrder } from '@mercer/formula';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import { scalar } from './copy-params.js';
 import { elementInfo } from './element-type.js';
 import type { MapPlan } from './map-plan-types.js';
@@ -65,28 +65,11 @@ export function stridePrefixes(
 export function mapParams(plan: MapPlan): readonly KernelParam[] {
   const names = mapVariables(plan);
   const own = segmentNames(plan).flatMap((nameOf) => [
-    ...plan.inputs.map(({ dtype }, k): KernelParam => ({
-      name: nameOf(names.inputs[k] ?? ''),
-      kind: 'pointer',
-      dtype,
-      access: 'read',
-    })),
-    ...mapResults(plan).map(({ dtype, pointer }): KernelParam => ({
-      name: nameOf(pointer),
-      kind: 'pointer',
-      dtype,
-      access: 'write',
-    })),
-    ...segmentIntegers(plan).map((name): KernelParam => ({
-      name: nameOf(name),
-      kind: 'scalar',
-      type: 'int64',
-    })),
+    ...plan.inputs.map(({ dtype }, k) => pointer(nameOf(names.inputs[k] ?? ''), dtype, 'read')),
+    ...mapResults(plan).map((result) => pointer(nameOf(result.pointer), result.dtype, 'write')),
+    ...segmentIntegers(plan).map((name) => int64(nameOf(name))),
   ]);
-  return [
-    ...own,
-    ...names.parameters.map((name): KernelParam => ({ name, kind: 'scalar', type: 'float64' })),
-  ];
+  return [...own, ...names.parameters.map(float64)];
 }
 
 /** Bytes of parameters that every driver takes. */

@@ -1,4 +1,4 @@
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 
 /** Element types that sums are taken of and written in. */
 export type SumDType = 'float32' | 'float64';
@@ -38,10 +38,8 @@ export function planSum({ from, to, outputs, count }: SumProblem): SumPlan {
 /** `src`, `dst`, extents `outer`, `count`, `inner` and the source's strides over them, in elements. */
 export function sumParams({ from, to }: SumPlan): readonly KernelParam[] {
   return [
-    { name: 'src', kind: 'pointer', dtype: from, access: 'read' },
-    { name: 'dst', kind: 'pointer', dtype: to, access: 'write' },
-    ...['outer', 'count', 'inner', 'strideOuter', 'strideCount', 'strideInner'].map(
-      (name): KernelParam => ({ name, kind: 'scalar', type: 'int64' }),
-    ),
+    pointer('src', from, 'read'),
+    pointer('dst', to, 'write'),
+    ...['outer', 'count', 'inner', 'strideOuter', 'strideCount', 'strideInner'].map(int64),
   ];
 }

@@ -2,7 +2,7 @@ import type { CpuLimits } from '../device-limits.js';
 import { lanesOf, vectorPrelude, type CpuLevel } from '../emit/cpu-vector.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** What a CPU limit kernel measures. */
@@ -42,11 +42,9 @@ export function cpuFmaKernel(limits: CpuLimits, dtype: PairwiseDType): CpuKernel
   const lanes = lanesOf(level, dtype);
   const entry = dtype === 'float32' ? 'limit_cpu_fma_f32' : 'limit_cpu_fma_f64';
   const params: KernelParam[] = [
-    { name: 'out', kind: 'pointer', dtype, access: 'write' },
-    { name: 'tasks', kind: 'scalar', type: 'int64' },
-    { name: 'iterations', kind: 'scalar', type: 'int64' },
-    { name: 'x', kind: 'scalar', type: 'float64' },
-    { name: 'y', kind: 'scalar', type: 'float64' },
+    pointer('out', dtype, 'write'),
+    ...['tasks', 'iterations'].map(int64),
+    ...['x', 'y'].map(float64),
   ];
   const source = `${vectorPrelude(level, dtype)}
 ${argumentsStruct(params, { integers: STANDARD_INTEGERS, dtypeOfT: dtype, apart: () => true })}

@@ -2,21 +2,16 @@ import type { CpuLimits } from '../device-limits.js';
 import { instruction, lanesOf, vectorPrelude } from '../emit/cpu-vector.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { CpuLimitKernel } from './cpu-fma.js';
 
 /** Multiply-adds of a pair, an exponential counted as ten. */
 const SLOTS = 17;
 
 const PARAMS: readonly KernelParam[] = [
-  ...['x', 'y', 'b'].map((name): KernelParam => ({
-    name,
-    kind: 'pointer',
-    dtype: 'float32',
-    access: 'read',
-  })),
-  { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
-  ...['rowsI', 'rowsJ'].map((name): KernelParam => ({ name, kind: 'scalar', type: 'int64' })),
+  ...['x', 'y', 'b'].map((name) => pointer(name, 'float32', 'read')),
+  pointer('out', 'float32', 'write'),
+  ...['rowsI', 'rowsJ'].map(int64),
 ];
 
 /**

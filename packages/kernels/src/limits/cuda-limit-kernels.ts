@@ -1,9 +1,10 @@
 import type { CudaLimits } from '../device-limits.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
 import { lines } from '../emit/indent.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer } from '../kernel-param.js';
 import { absoluteStep, fastPowerStep } from '../pairwise/cuda/power-step.js';
 import { pairLoopKernel, type PairLoop } from './cuda-pair-loop.js';
 
@@ -143,31 +144,23 @@ export function cudaLimitKernels(limits: CudaLimits): LimitKernel[] {
   ];
 }
 
-const IN_AND_OUT: readonly KernelParam[] = [
-  { name: 'a', kind: 'pointer', dtype: 'float32', access: 'read' },
-  { name: 'out', kind: 'pointer', dtype: 'float32', access: 'write' },
-];
+const IN_AND_OUT = [pointer('a', 'float32', 'read'), pointer('out', 'float32', 'write')];
 
 /** Copies `k` float4 of `a` to `out`. */
 function copyKernel(limits: CudaLimits): CudaKernel {
   const blocks = limits.multiprocessors * 16;
-  const params = [...IN_AND_OUT, { name: 'k', kind: 'scalar', type: 'int64' } as const];
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: 'limit: copy',
     entry: 'limit_copy',
-    source: `extern "C" __global__ void __launch_bounds__(512)
-limit_copy(${parameterList(params, { elements: { a: 'float4', out: 'float4' } })}) {
-  const long long stride = (long long)gridDim.x * 512;
+    params: [...IN_AND_OUT, int64('k')],
+    list: { elements: { a: 'float4', out: 'float4' } },
+    threads: 512,
+    body: `  const long long stride = (long long)gridDim.x * 512;
   #pragma unroll 4
-  for (long long i = (long long)blockIdx.x * 512 + threadIdx.x; i < k; i += stride) out[i] = a[i];
-}
-`,
-    params,
-    options: [],
-    geometry: () => ({ grid: [blocks, 1, 1], block: [512, 1, 1], sharedMemBytes: 0 }),
+  for (long long i = (long long)blockIdx.x * 512 + threadIdx.x; i < k; i += stride) out[i] = a[i];`,
+    grid: () => blocks,
     cost: ({ k = 0 }) => ({ bytes: 32 * k, flops: 0 }),
-  };
+  });
 }
 
 /** One thread reads one element and writes it: a launch with one trip through memory. */

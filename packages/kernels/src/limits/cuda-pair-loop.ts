@@ -1,8 +1,8 @@
 import type { CudaLimits } from '../device-limits.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
-import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { float64, int64, pointer } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 const THREADS = 256;
@@ -23,12 +23,6 @@ export interface PairLoop {
   readonly tile: readonly [rows: number, columns: number];
 }
 
-const PARAMS = (dtype: PairwiseDType): readonly KernelParam[] => [
-  { name: 'out', kind: 'pointer', dtype, access: 'write' },
-  { name: 'k', kind: 'scalar', type: 'int64' },
-  { name: 'p', kind: 'scalar', type: 'float64' },
-];
-
 /**
  * A loop over pairs whose operands never leave registers: what the device issues at most. One
  * addition per column and iteration keeps the compiler from hoisting the differences; it is part of
@@ -39,17 +33,14 @@ export function pairLoopKernel(loop: PairLoop, limits: CudaLimits): CudaKernel {
   const [rows, columns] = loop.tile.map(String) as [string, string];
   const blocks = limits.multiprocessors * BLOCKS_PER_MULTIPROCESSOR;
   const pairs = (k: number): number => k * blocks * THREADS * loop.tile[0] * loop.tile[1];
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: loop.name,
     entry: loop.entry,
-    params: PARAMS(loop.dtype),
-    options: [],
-    source: `${loop.functions}
-
-extern "C" __global__ void __launch_bounds__(${THREADS}, ${BLOCKS_PER_MULTIPROCESSOR})
-${loop.entry}(${parameterList(PARAMS(loop.dtype))}) {
-  ${loop.setup}
+    params: [pointer('out', loop.dtype, 'write'), int64('k'), float64('p')],
+    before: `${loop.functions}\n\n`,
+    threads: THREADS,
+    resident: BLOCKS_PER_MULTIPROCESSOR,
+    body: `  ${loop.setup}
   ${type} x[${rows}], y[${columns}], sum[${rows}][${columns}] = {};
   #pragma unroll
   for (int i = 0; i < ${rows}; ++i) x[i] = (${type})(threadIdx.x % 29 + i * 3) * (${type})0.37;
@@ -70,15 +61,13 @@ ${loop.entry}(${parameterList(PARAMS(loop.dtype))}) {
   for (int i = 0; i < ${rows}; ++i)
     #pragma unroll
     for (int j = 0; j < ${columns}; ++j) total += sum[i][j];
-  out[(long long)blockIdx.x * ${THREADS} + threadIdx.x] = total;
-}
-`,
-    geometry: () => ({ grid: [blocks, 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 }),
+  out[(long long)blockIdx.x * ${THREADS} + threadIdx.x] = total;`,
+    grid: () => blocks,
     cost: ({ k = 0 }) => ({
       bytes: 0,
       flops: 2 * loop.slots * pairs(k),
       issueSlots: loop.slots * pairs(k),
       specialOps: loop.special * pairs(k),
     }),
-  };
+  });
 }

@@ -1,7 +1,7 @@
 import { postOrder, traitsOf } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
-import type { KernelCost, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import type { CudaGeometry, KernelCost, Scalars } from '../emitted-kernel.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { LaunchedPlan, PlannedReduction } from './launched-plan.js';
 import { rowInputs } from './plan-inputs.js';
 import type { UnrolledPlan } from './plan-types.js';
@@ -42,11 +42,8 @@ export function mapReduceParams(plan: ParamsPlan & PlannedReduction): KernelPara
   [plan, ...(plan.further ?? [])].forEach(({ reduction }, n) => {
     const { outputs } = traitsOf(reduction);
     const names = outputNames(n);
-    const result = { kind: 'pointer', access: 'write' } as const;
-    if (outputs.includes('value')) {
-      results.push({ name: names.value, ...result, dtype: plan.dtype });
-    }
-    if (outputs.includes('index')) results.push({ name: names.index, ...result, dtype: 'int32' });
+    if (outputs.includes('value')) results.push(pointer(names.value, plan.dtype, 'write'));
+    if (outputs.includes('index')) results.push(pointer(names.index, 'int32', 'write'));
   });
   return paramsAround(plan, results);
 }
@@ -54,29 +51,16 @@ export function mapReduceParams(plan: ParamsPlan & PlannedReduction): KernelPara
 /** All parameters of a map-reduce that writes to `results`. */
 export function paramsAround(plan: ParamsPlan, results: readonly KernelParam[]): KernelParam[] {
   const { dtype, inputs } = plan;
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-  const pointers = RANGE_POINTERS.map((name): KernelParam => ({
-    name,
-    kind: 'pointer',
-    dtype: 'int64',
-    access: 'read',
-  }));
   return [
-    ...inputs.map(({ position, storage = dtype }): KernelParam => ({
-      name: inputName(position),
-      kind: 'pointer',
-      access: 'read',
-      dtype: storage,
-    })),
+    ...inputs.map(({ position, storage = dtype }) => pointer(inputName(position), storage, 'read')),
     ...results,
-    ...(plan.ranges ? pointers : []),
-    ...['rowsI', 'rowsJ', 'batch', ...(plan.ranges ? [TASK_COUNT] : [])].map(size),
-    ...inputs.flatMap(({ position }) => [
-      size(strideName(position)),
-      size(batchStrideName(position)),
-    ]),
-    ...tableRows(plan).map(size),
-    ...columnStrides(plan).map(size),
+    ...(plan.ranges ? RANGE_POINTERS.map((name) => pointer(name, 'int64', 'read')) : []),
+    ...['rowsI', 'rowsJ', 'batch', ...(plan.ranges ? [TASK_COUNT] : [])].map(int64),
+    ...inputs
+      .flatMap(({ position }) => [strideName(position), batchStrideName(position)])
+      .map(int64),
+    ...tableRows(plan).map(int64),
+    ...columnStrides(plan).map(int64),
   ];
 }
 
@@ -112,6 +96,20 @@ export const resultRows = (plan: LaunchedPlan, scalars: Scalars): number =>
 /** Tasks of at most `rows` kept rows each in one batch entry. */
 export const launchTasks = (plan: LaunchedPlan, scalars: Scalars, rows: number): number =>
   plan.ranges ? (scalars[TASK_COUNT] ?? 0) : Math.ceil(rowsOf(plan, scalars).kept / rows);
+
+const MAX_GRID_Z = 65535;
+
+/** Blocks of so many kept rows each, `across` for each, and batch entries. */
+export const launchGrid = (
+  plan: LaunchedPlan,
+  scalars: Scalars,
+  rows: number,
+  across: number,
+): CudaGeometry['grid'] => [
+  launchTasks(plan, scalars, rows),
+  across,
+  Math.min(scalars['batch'] ?? 0, MAX_GRID_Z),
+];
 
 /** What merging the parts of `rows` results costs. */
 export function mergeCost(

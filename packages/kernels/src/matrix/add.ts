@@ -1,6 +1,7 @@
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { int64, matrixKernel, pointer } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { matrixKernel } from './matrix-kernel.js';
 
 const THREADS = 256;
 
@@ -14,11 +15,7 @@ export function emitAddCorrections(): CudaKernel {
     name: 'add corrections',
     entry: 'add_corrections',
     threads: THREADS,
-    geometry: ({ elements = 0 }) => ({
-      grid: [Math.ceil(elements / THREADS), 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+    grid: ({ elements = 0 }) => Math.ceil(elements / THREADS),
     params: [
       pointer('from', 'float32', 'read'),
       pointer('to', 'float64', 'readwrite'),

@@ -1,5 +1,6 @@
 import type { CudaKernel } from '../emitted-kernel.js';
-import { int64, matrixKernel, pointer } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { matrixKernel } from './matrix-kernel.js';
 
 /** Adds `step` to the number in `counter`. */
 export function emitAdvance(): CudaKernel {
@@ -7,7 +8,7 @@ export function emitAdvance(): CudaKernel {
     name: 'advance counter',
     entry: 'advance_counter',
     threads: 1,
-    geometry: () => ({ grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 }),
+    grid: () => 1,
     params: [pointer('counter', 'int32', 'readwrite'), int64('step')],
     body: 'counter[0] += (int)step;',
   });

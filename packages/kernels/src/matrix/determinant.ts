@@ -1,7 +1,8 @@
 import { cudaLiteral } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { entryGeometry, int64, matrixKernel, pointer, type MatrixDType } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';
 import { REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
 
 /**
@@ -17,7 +18,7 @@ export function emitDeterminants(dtype: MatrixDType): CudaKernel {
     name: `determinants ${dtype}`,
     entry: `determinants_${dtype}`,
     threads: REDUCE_THREADS,
-    geometry: entryGeometry(REDUCE_THREADS),
+    grid: entryGrid,
     params: [
       pointer('factors', dtype, 'read'),
       pointer('pivots', 'int64', 'read'),

@@ -1,14 +1,8 @@
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
-import {
-  int64,
-  matrixKernel,
-  TILE,
-  TILE_TEXT,
-  TILE_THREADS,
-  tileGeometry,
-} from './matrix-kernel.js';
+import { int64 } from '../kernel-param.js';
+import { matrixKernel, TILE, TILE_TEXT, TILE_THREADS, tileGrid } from './matrix-kernel.js';
 
 /** A kernel that does the same for every element of dense column-major matrices. */
 export interface ElementText {
@@ -31,7 +25,7 @@ export function elementKernel(text: ElementText): CudaKernel {
     name,
     entry,
     threads: TILE_THREADS,
-    geometry: tileGeometry,
+    grid: tileGrid,
     params: [...pointers, int64('rows'), int64('columns'), ...numbers],
     body: lines(
       TILE_TEXT,

@@ -2,7 +2,8 @@ import { dtypeBytes } from '../dtype.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { indent, lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { int64, matrixKernel, pointer, type MatrixDType } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { matrixKernel, type MatrixDType } from './matrix-kernel.js';
 
 const THREADS = 256;
 const SHARED_BYTES = 48 * 1024;
@@ -22,11 +23,7 @@ export function emitExchangeRows(dtype: MatrixDType): CudaKernel {
     name: `exchange rows ${dtype}`,
     entry: `exchange_rows_${dtype}`,
     threads: THREADS,
-    geometry: ({ columns = 0, count = 0 }) => ({
-      grid: [columns, count, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+    grid: ({ columns = 0, count = 0 }) => [columns, count, 1],
     params: [
       pointer('sides', dtype, 'readwrite'),
       pointer('pivots', 'int32', 'read'),

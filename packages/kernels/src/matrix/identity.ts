@@ -1,7 +1,8 @@
 import { cudaType } from '../emit/cuda-literal.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { elementKernel } from './element-kernel.js';
-import { pointer, type MatrixDType } from './matrix-kernel.js';
+import { pointer } from '../kernel-param.js';
+import { type MatrixDType } from './matrix-kernel.js';
 
 /**
  * Writes the identity into dense column-major matrices, where `infos` has an address only into those with infos[z] not 0: a

@@ -1,10 +1,9 @@
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import {
   batchParams,
-  int64,
   matrixKernel,
-  pointer,
   startText,
   stridesOf,
   type MatrixDType,
@@ -22,11 +21,8 @@ export function emitKron(dtype: MatrixDType): CudaKernel {
     name: `Kronecker products ${dtype}`,
     entry: `kron_${dtype}`,
     threads: THREADS,
-    geometry: ({ p = 0, q = 0, r = 0, s = 0, count = 0 }) => ({
-      grid: [Math.ceil((p * q * r * s) / THREADS) * count, 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+    grid: ({ p = 0, q = 0, r = 0, s = 0, count = 0 }) =>
+      Math.ceil((p * q * r * s) / THREADS) * count,
     params: [
       pointer('a', dtype, 'read'),
       pointer('b', dtype, 'read'),

@@ -1,8 +1,9 @@
+import { blockGeometry, type CudaBlocks } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { indent, lines } from '../emit/indent.js';
 import { parameterList } from '../emit/parameter-text.js';
-import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { int64, type KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** Dtypes of matrices. */
@@ -14,20 +15,18 @@ export const MATRIX_BATCH_AXES = 6;
 const axes = Array.from({ length: MATRIX_BATCH_AXES }, (_, axis) => axis);
 
 /** What a matrix kernel is made of. */
-export interface MatrixText {
+export interface MatrixText extends CudaBlocks {
   readonly name: string;
   readonly entry: string;
   readonly params: readonly KernelParam[];
   /** Text before the kernel. */
   readonly functions?: string;
-  readonly threads: number;
   readonly body: string;
-  readonly geometry: (scalars: Scalars) => CudaGeometry;
 }
 
 /** A kernel of the CUDA dialect; the CPU's runtime has these steps inside its own routines. */
 export function matrixKernel(text: MatrixText): CudaKernel {
-  const { name, entry, params, functions, threads, body, geometry } = text;
+  const { name, entry, params, functions, threads, body } = text;
   const integers = { int32: 'int', int64: 'i64' };
   const signature = parameterList(params, { integers, restricts: () => false });
   const source = lines(
@@ -37,18 +36,9 @@ export function matrixKernel(text: MatrixText): CudaKernel {
     indent(body),
     '}',
   );
+  const geometry = blockGeometry(text);
   return { dialect: 'cuda', name, entry, params, options: [], source: `${source}\n`, geometry };
 }
-
-export const pointer = (
-  name: string,
-  dtype: 'int32' | 'int64' | MatrixDType,
-  access: 'read' | 'write' | 'readwrite',
-): KernelParam => ({ name, kind: 'pointer', dtype, access });
-
-export const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-
-export const float64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'float64' });
 
 /** Extents of the batch axes, right-aligned; leading ones are 1. */
 export const batchParams: readonly KernelParam[] = axes.map((axis) => int64(`batch${axis}`));
@@ -86,10 +76,8 @@ export const TILE = 32;
 export const TILE_THREADS = 256;
 
 /** Blocks of one tile each, matrix after matrix. */
-export function tileGeometry({ rows = 0, columns = 0, count = 0 }: Scalars): CudaGeometry {
-  const tiles = Math.ceil(rows / TILE) * Math.ceil(columns / TILE);
-  return { grid: [tiles * count, 1, 1], block: [TILE_THREADS, 1, 1], sharedMemBytes: 0 };
-}
+export const tileGrid = ({ rows = 0, columns = 0, count = 0 }: Scalars): number =>
+  Math.ceil(rows / TILE) * Math.ceil(columns / TILE) * count;
 
 /** Text that declares a block's matrix z, its tile's first element (row0, column0), lane and group. */
 export const TILE_TEXT = lines(
@@ -103,6 +91,4 @@ export const TILE_TEXT = lines(
 );
 
 /** One block for each matrix. */
-export function entryGeometry(threads: number): (scalars: Scalars) => CudaGeometry {
-  return ({ count = 0 }) => ({ grid: [count, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 });
-}
+export const entryGrid = ({ count = 0 }: Scalars): number => count;

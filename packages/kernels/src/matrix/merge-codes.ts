@@ -1,6 +1,7 @@
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { int64, matrixKernel, pointer } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { matrixKernel } from './matrix-kernel.js';
 
 const THREADS = 256;
 
@@ -14,11 +15,7 @@ export function emitMergeCodes(): CudaKernel {
     name: 'merge codes',
     entry: 'merge_codes',
     threads: THREADS,
-    geometry: ({ count = 0 }) => ({
-      grid: [Math.ceil(count / THREADS), 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+    grid: ({ count = 0 }) => Math.ceil(count / THREADS),
     params: [
       pointer('infos', 'int32', 'readwrite'),
       pointer('codes', 'int32', 'read'),

@@ -1,7 +1,8 @@
 import { cudaType } from '../emit/cuda-literal.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { elementKernel } from './element-kernel.js';
-import { float64, pointer, type MatrixDType } from './matrix-kernel.js';
+import { float64, pointer } from '../kernel-param.js';
+import { type MatrixDType } from './matrix-kernel.js';
 
 /**
  * First step of the coupled Newton iteration for -1/root on dense matrices: m is scaled by w = (1 + root) / (2 |m|_F), with the

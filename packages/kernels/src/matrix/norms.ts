@@ -1,7 +1,8 @@
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
-import { entryGeometry, int64, matrixKernel, pointer, type MatrixDType } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';
 import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
 
 /**
@@ -17,11 +18,7 @@ export function emitOneNorms(dtype: MatrixDType): CudaKernel {
     name: `1-norms ${dtype}`,
     entry: `one_norms_${dtype}`,
     threads: REDUCE_THREADS,
-    geometry: ({ n = 0, count = 0 }: Scalars) => ({
-      grid: [n * count, 1, 1],
-      block: [REDUCE_THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+    grid: ({ n = 0, count = 0 }: Scalars) => n * count,
     params: [pointer('matrices', dtype, 'read'), pointer('norms', dtype, 'readwrite'), int64('n')],
     functions: TOTAL_FUNCTION,
     body: lines(
@@ -48,7 +45,7 @@ export function emitConditions(dtype: MatrixDType): CudaKernel {
     name: `condition numbers ${dtype}`,
     entry: `conditions_${dtype}`,
     threads: 32,
-    geometry: entryGeometry(32),
+    grid: entryGrid,
     params: [
       pointer('norms', dtype, 'read'),
       pointer('inverseNorms', dtype, 'read'),
@@ -78,7 +75,7 @@ export function emitDistances(dtype: MatrixDType): CudaKernel {
     name: `distances from the identity ${dtype}`,
     entry: `distances_${dtype}`,
     threads: REDUCE_THREADS,
-    geometry: entryGeometry(REDUCE_THREADS),
+    grid: entryGrid,
     params: [
       pointer('matrices', dtype, 'read'),
       pointer('distances', 'float64', 'write'),

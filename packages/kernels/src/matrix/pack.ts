@@ -1,20 +1,18 @@
 import { cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
+import { float64, int64, pointer } from '../kernel-param.js';
 import {
   batchParams,
   finiteFunction,
-  float64,
-  int64,
   matrixKernel,
   PART_FUNCTION,
-  pointer,
   startText,
   stridesOf,
   TILE,
   TILE_TEXT,
   TILE_THREADS,
-  tileGeometry,
+  tileGrid,
   type MatrixDType,
 } from './matrix-kernel.js';
 
@@ -35,7 +33,7 @@ export function emitPackMatrices(from: MatrixDType, to: MatrixDType): CudaKernel
     name: `pack matrices ${from} to ${to}`,
     entry,
     threads: TILE_THREADS,
-    geometry: tileGeometry,
+    grid: tileGrid,
     params: [
       pointer('from', from, 'read'),
       pointer('to', to, 'write'),

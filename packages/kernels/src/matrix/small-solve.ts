@@ -1,13 +1,13 @@
 import { dtypeBytes } from '../dtype.js';
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import type { CudaKernel } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import {
+  entryGrid,
   batchParams,
   finiteFunction,
-  int64,
   matrixKernel,
-  pointer,
   startText,
   stridesOf,
   type MatrixDType,
@@ -43,11 +43,8 @@ export function emitSmallSolve(method: SmallSolveMethod, dtype: MatrixDType): Cu
     name: `small systems by ${cholesky ? 'Cholesky' : 'LU'} ${dtype}`,
     entry: `small_solve_${method}_${dtype}`,
     threads: THREADS,
-    geometry: ({ n = 0, columns = 0, count = 0 }: Scalars) => ({
-      grid: [count, 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: smallSolveBytes(dtype, n, columns),
-    }),
+    grid: entryGrid,
+    sharedMemBytes: ({ n = 0, columns = 0 }) => smallSolveBytes(dtype, n, columns),
     params: [
       pointer('a', dtype, 'read'),
       pointer('b', dtype, 'read'),

@@ -2,14 +2,8 @@ import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { elementKernel } from './element-kernel.js';
-import {
-  entryGeometry,
-  float64,
-  int64,
-  matrixKernel,
-  pointer,
-  type MatrixDType,
-} from './matrix-kernel.js';
+import { float64, int64, pointer } from '../kernel-param.js';
+import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';
 import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
 
 /**
@@ -46,7 +40,7 @@ export function emitEigenPowers(dtype: MatrixDType): CudaKernel {
     name: `powers of eigenvalues ${dtype}`,
     entry: `eigen_powers_${dtype}`,
     threads: REDUCE_THREADS,
-    geometry: entryGeometry(REDUCE_THREADS),
+    grid: entryGrid,
     params: [
       pointer('values', dtype, 'readwrite'),
       pointer('errors', dtype, 'write'),
@@ -97,7 +91,7 @@ export function emitSingularReciprocals(dtype: MatrixDType): CudaKernel {
     name: `reciprocals of singular values ${dtype}`,
     entry: `singular_reciprocals_${dtype}`,
     threads: REDUCE_THREADS,
-    geometry: entryGeometry(REDUCE_THREADS),
+    grid: entryGrid,
     params: [
       pointer('values', dtype, 'read'),
       pointer('reciprocals', dtype, 'write'),

@@ -1,6 +1,7 @@
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { entryGeometry, int64, matrixKernel, pointer, type MatrixDType } from './matrix-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
+import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';
 import { REDUCE_THREADS } from './reduce-text.js';
 
 /**
@@ -13,7 +14,7 @@ export function emitDiagonalZeros(dtype: MatrixDType): CudaKernel {
     name: `zeros on diagonals ${dtype}`,
     entry: `diagonal_zeros_${dtype}`,
     threads: REDUCE_THREADS,
-    geometry: entryGeometry(REDUCE_THREADS),
+    grid: entryGrid,
     params: [pointer('matrices', dtype, 'read'), pointer('codes', 'int32', 'write'), int64('n')],
     body: lines(
       '__shared__ int first;',
@@ -38,7 +39,7 @@ export function emitDiagonalMeans(dtype: MatrixDType): CudaKernel {
     name: `means of diagonals ${dtype}`,
     entry: `diagonal_means_${dtype}`,
     threads: 32,
-    geometry: entryGeometry(32),
+    grid: entryGrid,
     params: [pointer('matrices', dtype, 'read'), pointer('means', 'float64', 'write'), int64('n')],
     body: lines(
       'const i64 z = blockIdx.x;',

@@ -1,18 +1,17 @@
 import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
 import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import {
   batchParams,
-  int64,
   matrixKernel,
   PART_FUNCTION,
-  pointer,
   startText,
   stridesOf,
   TILE,
   TILE_TEXT,
   TILE_THREADS,
-  tileGeometry,
+  tileGrid,
   type MatrixDType,
 } from './matrix-kernel.js';
 
@@ -27,7 +26,7 @@ export function emitUnpackMatrices(from: MatrixDType, to: MatrixDType): CudaKern
     name: `unpack matrices ${from} to ${to}`,
     entry: `unpack_matrices_${from}_${to}`,
     threads: TILE_THREADS,
-    geometry: tileGeometry,
+    grid: tileGrid,
     params: [
       pointer('from', from, 'read'),
       pointer('to', to, 'write'),

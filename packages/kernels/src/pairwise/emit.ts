@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { LaunchableKernel, Scalars } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import { programOf, type KernelProgram } from '../kernel-program.js';
 import { emitCpuPairwise } from './cpu/emit.js';
 import { diagonalKernel } from './cuda/diagonal-kernel.js';
 import { dotKernel } from './cuda/dot-kernel.js';
@@ -24,19 +24,17 @@ function emitCudaPairwise(plan: CudaPairwisePlan): KernelProgram {
 
 /** The kernels that write the output. */
 function emitOutputs(plan: CudaPairwisePlan): KernelProgram {
-  const none = (): number => 0;
   switch (plan.strategy) {
     case 'dot':
-      return { steps: [{ kernel: dotKernel(plan) }], workspaceBytes: none };
+      return programOf(dotKernel(plan));
     case 'outer':
-      return { steps: [{ kernel: outerKernel(plan) }], workspaceBytes: none };
+      return programOf(outerKernel(plan));
     case 'tile':
-      return plan.splitK === 1
-        ? { steps: [{ kernel: tileKernel(plan) }], workspaceBytes: none }
-        : {
-            steps: [{ kernel: tileKernel(plan) }, { kernel: splitReduceKernel(plan) }],
-            workspaceBytes: (scalars) => partialBytes(plan, scalars),
-          };
+      if (plan.splitK === 1) return programOf(tileKernel(plan));
+      return {
+        ...programOf(tileKernel(plan), splitReduceKernel(plan)),
+        workspaceBytes: (scalars) => partialBytes(plan, scalars),
+      };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { PairwiseDType } from './problem.js';
 
 /**
@@ -12,14 +12,12 @@ export function pairwiseParams(
   dtype: PairwiseDType,
   parameters: readonly string[] = [],
 ): KernelParam[] {
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   return [
-    { name: 'a', kind: 'pointer', dtype, access: 'read' },
-    { name: 'b', kind: 'pointer', dtype, access: 'read' },
-    { name: 'out', kind: 'pointer', dtype, access: 'write' },
-    ...['m', 'n', 'k', 'batch', 'lda', 'ldb', 'ldo'].map(size),
-    ...['batchStrideA', 'batchStrideB', 'batchStrideOut'].map(size),
-    { name: 'p', kind: 'scalar', type: 'float64' },
+    ...['a', 'b'].map((name) => pointer(name, dtype, 'read')),
+    pointer('out', dtype, 'write'),
+    ...['m', 'n', 'k', 'batch', 'lda', 'ldb', 'ldo'].map(int64),
+    ...['batchStrideA', 'batchStrideB', 'batchStrideOut'].map(int64),
+    float64('p'),
     ...parameters.flatMap((name) => valueParams(name, dtype)),
   ];
 }
@@ -30,19 +28,14 @@ export function pairwiseParams(
  * broadcasts) and `<name>Value`, which counts where the address is 0.
  */
 export function valueParams(name: string, dtype: PairwiseDType): KernelParam[] {
-  return [
-    { name: `${name}At`, kind: 'pointer', dtype, access: 'read' },
-    { name: `${name}Stride`, kind: 'scalar', type: 'int64' },
-    { name: `${name}Value`, kind: 'scalar', type: 'float64' },
-  ];
+  return [pointer(`${name}At`, dtype, 'read'), int64(`${name}Stride`), float64(`${name}Value`)];
 }
 
 /** The parameters of a plan's last step where it regularises a diagonal; r is `regularization`. */
 export function diagonalParams(dtype: PairwiseDType): KernelParam[] {
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   return [
-    { name: 'out', kind: 'pointer', dtype, access: 'readwrite' },
-    ...['m', 'n', 'batch', 'ldo', 'batchStrideOut', 'diagonalOffset'].map(size),
+    pointer('out', dtype, 'readwrite'),
+    ...['m', 'n', 'batch', 'ldo', 'batchStrideOut', 'diagonalOffset'].map(int64),
     ...valueParams('regularization', dtype),
   ];
 }

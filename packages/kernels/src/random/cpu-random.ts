@@ -1,8 +1,9 @@
-import { int64, withConstants } from '../builtin-kernel.js';
+import { withConstants } from '../builtin-kernel.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { scalar } from '../elementwise/copy-params.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
+import { float64, int64, pointer } from '../kernel-param.js';
 
 /** Which numbers are drawn, and from how many bits. */
 export interface RandomNumbers {
@@ -27,16 +28,11 @@ export function cpuRandomKernel({ kind, bits, to }: RandomNumbers): BuiltinKerne
       name: `random ${kind} ${bits} ${to}`,
       entry: 'random',
       params: [
-        { name: 'out', kind: 'pointer', dtype: to, access: 'write' },
+        pointer('out', to, 'write'),
         ...['count', 'keyLow', 'keyHigh'].map(int64),
-        { name: 'shift', kind: 'scalar', type: 'float64' },
-        { name: 'scale', kind: 'scalar', type: 'float64' },
+        ...['shift', 'scale'].map(float64),
       ],
-      geometry: (scalars) => ({
-        tasks: Math.ceil(scalar(scalars, 'count') / SPAN),
-        chunk: 1,
-        scratchBytes: 0,
-      }),
+      tasks: (scalars) => Math.ceil(scalar(scalars, 'count') / SPAN),
       cost: (scalars) => ({ bytes: scalar(scalars, 'count') * dtypeBytes(to), flops: 0 }),
     },
     { normal: Number(kind === 'normal'), bits, type: elementNumber(to) },

@@ -1,7 +1,8 @@
-import { int64, withConstants } from '../builtin-kernel.js';
+import { withConstants } from '../builtin-kernel.js';
 import type { DType } from '../dtype.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
 import { scalar } from '../elementwise/copy-params.js';
+import { float64, int64, pointer } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import type { ReduceKind } from './reduce-plan.js';
 
@@ -45,19 +46,15 @@ export function cpuReduceKernel(
       name: `${kind} ${from} ${to}`,
       entry: 'reduce',
       params: [
-        { name: 'src', kind: 'pointer', dtype: from, access: 'read' },
-        { name: 'dst', kind: 'pointer', dtype: reducedDType(kind, to), access: 'write' },
+        pointer('src', from, 'read'),
+        pointer('dst', reducedDType(kind, to), 'write'),
         ...[...numbers, 'parts', 'perPart'].map(int64),
-        { name: 'divisor', kind: 'scalar', type: 'float64' },
+        float64('divisor'),
       ],
-      geometry: (scalars) => ({
-        tasks:
-          scalar(scalars, 'outer') *
-          scalar(scalars, 'parts') *
-          Math.ceil(scalar(scalars, 'inner') / SPAN),
-        chunk: 1,
-        scratchBytes: 0,
-      }),
+      tasks: (scalars) =>
+        scalar(scalars, 'outer') *
+        scalar(scalars, 'parts') *
+        Math.ceil(scalar(scalars, 'inner') / SPAN),
     },
     {
       kind: KINDS.indexOf(kind),

@@ -1,9 +1,10 @@
 import { dtypeBytes } from '../dtype.js';
 import { emitCudaExpression } from '../emit/cuda-expression.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/indent.js';
-import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
+import { SHORT_INTEGERS, type ListSpelling } from '../emit/parameter-text.js';
 import type { CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
 import { scalar } from '../elementwise/copy-params.js';
@@ -12,7 +13,7 @@ import { loadName, mapFormula } from '../elementwise/map-formula.js';
 import { mapVariables } from '../elementwise/map-params.js';
 import { shownFormula } from '../elementwise/shown-formula.js';
 import { indices, QUOTIENT } from '../elementwise/strided-text.js';
-import type { KernelParam } from '../kernel-param.js';
+import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import { ACCUMULATORS } from './accumulators.js';
 import { REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
@@ -34,9 +35,8 @@ export function emitReduce(plan: ReducePlan): KernelProgram {
   };
 }
 
-const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
 const sizes = ['outputs', 'count', 'parts', 'perPart'];
-const divisor: KernelParam = { name: 'divisor', kind: 'scalar', type: 'float64' };
+const divisor = float64('divisor');
 
 function reduceParams(plan: ReducePlan): readonly KernelParam[] {
   const names = mapVariables(plan);
@@ -45,34 +45,24 @@ function reduceParams(plan: ReducePlan): readonly KernelParam[] {
       indices(rank).map((at) => int64(`${name}${at}`)),
     );
   const params: readonly KernelParam[] = [
-    ...plan.inputs.map(({ dtype }, k): KernelParam => ({
-      name: names.inputs[k] ?? '',
-      kind: 'pointer',
-      dtype,
-      access: 'read',
-    })),
+    ...plan.inputs.map(({ dtype }, k) => pointer(names.inputs[k] ?? '', dtype, 'read')),
     ...(plan.parts ? [] : [output(plan)]),
     ...sizes.map(int64),
     divisor,
     ...axes('k', plan.keptRank),
     ...axes('r', plan.reducedRank),
-    ...names.parameters.map((name): KernelParam => ({ name, kind: 'scalar', type: 'float64' })),
+    ...names.parameters.map(float64),
   ];
   return plan.parts ? withWorkspace(params, 'write') : params;
 }
 
-const output = ({ out }: ReducePlan): KernelParam => ({
-  name: 'out',
-  kind: 'pointer',
-  dtype: out,
-  access: 'write',
-});
+const output = ({ out }: ReducePlan): KernelParam => pointer('out', out, 'write');
 
 /** The types, conversions and accumulator of both kernels. */
-function beginning(plan: ReducePlan, writes: boolean): readonly string[] {
+function beginning(plan: ReducePlan, writes: boolean): string {
   const accumulator = ACCUMULATORS[plan.kind](plan.dtype);
   const loads = new Map(plan.inputs.map((input) => [loadName(input), input.dtype]));
-  return [
+  return lines(
     prelude('cuda').trimEnd(),
     `typedef ${cudaType(plan.dtype)} T;`,
     conversionsText(
@@ -83,10 +73,10 @@ function beginning(plan: ReducePlan, writes: boolean): readonly string[] {
       'cuda',
     ).trimEnd(),
     accumulator.text.trimEnd(),
-  ];
+  );
 }
 
-function spelling({ inputs, out }: ReducePlan): Parameters<typeof parameterList>[1] {
+function spelling({ inputs, out }: ReducePlan): ListSpelling {
   const read = inputs.map(({ dtype }, k) => [`x${k}`, elementInfo(dtype).storage] as const);
   const elements = {
     ...Object.fromEntries(read),
@@ -106,7 +96,6 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     ),
     uniform: names.parameters,
   });
-  const params = reduceParams(plan);
   const accumulator = ACCUMULATORS[plan.kind](plan.dtype);
   const shared = THREADS / results;
   // The threads of one result stand beside each other where it alone has the block, else the results do.
@@ -119,12 +108,12 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
   const writes = parts
     ? 'workspace[part * outputs + result] = own;'
     : 'out[result] = store(own.result(divisor));';
-  const source = lines(
-    ...beginning(plan, !parts),
+  const before = lines(
+    beginning(plan, !parts),
     cudaHelpers(formula.helpers, plan.dtype),
     plan.keptRank + plan.reducedRank > 2 && QUOTIENT.trimEnd(),
-    `extern "C" __global__ void __launch_bounds__(${THREADS})`,
-    `mercer_reduce(${parameterList(params, spelling(plan))}) {`,
+  );
+  const body = lines(
     shared > 1 && `  __shared__ Accumulator shared[${THREADS}];`,
     indent(lines(...formula.uniformStatements)),
     `  const auto value = [&](${names.inputs.map((name) => `T ${name}`).join(', ')}) {`,
@@ -151,23 +140,17 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     `    if (member == 0 && result < outputs) ${writes}`,
     shared > 1 && '    __syncthreads();',
     '  }',
-    '}',
   );
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `${plan.kind} over axes, ${results} a block: ${shownFormula(plan.expr)}`,
     entry: 'mercer_reduce',
-    source: `${source}\n`,
-    params,
-    options: [],
-    geometry: (scalars) => {
-      const blocks = Math.ceil(scalar(scalars, 'outputs') / results) * scalar(scalars, 'parts');
-      return {
-        grid: [Math.max(1, Math.min(blocks, MAX_GRID_X)), 1, 1],
-        block: [THREADS, 1, 1],
-        sharedMemBytes: 0,
-      };
-    },
+    params: reduceParams(plan),
+    list: spelling(plan),
+    before: `${before}\n`,
+    threads: THREADS,
+    body,
+    grid: (scalars) =>
+      gridOf(Math.ceil(scalar(scalars, 'outputs') / results) * scalar(scalars, 'parts')),
     cost: (scalars) => {
       const terms = scalar(scalars, 'outputs') * scalar(scalars, 'count');
       return {
@@ -176,8 +159,10 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
         specialOps: terms * formula.special,
       };
     },
-  };
+  });
 }
+
+const gridOf = (blocks: number): number => Math.max(1, Math.min(blocks, MAX_GRID_X));
 
 /** A tree over the members of each result, in shared memory. */
 function blockReduction(results: number): readonly string[] {
@@ -218,11 +203,7 @@ function unravelAxes(
 }
 
 function mergeKernel(plan: ReducePlan): CudaKernel {
-  const params = withWorkspace([output(plan), ...sizes.map(int64), divisor], 'read');
-  const source = lines(
-    ...beginning({ ...plan, inputs: [] }, true),
-    `extern "C" __global__ void __launch_bounds__(${THREADS})`,
-    `mercer_reduce_merge(${parameterList(params, spelling(plan))}) {`,
+  const body = lines(
     `  __shared__ Accumulator shared[${THREADS}];`,
     '  const int member = threadIdx.x;',
     '  for (i64 result = blockIdx.x; result < outputs; result += gridDim.x) {',
@@ -232,21 +213,17 @@ function mergeKernel(plan: ReducePlan): CudaKernel {
     '    if (member == 0) out[result] = store(own.result(divisor));',
     '    __syncthreads();',
     '  }',
-    '}',
   );
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `${plan.kind} over axes, merge`,
     entry: 'mercer_reduce_merge',
-    source: `${source}\n`,
-    params,
-    options: [],
-    geometry: (scalars) => ({
-      grid: [Math.max(1, Math.min(scalar(scalars, 'outputs'), MAX_GRID_X)), 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
-  };
+    params: withWorkspace([output(plan), ...sizes.map(int64), divisor], 'read'),
+    list: spelling(plan),
+    before: `${beginning({ ...plan, inputs: [] }, true)}\n`,
+    threads: THREADS,
+    body,
+    grid: (scalars) => gridOf(scalar(scalars, 'outputs')),
+  });
 }
 
 function cost(plan: ReducePlan, scalars: Scalars): KernelCost {

@@ -1,5 +1,6 @@
-import { int64, withConstants } from '../builtin-kernel.js';
+import { withConstants } from '../builtin-kernel.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
+import { int64 } from '../kernel-param.js';
 import { rowsCost, rowsParams } from './rows-params.js';
 import type { RowsPlan } from './rows-plan.js';
 
@@ -22,11 +23,8 @@ export function cpuRowsKernel(plan: RowsPlan): BuiltinKernel {
       name: plan.summary,
       entry: 'prepare_rows',
       params,
-      geometry: ({ m = 0, k = 0, batch = 0 }) => ({
-        tasks: Math.ceil(m / TASK_ROWS) * batch,
-        chunk: Math.max(1, Math.floor(CHUNK_ELEMENTS / (TASK_ROWS * Math.max(k, 1)))),
-        scratchBytes: 0,
-      }),
+      tasks: ({ m = 0, batch = 0 }) => Math.ceil(m / TASK_ROWS) * batch,
+      chunk: ({ k = 0 }) => Math.max(1, Math.floor(CHUNK_ELEMENTS / (TASK_ROWS * Math.max(k, 1)))),
       cost: (scalars) => rowsCost(plan, scalars),
     },
     {

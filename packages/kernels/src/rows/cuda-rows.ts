@@ -1,7 +1,7 @@
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { indent, lines } from '../emit/indent.js';
-import { parameterList } from '../emit/parameter-text.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaNormFunctions } from './cuda-norm.js';
 import { rowsCost, rowsParams } from './rows-params.js';
 import type { RowsPlan } from './rows-plan.js';
@@ -14,38 +14,22 @@ const GROUPS = THREADS / TILE;
 /** The kernel that scales and normalises rows on a GPU. */
 export function cudaRowsKernel(plan: RowsPlan): CudaKernel {
   const perBlock = plan.layout === 'column' ? TILE : THREADS / plan.threadsPerRow;
-  return {
-    dialect: 'cuda',
+  const type = cudaType(plan.dtype);
+  return cudaKernel({
     name: plan.summary,
     entry: 'rows_prepare',
-    source: sourceText(plan),
     params: rowsParams(plan),
-    options: [],
-    geometry: (scalars: Scalars) => {
-      const { m = 0, batch = 0 } = scalars;
-      // tiles of a column-major operand end with their batch entry
-      const blocks =
-        plan.layout === 'column'
-          ? Math.ceil(m / perBlock) * batch
-          : Math.ceil((m * batch) / perBlock);
-      return { grid: [blocks, 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
-    },
+    list: { lines: ['ldx', 'scaleAt'] },
+    before: plan.normalise || plan.norms ? `${cudaNormFunctions(plan)}\n` : '',
+    threads: THREADS,
+    body: indent(plan.layout === 'column' ? columnText(plan, type) : rowText(plan, type)),
+    // tiles of a column-major operand end with their batch entry
+    grid: ({ m = 0, batch = 0 }) =>
+      plan.layout === 'column'
+        ? Math.ceil(m / perBlock) * batch
+        : Math.ceil((m * batch) / perBlock),
     cost: (scalars) => rowsCost(plan, scalars),
-  };
-}
-
-function sourceText(plan: RowsPlan): string {
-  const type = cudaType(plan.dtype);
-  const needsNorm = plan.normalise || plan.norms;
-  const list = parameterList(rowsParams(plan), { lines: ['ldx', 'scaleAt'] });
-  return lines(
-    needsNorm && cudaNormFunctions(plan),
-    `extern "C" __global__ void __launch_bounds__(${THREADS})`,
-    `rows_prepare(${list}) {`,
-    indent(plan.layout === 'column' ? columnText(plan, type) : rowText(plan, type)),
-    '}',
-    '',
-  ).concat('\n');
+  });
 }
 
 /** Text that declares `value(c)`: the scaled element of a row at step c of k, in double. */

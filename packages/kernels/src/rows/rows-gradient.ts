@@ -1,7 +1,7 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { withConstants } from '../builtin-kernel.js';
-import { parameterList } from '../emit/parameter-text.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import type {
   BuiltinKernel,
   CudaKernel,
@@ -9,8 +9,8 @@ import type {
   LaunchableKernel,
   Scalars,
 } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
-import type { KernelProgram } from '../kernel-program.js';
+import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
+import { programOf, type KernelProgram } from '../kernel-program.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /**
@@ -41,8 +41,7 @@ export function planRowsGradient(
  * and the features.
  */
 export function emitRowsGradient(plan: RowsGradientPlan): KernelProgram<LaunchableKernel> {
-  const kernel = plan.kind === 'cuda' ? cudaKernel(plan) : cpuKernel(plan);
-  return { steps: [{ kernel }], workspaceBytes: () => 0 };
+  return programOf(plan.kind === 'cuda' ? gpuKernel(plan) : cpuKernel(plan));
 }
 
 const ENTRY = 'rows_gradient';
@@ -51,15 +50,13 @@ const THREADS = 256;
 const TASK_ROWS = 64;
 
 function params({ dtype }: RowsGradientPlan): KernelParam[] {
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
   return [
-    { name: 'x', kind: 'pointer', dtype, access: 'read' },
-    { name: 'dy', kind: 'pointer', dtype, access: 'read' },
-    { name: 'out', kind: 'pointer', dtype, access: 'write' },
-    { name: 'scaleAt', kind: 'pointer', dtype, access: 'read' },
-    ...['m', 'k', 'batch', 'rowStrideX', 'stepStrideX', 'batchStrideX'].map(size),
-    ...['scaleBatchStride', 'scaleStride'].map(size),
-    { name: 'scaleValue', kind: 'scalar', type: 'float64' },
+    ...['x', 'dy'].map((name) => pointer(name, dtype, 'read')),
+    pointer('out', dtype, 'write'),
+    pointer('scaleAt', dtype, 'read'),
+    ...['m', 'k', 'batch', 'rowStrideX', 'stepStrideX', 'batchStrideX'].map(int64),
+    ...['scaleBatchStride', 'scaleStride'].map(int64),
+    float64('scaleValue'),
   ];
 }
 
@@ -120,7 +117,7 @@ const ROW = (type: string): string => `const long long l = index / m, r = index 
     const ${type}* const upstream = dy + index * k;
     ${type}* const to = out + index * k;`;
 
-function cudaKernel(plan: RowsGradientPlan): CudaKernel {
+function gpuKernel(plan: RowsGradientPlan): CudaKernel {
   const type = typeOf(plan.dtype);
   const reduce = (each: string): string =>
     `for (int half = 16; half > 0; half /= 2) {
@@ -138,30 +135,22 @@ function cudaKernel(plan: RowsGradientPlan): CudaKernel {
       product += __shfl_xor_sync(0xffffffffu, product, half);`),
     },
   );
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: name(plan),
     entry: ENTRY,
-    source: `#define SQRT(x) sqrt(x)
-extern "C" __global__ void __launch_bounds__(${THREADS})
-${ENTRY}(${parameterList(params(plan), { lines: ['m', 'scaleBatchStride'] })}) {
-  const int lane = threadIdx.x % 32;
+    params: params(plan),
+    list: { lines: ['m', 'scaleBatchStride'] },
+    before: '#define SQRT(x) sqrt(x)\n',
+    threads: THREADS,
+    body: `  const int lane = threadIdx.x % 32;
   const long long warps = (long long)gridDim.x * ${THREADS / 32};
   for (long long index = (long long)blockIdx.x * ${THREADS / 32} + threadIdx.x / 32; index < m * batch; index += warps) {
     ${ROW(type)}
     ${text}
-  }
-}
-`,
-    params: params(plan),
-    options: [],
-    geometry: ({ m = 0, batch = 0 }) => ({
-      grid: [Math.min(Math.ceil((m * batch) / (THREADS / 32)), 2 ** 31 - 1), 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+  }`,
+    grid: ({ m = 0, batch = 0 }) => Math.min(Math.ceil((m * batch) / (THREADS / 32)), 2 ** 31 - 1),
     cost: (scalars) => cost(plan, scalars),
-  };
+  });
 }
 
 function cpuKernel(plan: RowsGradientPlan): BuiltinKernel {
@@ -170,11 +159,7 @@ function cpuKernel(plan: RowsGradientPlan): BuiltinKernel {
       name: name(plan),
       entry: ENTRY,
       params: params(plan),
-      geometry: ({ m = 0, batch = 0 }) => ({
-        tasks: Math.ceil((m * batch) / TASK_ROWS),
-        chunk: 1,
-        scratchBytes: 0,
-      }),
+      tasks: ({ m = 0, batch = 0 }) => Math.ceil((m * batch) / TASK_ROWS),
       cost: (scalars) => cost(plan, scalars),
     },
     {

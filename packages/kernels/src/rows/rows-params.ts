@@ -1,6 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
+import type { PairwiseDType } from '../pairwise/problem.js';
 import type { RowsPlan } from './rows-plan.js';
 
 /**
@@ -10,20 +11,20 @@ import type { RowsPlan } from './rows-plan.js';
  * is 0. With norms, last: the pointer `norms`.
  */
 export function rowsParams({ dtype, scale, norms }: RowsPlan): KernelParam[] {
-  const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-  const all: KernelParam[] = [
-    { name: 'x', kind: 'pointer', dtype, access: 'read' },
-    { name: 'out', kind: 'pointer', dtype, access: 'write' },
-    ...['m', 'k', 'batch', 'ldx', 'ldo', 'batchStrideX', 'batchStrideOut'].map(size),
+  return [
+    pointer('x', dtype, 'read'),
+    pointer('out', dtype, 'write'),
+    ...['m', 'k', 'batch', 'ldx', 'ldo', 'batchStrideX', 'batchStrideOut'].map(int64),
+    ...(scale ? scaleParams(dtype) : []),
+    ...(norms ? [pointer('norms', dtype, 'write')] : []),
   ];
-  if (scale) {
-    all.push({ name: 'scaleAt', kind: 'pointer', dtype, access: 'read' });
-    all.push(size('scaleBatchStride'), size('scaleStride'));
-    all.push({ name: 'scaleValue', kind: 'scalar', type: 'float64' });
-  }
-  if (norms) all.push({ name: 'norms', kind: 'pointer', dtype, access: 'write' });
-  return all;
 }
+
+const scaleParams = (dtype: PairwiseDType): KernelParam[] => [
+  pointer('scaleAt', dtype, 'read'),
+  ...['scaleBatchStride', 'scaleStride'].map(int64),
+  float64('scaleValue'),
+];
 
 /** What a launch must do at least: x read once, y written once. */
 export function rowsCost(plan: RowsPlan, { m = 0, k = 0, batch = 0 }: Scalars): KernelCost {

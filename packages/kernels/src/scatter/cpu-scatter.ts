@@ -1,11 +1,11 @@
 import { withConstants } from '../builtin-kernel.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
+import { pointer } from '../kernel-param.js';
 import {
   countRowsCost,
   countRowsParams,
   gatherRowsCost,
   gatherRowsParams,
-  pointer,
   scatterAddCost,
   scatterAddParams,
 } from './scatter-params.js';
@@ -25,11 +25,10 @@ export function cpuScatterKernel(plan: ScatterAddPlan): BuiltinKernel {
       name: plan.summary,
       entry: isDirect ? 'scatter_add' : 'scatter_add_sorted',
       params: scatterAddParams(plan),
-      geometry: ({ rows = 0, columns = 0, rowsPerTask = 1, columnsPerTask = 1 }) => ({
-        tasks: Math.ceil(rows / rowsPerTask) * Math.ceil(columns / Math.max(1, columnsPerTask)),
-        chunk: 1,
-        scratchBytes: isDirect ? rowsPerTask * columnsPerTask * 8 : 0,
-      }),
+      tasks: ({ rows = 0, columns = 0, rowsPerTask = 1, columnsPerTask = 1 }) =>
+        Math.ceil(rows / rowsPerTask) * Math.ceil(columns / Math.max(1, columnsPerTask)),
+      scratchBytes: ({ rowsPerTask = 1, columnsPerTask = 1 }) =>
+        isDirect ? rowsPerTask * columnsPerTask * 8 : 0,
       cost: (scalars) => scatterAddCost(plan, scalars),
     },
     {
@@ -49,11 +48,7 @@ export function cpuCountRowsKernel(plan: CountRowsPlan): BuiltinKernel {
       name: plan.summary,
       entry: 'count_rows',
       params: countRowsParams(plan),
-      geometry: ({ rows = 0, rowsPerTask = 1 }) => ({
-        tasks: Math.ceil(rows / rowsPerTask),
-        chunk: 1,
-        scratchBytes: 0,
-      }),
+      tasks: ({ rows = 0, rowsPerTask = 1 }) => Math.ceil(rows / rowsPerTask),
       cost: (scalars) => countRowsCost(plan, scalars),
     },
     { indexWide: +(plan.index === 'int64'), toWide: +(plan.to === 'int64') },
@@ -67,11 +62,9 @@ export function cpuGatherRowsKernel(plan: GatherRowsPlan): BuiltinKernel {
       name: plan.summary,
       entry: 'gather_rows',
       params: gatherRowsParams(plan),
-      geometry: ({ count = 0, columns = 0 }) => ({
-        tasks: columns === 0 ? 0 : Math.ceil(count / TASK_ENTRIES),
-        chunk: Math.max(1, Math.floor(CHUNK_ELEMENTS / (TASK_ENTRIES * Math.max(columns, 1)))),
-        scratchBytes: 0,
-      }),
+      tasks: ({ count = 0, columns = 0 }) => (columns === 0 ? 0 : Math.ceil(count / TASK_ENTRIES)),
+      chunk: ({ columns = 0 }) =>
+        Math.max(1, Math.floor(CHUNK_ELEMENTS / (TASK_ENTRIES * Math.max(columns, 1)))),
       cost: (scalars) => gatherRowsCost(plan, scalars),
     },
     { type: elementNumber(plan.dtype), indexWide: +(plan.index === 'int64') },

@@ -1,15 +1,14 @@
 import { dtypeBytes } from '../dtype.js';
 import { elementInfo } from '../elementwise/element-type.js';
-import { parameterList } from '../emit/parameter-text.js';
-import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
+import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import { cudaHead, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
 import {
   countRowsCost,
   countRowsParams,
-  pointer,
   scatterAddCost,
   scatterSpelling,
-  size,
 } from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
@@ -18,11 +17,11 @@ const OWN_BYTES = 32768;
 /** Elements that pay for a block's copy. */
 const ELEMENTS_PER_BLOCK = 16 * THREADS;
 
-function geometry(elements: number, isOwn: boolean, multiprocessors: number): CudaGeometry {
+function blocksOf(elements: number, isOwn: boolean, multiprocessors: number): number {
   const blocks = isOwn
     ? Math.min(Math.ceil(elements / ELEMENTS_PER_BLOCK), 4 * multiprocessors)
     : Math.ceil(elements / THREADS);
-  return { grid: [Math.min(blocks, MOST_BLOCKS), 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
+  return Math.min(blocks, MOST_BLOCKS);
 }
 
 /** Sums by index that add by atomic operations, to a block's own copy of a small result first. */
@@ -33,18 +32,18 @@ export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
     pointer('values', from, 'read'),
     pointer('index', index, 'read'),
     pointer('out', to, 'readwrite'),
-    ...['count', 'rows', 'columns', 'valueStride'].map(size),
+    ...['count', 'rows', 'columns', 'valueStride'].map(int64),
   ];
   const own = OWN_BYTES / dtypeBytes(to);
   const isOwn = ({ rows = 0, columns = 0 }: Scalars): boolean => rows * columns <= own;
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: plan.summary,
     entry: 'scatter_atomic',
-    source: `${cudaHead}${ROW_OF}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_atomic(${parameterList(params, scatterSpelling({ values: S, out: D }, ['out']))}) {
-  __shared__ ${D} own[${own}];
+    params,
+    list: scatterSpelling({ values: S, out: D }, ['out']),
+    before: `${cudaHead}${ROW_OF}\n`,
+    threads: THREADS,
+    body: `  __shared__ ${D} own[${own}];
   const i64 size = rows * columns;
   const bool copies = size <= ${own};
   if (copies) {
@@ -61,32 +60,27 @@ scatter_atomic(${parameterList(params, scatterSpelling({ values: S, out: D }, ['
   if (!copies) return;
   __syncthreads();
   for (i64 i = threadIdx.x; i < size; i += ${THREADS})
-    if (own[i] != 0) atomicAdd(out + i, own[i]);
-}
-`,
-    params,
-    options: [],
-    geometry: (scalars) => {
+    if (own[i] != 0) atomicAdd(out + i, own[i]);`,
+    grid: (scalars) => {
       const { count = 0, columns = 0 } = scalars;
-      return geometry(count * columns, isOwn(scalars), plan.multiprocessors);
+      return blocksOf(count * columns, isOwn(scalars), plan.multiprocessors);
     },
     cost: (scalars) => scatterAddCost(plan, scalars),
-  };
+  });
 }
 
 /** Counts by integer atomic operations, to a block's own copy first where there are few rows: exact in any order. */
 export function cudaCountRowsKernel(plan: CountRowsPlan): CudaKernel {
   const own = OWN_BYTES / 4;
   const D = plan.to === 'int32' ? 'u32' : 'u64';
-  const params = countRowsParams(plan);
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: plan.summary,
     entry: 'count_rows',
-    source: `${cudaHead}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-count_rows(${parameterList(params, scatterSpelling({ out: D }, ['out']))}) {
-  __shared__ u32 own[${own}];
+    params: countRowsParams(plan),
+    list: scatterSpelling({ out: D }, ['out']),
+    before: `${cudaHead}\n`,
+    threads: THREADS,
+    body: `  __shared__ u32 own[${own}];
   const i64 step = (i64)gridDim.x * ${THREADS}, first = (i64)blockIdx.x * ${THREADS};
   if (rows <= ${own}) {
     for (i64 i = threadIdx.x; i < rows; i += ${THREADS}) own[i] = 0u;
@@ -109,12 +103,8 @@ count_rows(${parameterList(params, scatterSpelling({ out: D }, ['out']))}) {
     if (r == 0xffffffffu) continue;
     if (r != lead) atomicAdd(out + r, (${D})1);
     else if (threadIdx.x % 32 == 0) atomicAdd(out + r, (${D})__popc(with));
-  }
-}
-`,
-    params,
-    options: [],
-    geometry: ({ count = 0, rows = 0 }) => geometry(count, rows <= own, plan.multiprocessors),
+  }`,
+    grid: ({ count = 0, rows = 0 }) => blocksOf(count, rows <= own, plan.multiprocessors),
     cost: (scalars) => countRowsCost(plan, scalars),
-  };
+  });
 }

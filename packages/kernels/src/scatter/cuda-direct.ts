@@ -1,14 +1,13 @@
 import { elementInfo } from '../elementwise/element-type.js';
-import { parameterList } from '../emit/parameter-text.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import type { CudaKernel } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import { cudaHead, THREADS } from './cuda-text.js';
 import {
   countRowsCost,
   countRowsParams,
-  pointer,
   scatterAddCost,
   scatterSpelling,
-  size,
 } from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
@@ -48,17 +47,17 @@ export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
     pointer('values', from, 'read'),
     pointer('index', index, 'read'),
     pointer('out', to, 'write'),
-    ...['count', 'rows', 'columns', 'valueStride'].map(size),
+    ...['count', 'rows', 'columns', 'valueStride'].map(int64),
   ];
   const own = String(DIRECT_COLUMNS);
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: plan.summary,
     entry: 'scatter_direct',
-    source: `${cudaHead}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_direct(${parameterList(params, scatterSpelling({ values: S, out: D }))}) {
-  __shared__ double sums[${WARPS}][${own}];
+    params,
+    list: scatterSpelling({ values: S, out: D }),
+    before: `${cudaHead}\n`,
+    threads: THREADS,
+    body: `  __shared__ double sums[${WARPS}][${own}];
   const i64 row = blockIdx.x, first = (i64)blockIdx.y * ${own};
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   double sum[${own}] = {};${entriesOfRow(
@@ -80,32 +79,23 @@ scatter_direct(${parameterList(params, scatterSpelling({ values: S, out: D }))})
   double all = sums[0][c];
   #pragma unroll
   for (int w = 1; w < ${WARPS}; ++w) all += sums[w][c];
-  out[row * columns + first + c] = (${D})all;
-}
-`,
-    params,
-    options: [],
-    geometry: ({ rows = 0, columns = 0 }) => ({
-      grid: [rows, Math.ceil(columns / DIRECT_COLUMNS), 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+  out[row * columns + first + c] = (${D})all;`,
+    grid: ({ rows = 0, columns = 0 }) => [rows, Math.ceil(columns / DIRECT_COLUMNS), 1],
     cost: (scalars) => scatterAddCost(plan, scalars),
-  };
+  });
 }
 
 /** Counts likewise. */
 export function cudaDirectCountKernel(plan: CountRowsPlan): CudaKernel {
   const D = elementInfo(plan.to).storage;
-  const params = countRowsParams(plan);
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: plan.summary,
     entry: 'count_rows_direct',
-    source: `${cudaHead}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-count_rows_direct(${parameterList(params, scatterSpelling({ out: D }))}) {
-  __shared__ u32 sums[${WARPS}];
+    params: countRowsParams(plan),
+    list: scatterSpelling({ out: D }),
+    before: `${cudaHead}\n`,
+    threads: THREADS,
+    body: `  __shared__ u32 sums[${WARPS}];
   const i64 row = blockIdx.x;
   u32 sum = 0u;${entriesOfRow(() => '++sum;')}
   {${overLanes('u32', 'sum')}
@@ -116,16 +106,8 @@ count_rows_direct(${parameterList(params, scatterSpelling({ out: D }))}) {
   u32 all = sums[0];
   #pragma unroll
   for (int w = 1; w < ${WARPS}; ++w) all += sums[w];
-  out[row] = (${D})all;
-}
-`,
-    params,
-    options: [],
-    geometry: ({ rows = 0 }) => ({
-      grid: [rows, 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+  out[row] = (${D})all;`,
+    grid: ({ rows = 0 }) => rows,
     cost: (scalars) => countRowsCost(plan, scalars),
-  };
+  });
 }

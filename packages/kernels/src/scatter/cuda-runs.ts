@@ -1,11 +1,12 @@
 import { elementInfo } from '../elementwise/element-type.js';
 import type { SumDType } from '../elementwise/sum-plan.js';
-import { parameterList } from '../emit/parameter-text.js';
-import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
+import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import { withWorkspace } from '../kernel-program.js';
 import { sortWords, ROOM_TEXT } from './cuda-sort.js';
 import { cudaHead, THREADS } from './cuda-text.js';
-import { pointer, scatterAddCost, scatterSpelling, size } from './scatter-params.js';
+import { scatterAddCost, scatterSpelling } from './scatter-params.js';
 import type { ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Most sorted entries of a block. */
@@ -52,16 +53,14 @@ const params = (types: CudaKernel['params'], strided: boolean): CudaKernel['para
   withWorkspace(
     [
       ...types,
-      ...['count', 'rows', 'columns', ...(strided ? ['valueStride'] : [])].map(size),
-      ...['sorted', 'tile', 'lanes'].map(size),
+      ...['count', 'rows', 'columns', ...(strided ? ['valueStride'] : [])].map(int64),
+      ...['sorted', 'tile', 'lanes'].map(int64),
     ],
     'write',
   );
 
-function geometry({ count = 0, columns = 0, tile = 1, lanes = 1 }: Scalars): CudaGeometry {
-  const grid = [Math.ceil(count / tile) * Math.ceil(columns / lanes), 1, 1] as const;
-  return { grid, block: [THREADS, 1, 1], sharedMemBytes: 0 };
-}
+const grid = ({ count = 0, columns = 0, tile = 1, lanes = 1 }: Scalars): number =>
+  Math.ceil(count / tile) * Math.ceil(columns / lanes);
 
 /**
  * Sums of the sorted entries. A thread adds up a chunk of them in one column: runs that lie in the chunk go to the result,
@@ -69,21 +68,18 @@ function geometry({ count = 0, columns = 0, tile = 1, lanes = 1 }: Scalars): Cud
  */
 export function cudaRunsKernel(plan: ScatterAddPlan): CudaKernel {
   const [S = '', D = ''] = [plan.from, plan.to].map((dtype) => elementInfo(dtype).storage);
-  const all = params(
-    [pointer('values', plan.from, 'read'), pointer('out', plan.to, 'write')],
-    true,
-  );
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `scatter runs ${plan.from} to ${plan.to}`,
     entry: 'scatter_runs',
-    source: `${cudaHead}${ROOM_TEXT}${RUNS_TEXT}
+    params: params([pointer('values', plan.from, 'read'), pointer('out', plan.to, 'write')], true),
+    list: scatterSpelling({ values: S, out: D }),
+    before: `${cudaHead}${ROOM_TEXT}${RUNS_TEXT}
 // one word of room in 32, so that threads a chunk apart meet different banks
 FN int spread(i64 i) { return (int)i + ((int)i >> 5); }
 
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_runs(${parameterList(all, scatterSpelling({ values: S, out: D }))}) {
-  __shared__ u32 keys[${LARGEST_TILE + LARGEST_TILE / 32}], places[${LARGEST_TILE + LARGEST_TILE / 32}];
+`,
+    threads: THREADS,
+    body: `  __shared__ u32 keys[${LARGEST_TILE + LARGEST_TILE / 32}], places[${LARGEST_TILE + LARGEST_TILE / 32}];
   const i64 chunk = tile * lanes / ${THREADS};
   const Runs runs = runs_of(workspace, count, columns, sorted, chunk);
   const i64 strips = (columns + lanes - 1) / lanes, block = blockIdx.x / strips;
@@ -126,25 +122,21 @@ scatter_runs(${parameterList(all, scatterSpelling({ values: S, out: D }))}) {
   for (; i < end; ++i) add(keys[spread(i)], value(i));
   if (began) runs.heads[part] = sum;
   else if (runs.same(first + end, key)) runs.tails[part] = sum;
-  else if (key < rows) out[key * columns + c] = (${D})sum;
-}
-`,
-    params: all,
-    options: [],
-    geometry,
+  else if (key < rows) out[key * columns + c] = (${D})sum;`,
+    grid,
     cost: (scalars) => scatterAddCost(plan, scalars),
-  };
+  });
 }
 
 /** The sums of runs that lie in several chunks, in their order: short ones by a thread, long ones by a block. */
 export function cudaMergeKernel(to: SumDType): CudaKernel {
   const D = elementInfo(to).storage;
-  const all = params([pointer('out', to, 'write')], false);
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `scatter merge ${to}`,
     entry: 'scatter_merge',
-    source: `${cudaHead}${ROOM_TEXT}${RUNS_TEXT}
+    params: params([pointer('out', to, 'write')], false),
+    list: scatterSpelling({ out: D }),
+    before: `${cudaHead}${ROOM_TEXT}${RUNS_TEXT}
 // the last chunk that has entries of a row, from one that has
 FN i64 last_chunk(const Runs& runs, i64 q, u32 key) {
   i64 low = runs.end(q) - 1, high = runs.count;
@@ -156,9 +148,9 @@ FN i64 last_chunk(const Runs& runs, i64 q, u32 key) {
   return low / runs.chunk;
 }
 
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_merge(${parameterList(all, scatterSpelling({ out: D }))}) {
-  __shared__ double sums[${THREADS}];
+`,
+    threads: THREADS,
+    body: `  __shared__ double sums[${THREADS}];
   __shared__ int waits[${THREADS}];
   const Runs runs = runs_of(workspace, count, columns, sorted, tile * lanes / ${THREADS});
   const int group = threadIdx.x / (u32)lanes, groups = ${THREADS} / (u32)lanes;
@@ -213,15 +205,11 @@ scatter_merge(${parameterList(all, scatterSpelling({ out: D }))}) {
     }
     if (group == 0 && c < columns) out[row * columns + c] = (${D})(runs.tails[q * columns + c] + sums[threadIdx.x]);
     __syncthreads();
-  }
-}
-`,
-    params: all,
-    options: [],
-    geometry,
+  }`,
+    grid,
     cost: ({ count = 0, columns = 0, tile = 1, lanes = 1 }) => ({
       bytes: 8 * Math.ceil(count / chunkOf(tile, lanes)) * columns,
       flops: 0,
     }),
-  };
+  });
 }

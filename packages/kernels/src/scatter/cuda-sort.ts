@@ -1,8 +1,9 @@
-import { parameterList } from '../emit/parameter-text.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { int64, pointer } from '../kernel-param.js';
 import { withWorkspace } from '../kernel-program.js';
 import { cudaHead, indexType, THREADS } from './cuda-text.js';
-import { pointer, scatterSpelling, size } from './scatter-params.js';
+import { scatterSpelling } from './scatter-params.js';
 import type { IndexDType } from './scatter-problem.js';
 
 /** Entries of one block in a pass of the sort. */
@@ -64,20 +65,20 @@ export function cudaSortKernels(index: IndexDType): readonly [CudaKernel, CudaKe
 
 const passParams = (index: IndexDType): CudaKernel['params'] =>
   withWorkspace(
-    [pointer('index', index, 'read'), ...['count', 'rows', 'pass', 'bits'].map(size)],
+    [pointer('index', index, 'read'), ...['count', 'rows', 'pass', 'bits'].map(int64)],
     'write',
   );
 
 /** How often each tile has each digit. */
 function digitsKernel(index: IndexDType): CudaKernel {
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `scatter digits by ${index}`,
     entry: 'scatter_digits',
-    source: `${cudaHead}${ROOM_TEXT}${keyText(index)}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_digits(${parameterList(passParams(index), scatterSpelling())}) {
-  __shared__ u32 counts[${DIGITS}];
+    params: passParams(index),
+    list: scatterSpelling(),
+    before: `${cudaHead}${ROOM_TEXT}${keyText(index)}\n`,
+    threads: THREADS,
+    body: `  __shared__ u32 counts[${DIGITS}];
   const Room room = {workspace, count};
   counts[threadIdx.x] = 0u;
   __syncthreads();
@@ -89,27 +90,22 @@ scatter_digits(${parameterList(passParams(index), scatterSpelling())}) {
     if (n < count) atomicAdd(&counts[key_at(index, room, rows, pass, n) >> shift & mask], 1u);
   }
   __syncthreads();
-  room.counters()[threadIdx.x * room.tiles() + blockIdx.x] = counts[threadIdx.x];
-}
-`,
-    params: passParams(index),
-    options: [],
-    geometry: ({ count = 0 }) => onGrid(tilesOf(count)),
+  room.counters()[threadIdx.x * room.tiles() + blockIdx.x] = counts[threadIdx.x];`,
+    grid: ({ count = 0 }) => tilesOf(count),
     cost: (scalars) => sortCost(scalars, 4),
-  };
+  });
 }
 
 /** Of each digit, how often the tiles before have it; a block has one digit. */
 function scanKernel(): CudaKernel {
-  const params = withWorkspace([size('count')], 'write');
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: 'scatter scan',
     entry: 'scatter_scan',
-    source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_scan(${parameterList(params, scatterSpelling())}) {
-  __shared__ u32 sums[8];
+    params: withWorkspace([int64('count')], 'write'),
+    list: scatterSpelling(),
+    before: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}\n`,
+    threads: THREADS,
+    body: `  __shared__ u32 sums[8];
   const Room room = {workspace, count};
   const i64 tiles = room.tiles();
   u32* const counters = room.counters() + blockIdx.x * tiles;
@@ -122,14 +118,10 @@ scatter_scan(${parameterList(params, scatterSpelling())}) {
     if (at < tiles) counters[at] = before + upto - mine;
     before += total;
   }
-  if (threadIdx.x == 0) room.totals()[blockIdx.x] = before;
-}
-`,
-    params,
-    options: [],
-    geometry: ({ count = 0 }) => onGrid(count === 0 ? 0 : DIGITS),
+  if (threadIdx.x == 0) room.totals()[blockIdx.x] = before;`,
+    grid: ({ count = 0 }) => (count === 0 ? 0 : DIGITS),
     cost: ({ count = 0 }) => ({ bytes: 8 * DIGITS * tilesOf(count), flops: 0 }),
-  };
+  });
 }
 
 /** Sums of the threads up to each of a block. */
@@ -156,14 +148,14 @@ const SCAN_TEXT = `FN u32 scan_block(u32 mine, u32* sums, u32& total) {
 
 /** Entries to their places: behind the smaller digits, the tiles before, the warps before and the lanes before. */
 function placeKernel(index: IndexDType): CudaKernel {
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `scatter place by ${index}`,
     entry: 'scatter_place',
-    source: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}${keyText(index)}
-extern "C" __global__ void __launch_bounds__(${THREADS})
-scatter_place(${parameterList(passParams(index), scatterSpelling())}) {
-  __shared__ u32 counts[8][${DIGITS}], shifts[${DIGITS}];
+    params: passParams(index),
+    list: scatterSpelling(),
+    before: `${cudaHead}${ROOM_TEXT}${SCAN_TEXT}${keyText(index)}\n`,
+    threads: THREADS,
+    body: `  __shared__ u32 counts[8][${DIGITS}], shifts[${DIGITS}];
   __shared__ u32 keysHere[${SORT_TILE}], placesHere[${SORT_TILE}];
   __shared__ u32 sums[8];
   const Room room = {workspace, count};
@@ -232,21 +224,11 @@ scatter_place(${parameterList(passParams(index), scatterSpelling())}) {
     const u32 one = keysHere[n], to = shifts[one >> shift & mask] + n;
     keys[to] = one;
     places[to] = placesHere[n];
-  }
-}
-`,
-    params: passParams(index),
-    options: [],
-    geometry: ({ count = 0 }) => onGrid(tilesOf(count)),
+  }`,
+    grid: ({ count = 0 }) => tilesOf(count),
     cost: (scalars) => sortCost(scalars, 16),
-  };
+  });
 }
-
-const onGrid = (blocks: number): ReturnType<CudaKernel['geometry']> => ({
-  grid: [blocks, 1, 1],
-  block: [THREADS, 1, 1],
-  sharedMemBytes: 0,
-});
 
 const sortCost = ({ count = 0 }: Scalars, bytes: number): { bytes: number; flops: number } => ({
   bytes: count * bytes,

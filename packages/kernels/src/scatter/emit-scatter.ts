@@ -1,5 +1,5 @@
 import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import { programOf, type KernelProgram } from '../kernel-program.js';
 import { cpuCountRowsKernel, cpuGatherRowsKernel, cpuScatterKernel } from './cpu-scatter.js';
 import { cudaAtomicKernel, cudaCountRowsKernel } from './cuda-atomic.js';
 import { cudaDirectCountKernel, cudaDirectKernel } from './cuda-direct.js';
@@ -14,7 +14,9 @@ import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-pl
 export function emitScatterAdd(plan: ScatterAddPlan): KernelProgram<LaunchableKernel> {
   if (plan.kind === 'cuda') {
     if (plan.mode === 'sorted') return sortedProgram(plan);
-    return oneStep(plan.mode === 'atomic' ? cudaAtomicKernel(plan) : cudaDirectKernel(plan));
+    return programOf<LaunchableKernel>(
+      plan.mode === 'atomic' ? cudaAtomicKernel(plan) : cudaDirectKernel(plan),
+    );
   }
   return {
     steps: [{ kernel: cpuScatterKernel(plan) }],
@@ -44,16 +46,15 @@ function sortedProgram(plan: ScatterAddPlan): KernelProgram<LaunchableKernel> {
 
 /** The kernel of a count. Where the plan needs zeros, `out` must hold them. */
 export function emitCountRows(plan: CountRowsPlan): KernelProgram<LaunchableKernel> {
-  if (plan.kind === 'cpu') return oneStep(cpuCountRowsKernel(plan));
-  return oneStep(plan.mode === 'atomic' ? cudaCountRowsKernel(plan) : cudaDirectCountKernel(plan));
+  if (plan.kind === 'cpu') return programOf<LaunchableKernel>(cpuCountRowsKernel(plan));
+  return programOf<LaunchableKernel>(
+    plan.mode === 'atomic' ? cudaCountRowsKernel(plan) : cudaDirectCountKernel(plan),
+  );
 }
 
 /** The kernel of a gather. */
 export function emitGatherRows(plan: GatherRowsPlan): KernelProgram<LaunchableKernel> {
-  return oneStep(plan.kind === 'cuda' ? cudaGatherRowsKernel(plan) : cpuGatherRowsKernel(plan));
+  return programOf<LaunchableKernel>(
+    plan.kind === 'cuda' ? cudaGatherRowsKernel(plan) : cpuGatherRowsKernel(plan),
+  );
 }
-
-const oneStep = (kernel: LaunchableKernel): KernelProgram<LaunchableKernel> => ({
-  steps: [{ kernel }],
-  workspaceBytes: () => 0,
-});

@@ -1,17 +1,8 @@
-import { dtypeBytes, type DType } from '../dtype.js';
+import { dtypeBytes } from '../dtype.js';
 import { SHORT_INTEGERS, type ListSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
-
-/** A parameter that counts elements. */
-export const size = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-
-export const pointer = (
-  name: string,
-  dtype: DType | 'byte',
-  access: 'read' | 'write' | 'readwrite',
-): KernelParam => ({ name, kind: 'pointer', dtype, access });
 
 /**
  * The parameters of a sum by index on a CPU: `values` with rows `valueStride` elements apart, `index`, `out`, packed. Tasks own
@@ -22,7 +13,7 @@ export function scatterAddParams({ from, to, index }: ScatterAddPlan): KernelPar
     pointer('values', from, 'read'),
     pointer('index', index, 'read'),
     pointer('out', to, 'write'),
-    ...['count', 'rows', 'columns', 'valueStride', 'rowsPerTask', 'columnsPerTask'].map(size),
+    ...['count', 'rows', 'columns', 'valueStride', 'rowsPerTask', 'columnsPerTask'].map(int64),
   ];
 }
 
@@ -31,7 +22,7 @@ export function countRowsParams({ index, to, kind, needsZeros }: CountRowsPlan):
   return [
     pointer('index', index, 'read'),
     pointer('out', to, needsZeros ? 'readwrite' : 'write'),
-    ...['count', 'rows', ...(kind === 'cuda' ? [] : ['rowsPerTask'])].map(size),
+    ...['count', 'rows', ...(kind === 'cuda' ? [] : ['rowsPerTask'])].map(int64),
   ];
 }
 
@@ -41,7 +32,7 @@ export function gatherRowsParams({ dtype, index }: GatherRowsPlan): KernelParam[
     pointer('x', dtype, 'read'),
     pointer('index', index, 'read'),
     pointer('out', dtype, 'write'),
-    ...['count', 'rows', 'columns', 'tableStride'].map(size),
+    ...['count', 'rows', 'columns', 'tableStride'].map(int64),
   ];
 }
 

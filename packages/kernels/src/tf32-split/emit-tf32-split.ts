@@ -3,7 +3,7 @@ import { scalar } from '../elementwise/copy-params.js';
 import { rowsGeometry, ROW_INDEXING } from '../elementwise/cuda-geometry.js';
 import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
+import { int64, pointer, type KernelParam } from '../kernel-param.js';
 
 /**
  * What is written of each number x: `parts` gives hi, x rounded to TF32, and lo = x - hi, both 0 where x is not finite;
@@ -26,8 +26,6 @@ const PARTS = `      const u32 bits = __float_as_uint(x);
 
 const SPECIALS = `      if ((__float_as_uint(x) & 0x7f800000u) == 0x7f800000u) hi[to + i] = x;`;
 
-const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int64' });
-
 /**
  * Splits float32 matrices into parts whose TF32 products are exact: for each of `batch` matrices `lines` lines of `length`
  * contiguous numbers, `ldx` elements from one line to the next and `batchStrideX` from one matrix to the next, into hi and
@@ -38,11 +36,9 @@ const int64 = (name: string): KernelParam => ({ name, kind: 'scalar', type: 'int
 export function emitTf32Split(step: Tf32SplitStep): CudaKernel {
   const entry = `mercer_tf32_${step}`;
   const parts = step === 'parts';
-  const access = 'write' as const;
   const params: KernelParam[] = [
-    { name: 'from', kind: 'pointer', dtype: 'float32', access: 'read' },
-    { name: 'hi', kind: 'pointer', dtype: 'float32', access },
-    ...(parts ? [{ name: 'lo', kind: 'pointer', dtype: 'float32', access } as const] : []),
+    pointer('from', 'float32', 'read'),
+    ...['hi', ...(parts ? ['lo'] : [])].map((name) => pointer(name, 'float32', 'write')),
     ...['length', 'lines', 'batch', 'ldx', 'batchStrideX', 'ldo'].map(int64),
   ];
   return {

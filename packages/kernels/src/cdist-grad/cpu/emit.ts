@@ -5,7 +5,7 @@ import { vectorPrelude } from '../../emit/cpu-vector.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
 import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
-import type { KernelProgram } from '../../kernel-program.js';
+import { programOf, type KernelProgram } from '../../kernel-program.js';
 import { countOps } from '../../pairwise/cpu/plan.js';
 import { cdistGradCost } from '../cost.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
@@ -37,7 +37,7 @@ export function emitCpuCdistGrad(plan: CpuCdistGradPlan): KernelProgram {
     geometry: (scalars) => geometry(plan, ops, scalars),
     cost: (scalars) => cdistGradCost(plan, { slots: ops, special: 0 }, scalars),
   };
-  return { steps: [{ kernel }], workspaceBytes: () => 0 };
+  return programOf(kernel);
 }
 
 function geometry(plan: CpuCdistGradPlan, opsPerFactor: number, scalars: Scalars): CpuGeometry {

@@ -1,6 +1,7 @@
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
 import { cdistGradCost } from '../cost.js';
 import { pipelineOf, type Pipeline, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
 import type { StagedOperand } from '../../pair-tile/cuda/staged-operand.js';
@@ -46,19 +47,23 @@ export function stagedKernel(plan: FmaPlan | MmaPlan, parts: StagedKernelParts):
   const { splitK } = plan;
   const { entry, tile, threads, stages, tileK, operands } = parts;
   const step = termStep(plan);
-  const { params, list } = signature(plan, splitK > 1 ? 'write' : undefined);
   const pipeline = pipelineOf(
     operands.map((operand) => ({ ...operand, ...placeOf(operand.name) })),
     { threads, tileK, stages, splitK, keepsInRegisters: false, locate: 'locate(block, o, n, m)' },
   );
-  const source = `${step.functions}
+  return cudaKernel({
+    name: plan.summary,
+    entry,
+    ...signature(plan, splitK > 1 ? 'write' : undefined),
+    before: `${step.functions}
 ${parts.functions}
 ${locateFunction(tile, splitK)}
 ${pipeline.functions}
 
-extern "C" __global__ void __launch_bounds__(${threads}, ${parts.blocksPerMultiprocessor})
-${entry}(${list}) {
-  extern __shared__ __align__(16) unsigned char memory[];
+`,
+    threads,
+    resident: parts.blocksPerMultiprocessor,
+    body: `  extern __shared__ __align__(16) unsigned char memory[];
   const Place place = locate(blockIdx.x, o, n, m);
   ${termSetup(step, 'place.layer')}
   const unsigned thread = threadIdx.x;
@@ -68,23 +73,11 @@ ${parts.setup(pipeline)}
 
 ${pipeline.loop(parts.compute(pipeline))}
 
-${pipeline.after(lines(parts.placeAgain, parts.store))}
-}
-`;
-  return {
-    dialect: 'cuda',
-    name: plan.summary,
-    entry,
-    source,
-    params,
-    options: [],
-    geometry: (scalars: Scalars) => ({
-      grid: [blockCount(tile, splitK, sizesOf(scalars)), 1, 1],
-      block: [threads, 1, 1],
-      sharedMemBytes: pipeline.sharedMemBytes + parts.bytesBehind,
-    }),
-    cost: (scalars: Scalars) => cdistGradCost(plan, step, scalars, parts.multiplySlots),
-  };
+${pipeline.after(lines(parts.placeAgain, parts.store))}`,
+    grid: (scalars) => blockCount(tile, splitK, sizesOf(scalars)),
+    sharedMemBytes: pipeline.sharedMemBytes + parts.bytesBehind,
+    cost: (scalars) => cdistGradCost(plan, step, scalars, parts.multiplySlots),
+  });
 }
 
 const AXES = { a: 'm', b: 'n', c: 'o' } as const;

@@ -3,7 +3,7 @@ import type { CpuKernel } from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { mapReduceProgramSteps } from '../../interpret/map-reduce-program.js';
-import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
+import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { cpuFirstStep } from './first-step.js';
 import { withMergeKernel } from './merge-kernel.js';
 import { cpuPairText } from './pair-text.js';
@@ -33,8 +33,7 @@ export function* emitCpuMapReduce(plan: CpuMapReducePlan): Steps<KernelProgram> 
   });
   yield;
   if (plan.splits === 1) {
-    const kernel = { ...compute, program: yield* mapReduceProgramSteps(plan) };
-    return { steps: [{ kernel }], workspaceBytes: () => 0 };
+    return programOf({ ...compute, program: yield* mapReduceProgramSteps(plan) });
   }
   return withMergeKernel(plan, running, { compute, params, helpers });
 }

@@ -1,10 +1,12 @@
+import { dtypeBytes } from '../../dtype.js';
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../kernel-program.js';
+import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import {
   allOutputsText,
   cudaPrelude,
-  signature,
+  spelling,
   stateWords,
   type CudaRunningResult,
 } from './text.js';
@@ -45,6 +47,21 @@ export function cudaMergeKernel(
   });
 }
 
+/** A kernel that leaves `states` running results of each kept row and part in the workspace, and one that merges them. */
+export function withMerge(
+  plan: LaunchedPlan & Pick<CudaMapReducePlan, 'splits'>,
+  { accumulators }: CudaRunningResult,
+  first: CudaKernel,
+  merge: CudaKernel,
+  states = 1,
+): KernelProgram {
+  const words = plan.splits * states * wordsOf(accumulators, plan.dtype);
+  return {
+    ...programOf(first, merge),
+    workspaceBytes: (scalars) => resultRows(plan, scalars) * words * dtypeBytes(plan.dtype),
+  };
+}
+
 /** The number of a thread among all. */
 export const MERGE_PLACE = `const long long place = (long long)blockIdx.x * ${THREADS} + threadIdx.x;`;
 
@@ -61,27 +78,15 @@ export function mergeFrame(
   running: CudaRunningResult,
   { states, body }: MergeBody,
 ): CudaKernel {
-  const entry = 'map_reduce_merge';
-  const params = withWorkspace(mapReduceParams(plan), 'read');
-  return {
-    dialect: 'cuda',
+  return cudaKernel({
     name: `${plan.summary}, merge`,
-    entry,
-    source: lines(
-      cudaPrelude(plan, running),
-      `extern "C" __global__ void __launch_bounds__(${THREADS})`,
-      `${entry}(${signature(params, plan.dtype)}) {`,
-      indent(body),
-      '}',
-      '',
-    ).concat('\n'),
-    params,
-    options: [],
-    geometry: (scalars) => ({
-      grid: [Math.ceil((resultRows(plan, scalars) * states) / THREADS), 1, 1],
-      block: [THREADS, 1, 1],
-      sharedMemBytes: 0,
-    }),
+    entry: 'map_reduce_merge',
+    params: withWorkspace(mapReduceParams(plan), 'read'),
+    list: spelling(plan),
+    before: `${cudaPrelude(plan, running)}\n`,
+    threads: THREADS,
+    body: indent(body),
+    grid: (scalars) => Math.ceil((resultRows(plan, scalars) * states) / THREADS),
     cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars) * states),
-  };
+  });
 }

@@ -1,9 +1,7 @@
 import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { lines } from '../../emit/indent.js';
-import { parameterList } from '../../emit/parameter-text.js';
-import type { KernelParam } from '../../kernel-param.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
+import type { ListSpelling } from '../../emit/parameter-text.js';
 import { halfLoads, halfTypes } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';
 import { rowNames } from '../params.js';
@@ -119,9 +117,10 @@ export function cudaPrelude(
   );
 }
 
-/** The parameter list of a kernel. */
-export const signature = (params: readonly KernelParam[], dtype: PairwiseDType): string =>
-  parameterList(params, { elements: { workspace: cudaType(dtype) } });
+/** How the parameters of a kernel are spelled. */
+export const spelling = ({ dtype }: Pick<LaunchedPlan, 'dtype'>): ListSpelling => ({
+  elements: { workspace: cudaType(dtype) },
+});
 
 /**
  * Statements that put a running result into the workspace and take it out again, word by word, so that

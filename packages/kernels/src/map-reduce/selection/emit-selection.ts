@@ -6,7 +6,7 @@ import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CpuKernel, CudaKernel } from '../../emitted-kernel.js';
 import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
-import type { KernelProgram } from '../../kernel-program.js';
+import { programOf, type KernelProgram } from '../../kernel-program.js';
 import { computingKernel as cpuKernel } from '../cpu/kernel.js';
 import { rowOfThread } from '../cuda/block.js';
 import { computingKernel as cudaKernel } from '../cuda/kernel.js';
@@ -32,11 +32,7 @@ const NOTHING: ReadonlySet<CudaHelper> = new Set();
 export function emitSelection(plan: SelectionPlan): KernelProgram {
   const { pass } = plan;
   const kernel = pass.kind === 'cpu' ? cpuSelection(plan, pass) : cudaSelection(plan, pass);
-  const program = {
-    steps: [{ kernel: { ...kernel, name: plan.summary } }],
-    workspaceBytes: () => 0,
-  };
-  return roundedAlike(program);
+  return roundedAlike(programOf({ ...kernel, name: plan.summary }));
 }
 
 /**

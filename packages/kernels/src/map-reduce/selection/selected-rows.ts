@@ -1,5 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
-import type { KernelParam } from '../../kernel-param.js';
+import { pointer, type KernelParam } from '../../kernel-param.js';
 import { paramsAround } from '../params.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import type { SelectionPlan } from './plan-selection.js';
@@ -12,11 +12,10 @@ export interface WriteText {
 
 /** The parameters of a selection, see `emitSelection`; values where there are any. */
 export function selectionParams({ pass, valueDim }: SelectionPlan): KernelParam[] {
-  const written = { kind: 'pointer', access: 'write' } as const;
   return paramsAround(pass, [
-    { name: 'offsets', kind: 'pointer', dtype: 'int64', access: 'read' },
-    { name: 'rows', ...written, dtype: 'int32' },
-    ...(valueDim > 0 ? [{ name: 'values', ...written, dtype: pass.dtype }] : []),
+    pointer('offsets', 'int64', 'read'),
+    pointer('rows', 'int32', 'write'),
+    ...(valueDim > 0 ? [pointer('values', pass.dtype, 'write')] : []),
   ]);
 }
 

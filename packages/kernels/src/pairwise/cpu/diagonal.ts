@@ -19,11 +19,7 @@ export function cpuDiagonalKernel(plan: DiagonalPlan): BuiltinKernel {
       name: `pairwise ${plan.dtype} diagonal ${plan.diagonal ?? ''}`,
       entry: 'diagonal',
       params: diagonalParams(plan.dtype),
-      geometry: (scalars) => ({
-        tasks: Math.ceil(total(scalars) / TASK_ELEMENTS),
-        chunk: 1,
-        scratchBytes: 0,
-      }),
+      tasks: (scalars) => Math.ceil(total(scalars) / TASK_ELEMENTS),
       cost: (scalars) => ({
         bytes: total(scalars) * dtypeBytes(plan.dtype) * (plan.diagonal === 'set' ? 1 : 2),
         flops: total(scalars),

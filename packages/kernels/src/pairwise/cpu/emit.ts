@@ -6,7 +6,7 @@ import { cpuLiteral } from '../../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
 import { pairwiseProgram } from '../../interpret/pairwise-program.js';
-import type { KernelProgram } from '../../kernel-program.js';
+import { programOf, type KernelProgram } from '../../kernel-program.js';
 import { cpuDiagonalKernel } from './diagonal.js';
 import { cpuPairwiseCost, cpuPairwiseGeometry } from './geometry.js';
 import { microKernelText, type CpuReduction } from './micro-kernel.js';
@@ -32,8 +32,10 @@ export function emitCpuPairwise(plan: CpuPairwisePlan): KernelProgram<Launchable
     geometry: cpuPairwiseGeometry(plan),
     cost: (scalars) => cpuPairwiseCost(plan, scalars),
   };
-  const last = plan.diagonal === undefined ? [] : [{ kernel: cpuDiagonalKernel(plan) }];
-  return { steps: [{ kernel }, ...last], workspaceBytes: () => 0 };
+  return programOf<LaunchableKernel>(
+    kernel,
+    ...(plan.diagonal === undefined ? [] : [cpuDiagonalKernel(plan)]),
+  );
 }
 
 function kernelName(plan: CpuPairwisePlan): string {

@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { parameterList } from '../../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { diagonalLength, diagonalParams } from '../params.js';
@@ -14,14 +14,18 @@ export function diagonalKernel(plan: CudaPairwisePlan): CudaKernel {
   const type = cudaType(plan.dtype);
   const total = (scalars: Scalars): number => (scalars['batch'] ?? 0) * diagonalLength(scalars);
   const set = plan.diagonal === 'set';
-  const params = diagonalParams(plan.dtype);
   const [row, column] = plan.swapped ? ['1', 'ldo'] : ['ldo', '1'];
-  const source = `${valueFunction(plan.dtype)}
+  return cudaKernel({
+    name: `pairwise diagonal ${set ? 'set to 1 + r' : 'plus r'}, ${plan.dtype}${plan.swapped ? ', transposed output' : ''}`,
+    entry: 'pairwise_diagonal',
+    params: diagonalParams(plan.dtype),
+    list: { lines: ['batchStrideOut', 'regularizationAt'] },
+    before: `${valueFunction(plan.dtype)}
 
 // elements with n = m + diagonalOffset
-extern "C" __global__ void __launch_bounds__(${THREADS})
-pairwise_diagonal(${parameterList(params, { lines: ['batchStrideOut', 'regularizationAt'] })}) {
-  const long long row = max(-diagonalOffset, 0ll), column = max(diagonalOffset, 0ll);
+`,
+    threads: THREADS,
+    body: `  const long long row = max(-diagonalOffset, 0ll), column = max(diagonalOffset, 0ll);
   const long long count = max(min(m - row, n - column), 0ll);
   const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
   for (long long e = first; e < count * batch; e += (long long)gridDim.x * ${THREADS}) {
@@ -29,23 +33,11 @@ pairwise_diagonal(${parameterList(params, { lines: ['batchStrideOut', 'regulariz
     const double r = ${readValue('regularization', 'layer')};
     ${type}& element = out[layer * batchStrideOut + (row + i) * ${row} + (column + i) * ${column}];
     element = (${type})(${set ? '1.0' : '(double)element'} + r);
-  }
-}
-`;
-  return {
-    dialect: 'cuda',
-    name: `pairwise diagonal ${set ? 'set to 1 + r' : 'plus r'}, ${plan.dtype}${plan.swapped ? ', transposed output' : ''}`,
-    entry: 'pairwise_diagonal',
-    source,
-    params,
-    options: [],
-    geometry: (scalars: Scalars) => {
-      const blocks = Math.min(Math.ceil(total(scalars) / THREADS), MOST_BLOCKS);
-      return { grid: [blocks, 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
-    },
+  }`,
+    grid: (scalars) => Math.min(Math.ceil(total(scalars) / THREADS), MOST_BLOCKS),
     cost: (scalars: Scalars) => ({
       bytes: total(scalars) * dtypeBytes(plan.dtype) * (set ? 1 : 2),
       flops: total(scalars),
     }),
-  };
+  });
 }

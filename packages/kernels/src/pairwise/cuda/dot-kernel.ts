@@ -1,19 +1,19 @@
 import { dtypeBytes } from '../../dtype.js';
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
 import type { DotPlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
-import { operandRoles, signature, roleSizes } from './kernel-signature.js';
+import { operandRoles, signature, tileCount } from './kernel-signature.js';
 import { everyCase, type StepText } from './pair-arithmetic.js';
-import { triangleFunctions, triangleTiles } from './triangle.js';
+import { triangleFunctions } from './triangle.js';
 import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
 
 /** The kernel whose lanes share each sum: operands go straight from memory to registers. */
 export function dotKernel(plan: DotPlan): CudaKernel {
   const { lanes, warps, rows, columns, vector, threads } = plan.dot;
   const type = cudaType(plan.dtype);
-  const { params, list } = signature(plan);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
@@ -24,13 +24,12 @@ export function dotKernel(plan: DotPlan): CudaKernel {
   const groupsPerBlock = warps > 1 ? 1 : threads / lanes;
   const width = lanes * warps * vector;
   const outputs = rows * columns;
-  const source = `${pairFunctions(plan, step)}
+  const before = `${pairFunctions(plan, step)}
 ${fetchFunction(plan, 'rows', vector)}
 ${fetchFunction(plan, 'columns', vector)}
 ${symmetric ? `${triangleFunctions(triangle)}\n` : ''}
-extern "C" __global__ void __launch_bounds__(${threads})
-pairwise_dot(${list}) {
-  ${operandRoles(plan)}
+`;
+  const body = `  ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
   const int lane = threadIdx.x % ${lanes * warps};
   const long long rowGroups = (rowCount + ${rows - 1}) / ${rows};
@@ -78,26 +77,17 @@ ${indent(
         const ${type} other = __shfl_xor_sync(0xffffffffu, sum[i][j], offset);
         sum[i][j] = ${step.combine('sum[i][j]', 'other')};
       }
-${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, type, finish)}
-}
-`;
-  return {
-    dialect: 'cuda',
+${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, type, finish)}`;
+  return cudaKernel({
     name: plan.summary,
     entry: 'pairwise_dot',
-    source,
-    params,
-    options: [],
-    geometry: (scalars: Scalars) => {
-      const size = roleSizes(plan, scalars);
-      const groups = symmetric
-        ? triangleTiles(size.rows, triangle)
-        : Math.ceil(size.rows / rows) * Math.ceil(size.columns / columns);
-      const grid = Math.ceil((groups * size.batch) / groupsPerBlock);
-      return { grid: [grid, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 };
-    },
-    cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
-  };
+    ...signature(plan),
+    before,
+    threads,
+    body,
+    grid: (scalars) => Math.ceil(tileCount(plan, triangle, scalars) / groupsPerBlock),
+    cost: (scalars) => pairwiseCost(plan, step, scalars),
+  });
 }
 
 /** Adds the pairs of the elements just fetched. */

@@ -3,7 +3,7 @@ import { dtypeBytes } from '../../dtype.js';
 import type { PairwiseDType } from '../problem.js';
 import type { DotConfig, TileConfig } from '../plan-types.js';
 import { blockThreads, stageBytes } from './tile-operand.js';
-import { triangleTiles } from './triangle.js';
+import { tilesOf } from './triangle.js';
 
 /** Sizes of a problem by role. */
 export interface RoleSizes {
@@ -46,7 +46,7 @@ export function estimateTile(
   dtype: PairwiseDType,
   limits: CudaLimits,
 ): number {
-  const tiles = countTiles(size, tile);
+  const tiles = tilesOf(size.rows, size.columns, tile, size.symmetric);
   const blocks = tiles * size.batch * splitK;
   const kPerPart = Math.ceil(Math.ceil(size.k / tile.tileK) / splitK) * tile.tileK;
   const lanes = dtype === 'float32' ? LANES : LANES / 2;
@@ -84,7 +84,8 @@ export function estimateDot(
   dtype: PairwiseDType,
   limits: CudaLimits,
 ): number {
-  const groups = countTiles(size, { tileRows: dot.rows, tileColumns: dot.columns }) * size.batch;
+  const group = { tileRows: dot.rows, tileColumns: dot.columns };
+  const groups = tilesOf(size.rows, size.columns, group, size.symmetric) * size.batch;
   const perGroup = dot.rows * dot.columns;
   const lanesUsed = dot.lanes * dot.warps;
   const steps = Math.ceil(size.k / (lanesUsed * dot.vector)) * dot.vector;
@@ -98,16 +99,6 @@ export function estimateDot(
     LAUNCH_SECONDS +
     Math.max(compute, read / CACHE_BYTES_PER_SECOND, memorySeconds(size, dtype), latency)
   );
-}
-
-function countTiles(
-  size: RoleSizes,
-  { tileRows, tileColumns }: Pick<TileConfig, 'tileRows' | 'tileColumns'>,
-): number {
-  if (size.symmetric === true) {
-    return triangleTiles(size.rows, { tileRows, tileColumns, together: 1 });
-  }
-  return Math.ceil(size.rows / tileRows) * Math.ceil(size.columns / tileColumns);
 }
 
 /** Seconds to read both operands once and write the output once. */

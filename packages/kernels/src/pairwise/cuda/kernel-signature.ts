@@ -1,10 +1,12 @@
 import { cudaType } from '../../emit/cuda-literal.js';
 import { parameterList } from '../../emit/parameter-text.js';
+import type { Scalars } from '../../emitted-kernel.js';
 import type { KernelParam } from '../../kernel-param.js';
 import { withWorkspace } from '../../kernel-program.js';
 import { pairwiseParams } from '../params.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { parameterText } from './parameters.js';
+import { tilesOf, type Triangle } from './triangle.js';
 
 /** The parameters of a pairwise kernel, and their text, where those of the problem go by their number. */
 export function signature(
@@ -45,10 +47,20 @@ export function roleCounts(plan: CudaPairwisePlan): string {
   return `const long long rowCount = ${rows}, columnCount = ${columns};`;
 }
 
+/** Tiles of all batch entries of a launch. */
+export function tileCount(
+  plan: CudaPairwisePlan,
+  tile: Pick<Triangle, 'tileRows' | 'tileColumns'>,
+  scalars: Scalars,
+): number {
+  const { rows, columns, batch } = roleSizes(plan, scalars);
+  return batch * tilesOf(rows, columns, tile, plan.symmetric);
+}
+
 /** Rows and columns of a launch after the swap. */
 export function roleSizes(
   plan: CudaPairwisePlan,
-  scalars: Readonly<Record<string, number>>,
+  scalars: Scalars,
 ): { rows: number; columns: number; k: number; batch: number } {
   const { m = 0, n = 0, k = 0, batch = 0 } = scalars;
   return { rows: plan.swapped ? n : m, columns: plan.swapped ? m : n, k, batch };

@@ -1,11 +1,13 @@
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, signature, roleSizes } from './kernel-signature.js';
 import { everyCase, type StepText } from './pair-arithmetic.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
+import { tilesOf } from './triangle.js';
 
 /** How far the block's first row lies below its first column; far away only the sign matters. */
 const LEAD = '  const int lead = (int)max(min(rowStart - columnStart, 1048576ll), -1048576ll);\n';
@@ -20,18 +22,13 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   const threads = threadsX * threadsY;
   const [tileRows, tileColumns] = [threadsY * rows, threadsX * vector];
   const type = cudaType(plan.dtype);
-  const { params, list } = signature(plan);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
   const layerSetup = [step.perLayer === true ? step.setup : '', finish.setup('layer')].filter(
     (text) => text !== '',
   );
-  const source = `${pairFunctions(plan, step)}
-
-extern "C" __global__ void __launch_bounds__(${threads})
-pairwise_outer(${list}) {
-  __shared__ ${type} rowTile[${tileRows * Math.max(k, 1)}], columnTile[${tileColumns * Math.max(k, 1)}];
+  const body = `  __shared__ ${type} rowTile[${tileRows * Math.max(k, 1)}], columnTile[${tileColumns * Math.max(k, 1)}];
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
   const unsigned columnTiles = (unsigned)((columnCount + ${tileColumns - 1}) / ${tileColumns});
@@ -62,23 +59,20 @@ ${indent(
     #pragma unroll
     for (int j = 0; j < ${vector}; ++j) sum[j] = ${finish.call('sum[j]')};
 ${indent(store(type, vector), 4)}
-  }
-}
-`;
-  return {
-    dialect: 'cuda',
+  }`;
+  return cudaKernel({
     name: plan.summary,
     entry: 'pairwise_outer',
-    source,
-    params,
-    options: [],
-    geometry: (scalars: Scalars) => {
-      const size = roleSizes(plan, scalars);
-      const tiles = Math.ceil(size.columns / tileColumns) * Math.ceil(size.rows / tileRows);
-      return { grid: [tiles * size.batch, 1, 1], block: [threads, 1, 1], sharedMemBytes: 0 };
+    ...signature(plan),
+    before: `${pairFunctions(plan, step)}\n\n`,
+    threads,
+    body,
+    grid: (scalars) => {
+      const { rows: count, columns, batch } = roleSizes(plan, scalars);
+      return tilesOf(count, columns, { tileRows, tileColumns }) * batch;
     },
-    cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
-  };
+    cost: (scalars) => pairwiseCost(plan, step, scalars),
+  });
 }
 
 /**

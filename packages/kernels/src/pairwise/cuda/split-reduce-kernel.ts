@@ -1,4 +1,5 @@
 import { dtypeBytes } from '../../dtype.js';
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { TilePlan } from '../plan-types.js';
@@ -6,21 +7,17 @@ import { signature, roleCounts, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
 const THREADS = 256;
+const MOST_BLOCKS = 65536;
 
 /** The second step of a plan that splits k: partial sums combined in a fixed order, then the root. */
 export function splitReduceKernel(plan: TilePlan): CudaKernel {
   const type = cudaType(plan.dtype);
-  const { params, list } = signature(plan, 'read');
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
   const place = `    const long long layer = i / perBatch, row = (i - layer * perBatch) / columnCount;
     const long long column = i - layer * perBatch - row * columnCount;`;
-  const source = `${pairFunctions(plan, step)}
-
-extern "C" __global__ void __launch_bounds__(${THREADS})
-pairwise_split_reduce(${list}) {
-  ${roleCounts(plan)}
+  const body = `  ${roleCounts(plan)}
   const long long perBatch = rowCount * columnCount, total = perBatch * batch;
   const long long first = (long long)blockIdx.x * ${THREADS} + threadIdx.x;
   for (long long i = first; i < total; i += (long long)gridDim.x * ${THREADS}) {
@@ -37,26 +34,23 @@ ${symmetric ? '' : `${place}\n`}${finish.setup('layer') === '' ? '' : `    ${fin
     out[layer * batchStrideOut + column * ldo + row] = value;`
       : `    out[layer * batchStrideOut + row * ldo + column] = ${finish.call('sum')};`
   }
-  }
-}
-`;
-  return {
-    dialect: 'cuda',
+  }`;
+  const outputCount = (scalars: Scalars): number => {
+    const { rows, columns, batch } = roleSizes(plan, scalars);
+    return rows * columns * batch;
+  };
+  return cudaKernel({
     name: `${plan.summary}, combine`,
     entry: 'pairwise_split_reduce',
-    source,
-    params,
-    options: [],
-    geometry: (scalars: Scalars) => {
-      const { rows, columns, batch } = roleSizes(plan, scalars);
-      const blocks = Math.ceil((rows * columns * batch) / THREADS);
-      return { grid: [Math.min(blocks, 65536), 1, 1], block: [THREADS, 1, 1], sharedMemBytes: 0 };
-    },
-    cost: (scalars: Scalars) => {
-      const { rows, columns, batch } = roleSizes(plan, scalars);
-      const outputs = rows * columns * batch;
+    ...signature(plan, 'read'),
+    before: `${pairFunctions(plan, step)}\n\n`,
+    threads: THREADS,
+    body,
+    grid: (scalars) => Math.min(Math.ceil(outputCount(scalars) / THREADS), MOST_BLOCKS),
+    cost: (scalars) => {
+      const outputs = outputCount(scalars);
       const bytes = outputs * (plan.splitK + 1) * dtypeBytes(plan.dtype);
       return { bytes, flops: outputs * plan.splitK, issueSlots: outputs * plan.splitK };
     },
-  };
+  });
 }

@@ -1,17 +1,18 @@
+import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import type { CudaKernel } from '../../emitted-kernel.js';
 import { pipelineOf, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
 import { readFunctions } from '../../pair-tile/cuda/read-shared.js';
 import type { TileConfig, TilePlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
-import { operandRoles, signature, roleSizes } from './kernel-signature.js';
+import { operandRoles, signature, tileCount } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 import { computeTile } from './tile-compute.js';
 import { blockThreads, group, tileOperand, type TileOperand } from './tile-operand.js';
 import { storeBytes, storeTile } from './tile-store.js';
 import { storeSymmetricTile } from './tile-store-symmetric.js';
-import { triangleFunctions, triangleTiles, type Triangle } from './triangle.js';
+import { triangleFunctions, type Triangle } from './triangle.js';
 
 /** Rows of tiles that are walked together, so that their operands stay in the L2 cache. */
 const TILES_PER_GROUP = 16;
@@ -60,7 +61,6 @@ export function tileKernel(plan: TilePlan): CudaKernel {
   });
   const memoryBytes = Math.max(pipeline.sharedMemBytes, storeBytes(rows, columns, tile));
   const partial = splitK > 1;
-  const { params, list } = signature(plan, partial ? 'write' : undefined);
   const type = cudaType(plan.dtype);
   const store = {
     aligned: plan.alignedOut && !partial,
@@ -75,14 +75,13 @@ export function tileKernel(plan: TilePlan): CudaKernel {
     memoryBytes,
     store,
   );
-  const source = `${readFunctions(plan.dtype)}
+  const before = `${readFunctions(plan.dtype)}
 ${pairFunctions(plan, step)}
 ${locateFunction(plan)}
 ${pipeline.functions}
 
-extern "C" __global__ void __launch_bounds__(${threads}, ${tile.blocksPerMultiprocessor})
-pairwise_tile(${list}) {
-  extern __shared__ __align__(16) unsigned char memory[];
+`;
+  const body = `  extern __shared__ __align__(16) unsigned char memory[];
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
 
@@ -101,30 +100,19 @@ const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + sta
 ${computeTile(rows, columns, tile, step)}`,
 )}
 
-${pipeline.after(lines(threadText(tile, 'threadAgain'), targetText(plan), partial ? '' : finish.setup('end.layer'), storeText))}
-}
-`;
-  return {
-    dialect: 'cuda',
+${pipeline.after(lines(threadText(tile, 'threadAgain'), targetText(plan), partial ? '' : finish.setup('end.layer'), storeText))}`;
+  return cudaKernel({
     name: plan.summary,
     entry: 'pairwise_tile',
-    source,
-    params,
-    options: [],
-    geometry: (scalars: Scalars) => {
-      const size = roleSizes(plan, scalars);
-      const tiles =
-        plan.symmetric === true
-          ? triangleTiles(size.rows, triangle(tile))
-          : Math.ceil(size.rows / tile.tileRows) * Math.ceil(size.columns / tile.tileColumns);
-      return {
-        grid: [tiles * splitK * size.batch, 1, 1],
-        block: [threads, 1, 1],
-        sharedMemBytes: memoryBytes,
-      };
-    },
-    cost: (scalars: Scalars) => pairwiseCost(plan, step, scalars),
-  };
+    ...signature(plan, partial ? 'write' : undefined),
+    before,
+    threads,
+    resident: tile.blocksPerMultiprocessor,
+    body,
+    grid: (scalars) => tileCount(plan, tile, scalars) * splitK,
+    sharedMemBytes: memoryBytes,
+    cost: (scalars) => pairwiseCost(plan, step, scalars),
+  });
 }
 
 /** A thread's place in the tile: lanes of a warp cover 4 rows by 8 columns. */

@@ -7,8 +7,22 @@ export interface Triangle {
   readonly together: number;
 }
 
+/** Tiles of an output, or of its half where it is symmetric. */
+export const tilesOf = (
+  rows: number,
+  columns: number,
+  tile: Pick<Triangle, 'tileRows' | 'tileColumns'>,
+  symmetric = false,
+): number =>
+  symmetric
+    ? triangleTiles(rows, tile)
+    : Math.ceil(rows / tile.tileRows) * Math.ceil(columns / tile.tileColumns);
+
 /** How many tiles `count` rows have on the diagonal and below it. */
-export function triangleTiles(count: number, { tileRows, tileColumns }: Triangle): number {
+export function triangleTiles(
+  count: number,
+  { tileRows, tileColumns }: Pick<Triangle, 'tileRows' | 'tileColumns'>,
+): number {
   if (count === 0) return 0;
   const last = Math.floor((count - 1) / tileRows);
   const inLast = Math.floor(((last + 1) * tileRows - 1) / tileColumns) + 1;

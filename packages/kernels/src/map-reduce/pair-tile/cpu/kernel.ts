@@ -4,7 +4,7 @@ import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
 import { indent, lines } from '../../../emit/indent.js';
 import type { CpuKernel } from '../../../emitted-kernel.js';
-import { withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
 import { withMergeKernel } from '../../cpu/merge-kernel.js';
 import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../../cpu/text.js';
 import { elementType, loaded } from '../../half-storage.js';
@@ -46,7 +46,7 @@ export function* emitCpuPairTile(plan: CpuPairTilePlan): Steps<KernelProgram> {
   );
   const params = mapReduceParams(plan);
   const compute = tileKernel(plan, running, helpers, { params, body, parts });
-  if (plan.splits === 1) return { steps: [{ kernel: compute }], workspaceBytes: () => 0 };
+  if (plan.splits === 1) return programOf(compute);
   return withMergeKernel(plan, running, { compute, params, helpers });
 }
 

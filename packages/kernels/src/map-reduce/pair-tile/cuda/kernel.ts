@@ -1,28 +1,20 @@
 import type { Steps } from '@mercer/formula';
-import { dtypeBytes } from '../../../dtype.js';
+import { cudaKernel } from '../../../emit/cuda-kernel.js';
 import { cudaType } from '../../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
 import { indent, lines } from '../../../emit/indent.js';
 import type { CudaKernel } from '../../../emitted-kernel.js';
-import { withWorkspace, type KernelProgram } from '../../../kernel-program.js';
-import { cudaMergeKernel } from '../../cuda/merge-kernel.js';
+import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import { cudaMergeKernel, withMerge } from '../../cuda/merge-kernel.js';
 import {
   cudaPrelude,
   cudaReducerDialect,
   cudaRunningResult,
-  signature,
+  spelling,
   type CudaRunningResult,
 } from '../../cuda/text.js';
 import { elementType } from '../../half-storage.js';
-import {
-  batchStrideName,
-  inputName,
-  launchTasks,
-  mapReduceParams,
-  resultRows,
-  rowNames,
-} from '../../params.js';
-import { wordsOf } from '../../reducers/state-words.js';
+import { batchStrideName, inputName, launchGrid, mapReduceParams, rowNames } from '../../params.js';
 import { blockReducer } from '../column-blocks.js';
 import { cudaColumnsMerge } from './columns-merge.js';
 import { cudaColumnsText } from './columns-text.js';
@@ -35,7 +27,6 @@ import { PAIR_TILE_THREADS } from './staging.js';
 import { pairTileCost } from '../cost.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
 
-const MAX_GRID_Z = 65535;
 /** Blocks of a multiprocessor at least: it limits the registers of a thread. */
 const LEAST_BLOCKS = 2;
 
@@ -62,14 +53,9 @@ export function* emitCudaPairTile(plan: CudaPairTilePlan): Steps<KernelProgram> 
   yield;
   const helper = hasOneColumn ? rowLists(plan)?.helper : undefined;
   const first = tileKernel(plan, running, { params: mapReduceParams(plan), body, needs, helper });
-  if (plan.splits === 1) return { steps: [{ kernel: first }], workspaceBytes: () => 0 };
+  if (plan.splits === 1) return programOf(first);
   const merge = (hasOneColumn ? cudaMergeKernel : cudaColumnsMerge)(plan, running);
-  const bytes = plan.splits * wordsOf(running.accumulators, plan.dtype) * dtypeBytes(plan.dtype);
-  const results = hasOneColumn ? 1 : columnThreads(plan);
-  return {
-    steps: [{ kernel: first }, { kernel: merge }],
-    workspaceBytes: (scalars) => resultRows(plan, scalars) * results * bytes,
-  };
+  return withMerge(plan, running, first, merge, hasOneColumn ? 1 : columnThreads(plan));
 }
 
 /** What a kernel over tiles is made from. */
@@ -89,23 +75,25 @@ export function tileKernel(
   { params, body, needs, helper }: TileBody,
 ): CudaKernel {
   const { formula, keptPerThread, splits, dtype } = plan;
-  const entry = 'map_reduce';
   const hasOneColumn = formula.columns === 1;
-  const all = splits > 1 ? withWorkspace(params, 'write') : params;
   const side = String(CUDA_SIDE);
-  return {
-    dialect: 'cuda',
+  const before = lines(
+    cudaPrelude(plan, running, needs.helpers),
+    helper,
+    'typedef int Step;',
+    needs.others.has('least_step') &&
+      'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
+    formula.gathers && ROW_OF_TABLE,
+  );
+  return cudaKernel({
     name: plan.summary,
-    entry,
-    source: lines(
-      cudaPrelude(plan, running, needs.helpers),
-      helper,
-      'typedef int Step;',
-      needs.others.has('least_step') &&
-        'INLINE Step least_step(Step a, Step b) { return a < b ? a : b; }',
-      formula.gathers && ROW_OF_TABLE,
-      `extern "C" __global__ void __launch_bounds__(${PAIR_TILE_THREADS}, ${LEAST_BLOCKS})`,
-      `${entry}(${signature(all, dtype)}) {`,
+    entry: 'map_reduce',
+    params: splits > 1 ? withWorkspace(params, 'write') : params,
+    list: spelling(plan),
+    before: `${before}\n`,
+    threads: PAIR_TILE_THREADS,
+    resident: LEAST_BLOCKS,
+    body: lines(
       indent(rowsText(plan)),
       `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
       hasOneColumn && splits > 1 && '  const int part = blockIdx.y;',
@@ -119,23 +107,13 @@ export function tileKernel(
       }),
       indent(body, 4),
       '  }',
-      '}',
-      '',
-    ).concat('\n'),
-    params: all,
-    options: [],
-    geometry: (scalars) => {
-      const { batch = 0 } = scalars;
+    ),
+    grid: (scalars) => {
       const strips = hasOneColumn ? 1 : columnThreads(plan) / CUDA_SIDE;
-      const tasks = launchTasks(plan, scalars, CUDA_SIDE * keptPerThread);
-      return {
-        grid: [tasks, strips * splits, Math.min(batch, MAX_GRID_Z)],
-        block: [PAIR_TILE_THREADS, 1, 1],
-        sharedMemBytes: 0,
-      };
+      return launchGrid(plan, scalars, CUDA_SIDE * keptPerThread, strips * splits);
     },
     cost: (scalars) => pairTileCost(plan, scalars),
-  };
+  });
 }
 
 /** The numbers of rows, and which kept rows a block has: from `blockFirst` on, before `limit`. */
