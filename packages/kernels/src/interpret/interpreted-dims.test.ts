@@ -10,7 +10,7 @@ import {
   DIMS,
   everyPair,
   NUMBERS,
-} from '../map-reduce/pair-tile/cases.test-support.js';
+} from '../map-reduce/loops/cases.test-support.js';
 
 const limits = {
   ...cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2'),

@@ -7,7 +7,7 @@ import { emitSelection } from './selection/emit-selection.js';
 import { planSelection, type SelectionProblem } from './selection/plan-selection.js';
 import type { MapReduceProblem } from './problem.js';
 import { usualProblems } from './usual-problems.test-support.js';
-import { pairTileProblems } from './pair-tile/default-pair-tile.test-support.js';
+import { pairTileProblems } from './loops/default-pair-tile.test-support.js';
 
 /** Reductions that stand for all: sums, extrema, sums of exponentials, the K smallest. */
 function reductions(dim: number): Reduction[] {

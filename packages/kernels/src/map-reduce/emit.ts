@@ -3,8 +3,8 @@ import type { KernelProgram } from '../kernel-program.js';
 import { emitCpuMapReduce } from './cpu/kernel.js';
 import { emitCudaMapReduce } from './cuda/kernel.js';
 import type { MapReducePlan } from './plan-types.js';
-import { emitCpuPairTile } from './pair-tile/cpu/kernel.js';
-import { emitCudaPairTile } from './pair-tile/cuda/kernel.js';
+import { emitCpuPairTile } from './loops/cpu/kernel.js';
+import { emitCudaPairTile } from './loops/cuda/kernel.js';
 
 /** The kernels of a map-reduce. The same plan always gives the same text. */
 export function emitMapReduce(plan: MapReducePlan): KernelProgram {

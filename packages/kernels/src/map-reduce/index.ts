@@ -19,7 +19,7 @@ export {
   type RowRange,
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
-export type { CpuPairTilePlan, CudaPairTilePlan, PairTilePlan } from './pair-tile/plan-types.js';
+export type { CpuPairTilePlan, CudaPairTilePlan, PairTilePlan } from './loops/plan-types.js';
 export { emitSelection, emitSelectionCounts } from './selection/emit-selection.js';
 export {
   planSelection,

@@ -4,7 +4,7 @@ import type { CudaTile } from './cuda/tile.js';
 import type { RealExpr } from '@mercer/formula';
 import type { Gather } from './lowering/written-out.js';
 import type { LaunchedPlan } from './launched-plan.js';
-import type { PairTilePlan } from './pair-tile/plan-types.js';
+import type { PairTilePlan } from './loops/plan-types.js';
 
 interface CommonPlan extends LaunchedPlan {
   /** What is computed for a pair of rows: of each reduction the formula's components, then those of the weight. */

@@ -21,7 +21,7 @@ import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
 import { shareFactors } from './shared-factors.js';
-import { planPairTile } from './pair-tile/plan.js';
+import { planPairTile } from './loops/plan.js';
 
 /**
  * The plan of a map-reduce: a row per thread with every component of the formula written out, or a tile of pairs with loops over them

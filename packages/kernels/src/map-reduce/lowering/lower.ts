@@ -22,7 +22,7 @@ import type {
   ComponentLoad,
   ComponentLoop,
   ComponentNumber,
-} from '../pair-tile/loop-formula.js';
+} from '../loops/loop-formula.js';
 import { contractionIndices, type ContractionIndices } from './contraction-index.js';
 import { followedSides } from './followed-sides.js';
 import {

@@ -2,7 +2,7 @@ import { lanesOf } from '../../emit/cpu-vector.js';
 import { PlanError } from '../../plan-error.js';
 import { blockRows } from '../cuda/block.js';
 import type { MapReducePlan } from '../plan-types.js';
-import { CUDA_SIDE } from '../pair-tile/plan-types.js';
+import { CUDA_SIDE } from '../loops/plan-types.js';
 import { checkRanges, sortedRanges } from './check-ranges.js';
 import type { KeptRanges, RowRange } from './ranges.js';
 

@@ -12,12 +12,12 @@ import { rowOfThread } from '../cuda/block.js';
 import { computingKernel as cudaKernel } from '../cuda/kernel.js';
 import { emitMapReduce } from '../emit.js';
 import type { CpuMapReducePlan, CudaMapReducePlan } from '../plan-types.js';
-import { tileKernel as cpuTileKernel } from '../pair-tile/cpu/kernel.js';
-import { cpuOneColumnText } from '../pair-tile/cpu/one-column-text.js';
-import type { TileNeeds } from '../pair-tile/cuda/dialect.js';
-import { tileKernel as cudaTileKernel } from '../pair-tile/cuda/kernel.js';
-import { cudaSelectionText } from '../pair-tile/cuda/one-column-text.js';
-import type { CpuPairTilePlan, CudaPairTilePlan } from '../pair-tile/plan-types.js';
+import { tileKernel as cpuTileKernel } from '../loops/cpu/kernel.js';
+import { cpuOneColumnText } from '../loops/cpu/one-column-text.js';
+import type { TileNeeds } from '../loops/cuda/dialect.js';
+import { tileKernel as cudaTileKernel } from '../loops/cuda/kernel.js';
+import { cudaSelectionText } from '../loops/cuda/one-column-text.js';
+import type { CpuPairTilePlan, CudaPairTilePlan } from '../loops/plan-types.js';
 import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
 import type { SelectionPlan } from './plan-selection.js';
 

@@ -6,7 +6,7 @@ import { MAP_REDUCE_LIMITS } from '../limits.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planUnrolled } from '../plan.js';
 import { wholeProblem, type MapReduceProblem } from '../problem.js';
-import { planPairTile } from '../pair-tile/plan.js';
+import { planPairTile } from '../loops/plan.js';
 
 /** Pairs of rows that are wanted, listed row by row. */
 export interface SelectionProblem extends Pick<
