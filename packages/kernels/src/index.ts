@@ -77,9 +77,9 @@ export type {
   OuterPlan,
   PairwisePlan,
   PowerConfig,
-  TileConfig,
   TilePlan,
 } from './pairwise/plan-types.js';
+export type { TileConfig } from './pair-tile/cuda/tile-operand.js';
 export * from './pairwise-gradient/index.js';
 export * from './rows/index.js';
 export * from './scatter/index.js';

@@ -1,25 +1,8 @@
 import type { RealExpr } from '@mercer/formula';
+import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
 import type { CpuPairwisePlan } from './cpu/plan.js';
 import type { PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseDType, Reduce } from './problem.js';
-
-/** Sizes of the register-tiled kernel. Rows run over the first operand, columns over the second. */
-export interface TileConfig {
-  readonly tileRows: number;
-  readonly tileColumns: number;
-  /** Steps of k that one stage in shared memory holds. */
-  readonly tileK: number;
-  readonly threadRows: number;
-  readonly threadColumns: number;
-  /** Groups of threadRows x threadColumns threads that take turns with the steps of k. */
-  readonly slicesK: number;
-  /** Stages in shared memory, loaded ahead asynchronously. */
-  readonly stages: number;
-  /** Steps of k that the text repeats. */
-  readonly chunkK: number;
-  /** Blocks of one multiprocessor that the register budget is cut for. */
-  readonly blocksPerMultiprocessor: number;
-}
 
 /** Sizes of the kernel whose lanes share the sum over k. */
 export interface DotConfig {

@@ -1,7 +1,8 @@
 import { H200, pairwiseProblem } from './h200.test-support.js';
 import { FAMILIES, type Family, type ParameterCase } from './parameter-check.test-support.js';
 import { LAYOUTS } from './pairwise-check.test-support.js';
-import type { CudaPairwisePlan, DotConfig, TileConfig } from '../pairwise/plan-types.js';
+import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
+import type { CudaPairwisePlan, DotConfig } from '../pairwise/plan-types.js';
 import type { PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import { planCudaPairwise } from '../pairwise/cuda/plan.js';

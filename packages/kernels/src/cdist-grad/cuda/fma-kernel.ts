@@ -1,12 +1,15 @@
-import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { indent, lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { readFunctions } from '../../pair-tile/cuda/read-shared.js';
+import {
+  readFunctions,
+  readNeighbours,
+  widest,
+  writeNeighbours,
+} from '../../pair-tile/cuda/neighbours.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
 import type { BlockTile } from './signature.js';
 import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
-import { storeRow } from './store-row.js';
 import { termStep } from './term-step.js';
 
 /** Extents of the tile of a block. */
@@ -22,7 +25,7 @@ export function fmaTile(config: FmaConfig): BlockTile {
 export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): GradOperand[] {
   const { dtype, fma } = plan;
   const tile = fmaTile(fma);
-  const wide = 16 / dtypeBytes(dtype);
+  const wide = widest(dtype);
   // The padding keeps 16-byte reads aligned and spreads the element copies of a warp over the banks.
   const turned = {
     dtype,
@@ -122,19 +125,15 @@ ${indent(lines(read('x', perThreadN, 'bs', b?.stride ?? 0), read('w', perThreadM
 
 /** Neighbours in shared memory with the widest reads that fit. */
 function readText(name: string, count: number, from: string, dtype: FmaPlan['dtype']): string {
-  const widest = 16 / dtypeBytes(dtype);
-  const vector = [widest, 2, 1].find((size) => size <= widest && count % size === 0) ?? 1;
-  const one =
-    vector === 1
-      ? `${name}[h] = *(${from} + h);`
-      : `read${vector}(${name} + h * ${vector}, ${from} + h * ${vector});`;
-  return lines('#pragma unroll', `for (int h = 0; h < ${count / vector}; ++h) ${one}`);
+  const most = widest(dtype);
+  const vector = [most, 2, 1].find((size) => size <= most && count % size === 0) ?? 1;
+  return readNeighbours(name, count, vector, `${from} + h${vector === 1 ? '' : ` * ${vector}`}`);
 }
 
 function storeText(plan: FmaPlan): string {
   const { fma: config, dtype, splitK } = plan;
   const type = cudaType(dtype);
-  const wide = 16 / dtypeBytes(dtype);
+  const wide = widest(dtype);
   const vector = plan.alignedOut && splitK === 1 && config.perThreadM % wide === 0 ? wide : 1;
   return `  const int oHere = (int)min(o - end.oStart, ${config.tileO}ll);
   ${storeTarget(plan)}
@@ -145,6 +144,6 @@ function storeText(plan: FmaPlan): string {
       for (int i = 0; i < ${config.perThreadN}; ++i)
         if (nPlace + i < nHere) {
           ${type}* const to = target + r * strideR + i * strideN;
-${indent(storeRow({ dtype, vector, count: config.perThreadM, value: (j) => `sum[r][i][${j}]`, left: 'mHere - mPlace' }), 10)}
+${indent(writeNeighbours({ dtype, vector, count: config.perThreadM, value: (j) => `sum[r][i][${j}]`, left: 'mHere - mPlace' }), 10)}
         }`;
 }

@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import type { KernelCost, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
-import type { PairStep } from './pair-arithmetic.js';
+import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { finishFunction } from './pair-step.js';
 
 /**

@@ -6,7 +6,7 @@ import type { CudaKernel } from '../../emitted-kernel.js';
 import type { DotPlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, signature, tileCount } from './kernel-signature.js';
-import { everyCase, type StepText } from './pair-arithmetic.js';
+import { everyCase, type StepText } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { triangleFunctions } from './triangle.js';
 import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
 

@@ -1,8 +1,8 @@
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import type { PairwiseDType } from '../problem.js';
-import type { DotConfig, TileConfig } from '../plan-types.js';
-import { blockThreads, stageBytes } from './tile-operand.js';
+import type { DotConfig } from '../plan-types.js';
+import { blockThreads, stageBytes, type TileConfig } from '../../pair-tile/cuda/tile-operand.js';
 import { tilesOf } from './triangle.js';
 
 /** Sizes of a problem by role. */

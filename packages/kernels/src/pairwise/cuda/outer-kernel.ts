@@ -5,7 +5,7 @@ import type { CudaKernel } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, signature, roleSizes } from './kernel-signature.js';
-import { everyCase, type StepText } from './pair-arithmetic.js';
+import { everyCase, type StepText } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 import { tilesOf } from './triangle.js';
 

@@ -4,7 +4,7 @@ import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { lines } from '../../emit/indent.js';
 import { readValue, renameParameters, valueFunction } from './parameters.js';
-import type { PairStep } from './pair-arithmetic.js';
+import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';
 import { splitUniforms } from './uniforms.js';
 import type { CudaPairwisePlan, PairArithmeticPlan } from '../plan-types.js';

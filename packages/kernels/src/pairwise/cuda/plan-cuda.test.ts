@@ -7,7 +7,7 @@ import { normExpressions } from '../norm-expressions.js';
 import { planPairwise } from '../plan.js';
 import type { PairwiseProblem } from '../problem.js';
 import { planCudaPairwise } from './plan.js';
-import { stageBytes } from './tile-operand.js';
+import { stageBytes } from '../../pair-tile/cuda/tile-operand.js';
 import { plainCopy } from '../../testing/plain-copy.test-support.js';
 
 const summary = (changes: Partial<PairwiseProblem>): string =>

@@ -15,7 +15,7 @@ import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
 import { pairStep } from './pair-step.js';
 import { summarise } from './summarise.js';
 import { tileConfigs, type StepWeight } from './tile-configs.js';
-import { stageBytes } from './tile-operand.js';
+import { stageBytes } from '../../pair-tile/cuda/tile-operand.js';
 
 /** Sums up to this long are bound by writing the output. */
 const LONGEST_OUTER_SUM = 4;

@@ -1,7 +1,7 @@
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { horner } from '../../emit/cuda-math.js';
 import { EXP2_FLOAT32 } from '../../emit/polynomials.js';
-import type { PairStep, StepText } from './pair-arithmetic.js';
+import type { PairStep, StepText } from '../../pair-tile/cuda/pair-arithmetic.js';
 
 const absoluteFunction = (
   name: string,

@@ -1,6 +1,6 @@
 import { print } from '@mercer/formula';
 import type { UnnamedCudaPlan } from '../plan-types.js';
-import { blockThreads } from './tile-operand.js';
+import { blockThreads } from '../../pair-tile/cuda/tile-operand.js';
 
 /** One readable line about a plan. */
 export function summarise(plan: UnnamedCudaPlan): string {

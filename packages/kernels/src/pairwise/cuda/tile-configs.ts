@@ -1,5 +1,5 @@
 import type { PairwiseDType } from '../problem.js';
-import type { TileConfig } from '../plan-types.js';
+import type { TileConfig } from '../../pair-tile/cuda/tile-operand.js';
 
 /** What the arithmetic of one pair asks of a tile. */
 export type StepWeight = 'light' | 'max' | 'power' | 'either' | 'heavy';

@@ -2,16 +2,20 @@ import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { pipelineOf, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
-import { readFunctions } from '../../pair-tile/cuda/read-shared.js';
-import type { TileConfig, TilePlan } from '../plan-types.js';
+import { computeTile } from '../../pair-tile/cuda/contraction.js';
+import { readFunctions } from '../../pair-tile/cuda/neighbours.js';
+import { pipelineOf } from '../../pair-tile/cuda/pipeline.js';
+import { storeBytes, storeTile } from '../../pair-tile/cuda/store.js';
+import {
+  blockThreads,
+  group,
+  tileOperands,
+  type TileConfig,
+} from '../../pair-tile/cuda/tile-operand.js';
+import type { TilePlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, signature, tileCount } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
-import { computeTile } from './tile-compute.js';
-import { blockThreads, group, tileOperand, type TileOperand } from './tile-operand.js';
-import { storeBytes, storeTile } from './tile-store.js';
-import { storeSymmetricTile } from './tile-store-symmetric.js';
 import { triangleFunctions, type Triangle } from './triangle.js';
 
 /** Rows of tiles that are walked together, so that their operands stay in the L2 cache. */
@@ -19,39 +23,15 @@ const TILES_PER_GROUP = 16;
 /** Rows between a tile and the diagonal beyond which all of the tile lies below it. */
 const FAR = 1 << 20;
 
-/** Where a block's part of an operand lies. */
-function placed(operand: TileOperand): PipelineOperand {
-  const one = operand.name === 'rows' ? 'row' : 'column';
-  return {
-    ...operand,
-    base: `${operand.name} + place.layer * ${one}Batch`,
-    lineStride: `${one}Stride`,
-    count: `${one}Count`,
-    start: `place.${one}Start`,
-  };
-}
-
 /** The register-tiled kernel; with `splitK` above 1 it writes partial sums to the workspace. */
 export function tileKernel(plan: TilePlan): CudaKernel {
   const { tile, splitK } = plan;
   const threads = blockThreads(tile);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
-  const mirrored = plan.symmetric === true && splitK === 1;
-  const rows = tileOperand(
-    { name: 'rows', layout: plan.rowsLayout, aligned: plan.alignedRows, dtype: plan.dtype },
-    tile,
-  );
-  const columns = tileOperand(
-    {
-      name: 'columns',
-      layout: plan.columnsLayout,
-      aligned: plan.alignedColumns,
-      dtype: plan.dtype,
-    },
-    tile,
-  );
-  const pipeline = pipelineOf([rows, columns].map(placed), {
+  const [rows, columns] = tileOperands(plan);
+  const finished = { rows, columns, tile };
+  const pipeline = pipelineOf([rows, columns], {
     threads,
     tileK: tile.tileK,
     stages: tile.stages,
@@ -59,22 +39,16 @@ export function tileKernel(plan: TilePlan): CudaKernel {
     keepsInRegisters: true,
     locate: 'locate(block, rowCount, columnCount)',
   });
-  const memoryBytes = Math.max(pipeline.sharedMemBytes, storeBytes(rows, columns, tile));
+  const sharedMemBytes = Math.max(pipeline.sharedMemBytes, storeBytes(finished));
   const partial = splitK > 1;
   const type = cudaType(plan.dtype);
-  const store = {
+  const storeText = storeTile(finished, {
+    sharedMemBytes,
     aligned: plan.alignedOut && !partial,
-    partial,
+    mirrored: plan.symmetric === true && !partial,
     combine: step.combine,
-    finish: finish.call,
-  };
-  const storeText = (mirrored ? storeSymmetricTile : storeTile)(
-    rows,
-    columns,
-    tile,
-    memoryBytes,
-    store,
-  );
+    finish: partial ? undefined : finish.call,
+  });
   const before = `${readFunctions(plan.dtype)}
 ${pairFunctions(plan, step)}
 ${locateFunction(plan)}
@@ -110,7 +84,7 @@ ${pipeline.after(lines(threadText(tile, 'threadAgain'), targetText(plan), partia
     resident: tile.blocksPerMultiprocessor,
     body,
     grid: (scalars) => tileCount(plan, tile, scalars) * splitK,
-    sharedMemBytes: memoryBytes,
+    sharedMemBytes,
     cost: (scalars) => pairwiseCost(plan, step, scalars),
   });
 }

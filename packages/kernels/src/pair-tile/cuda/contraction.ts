@@ -1,8 +1,8 @@
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
-import type { TileConfig } from '../plan-types.js';
+import { indent } from '../../emit/indent.js';
+import { readNeighbours } from './neighbours.js';
 import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';
-import { group, type TileOperand } from './tile-operand.js';
+import { group, type TileConfig, type TileOperand } from './tile-operand.js';
 
 /** Elements of an operand that a thread takes from shared memory at one step of k. */
 interface Elements {
@@ -88,12 +88,6 @@ ${indent(loopOverK(x, y, tile, step))}
 
 /** Reads the thread's elements of one step of k. */
 function readStep({ operand, count, together, at }: Elements, target: string): string {
-  const g = String(together);
   const from = `${at} + kk * ${operand.stride} + h * ${operand.threads * together}`;
-  return lines(
-    '#pragma unroll',
-    `for (int h = 0; h < ${count / together}; ++h) ${
-      together === 1 ? `${target}[h] = *(${from});` : `read${g}(${target} + h * ${g}, ${from});`
-    }`,
-  );
+  return readNeighbours(target, count, together, from);
 }
