@@ -1,10 +1,10 @@
+import { upTo } from '../emit/indent.js';
 import type { DType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { CopyPlan } from './copy-plan.js';
 import { elementInfo, isRaw, type ElementType } from './element-type.js';
 import type { FillPlan } from './fill-plan.js';
-import { indices } from './strided-text.js';
 
 /** A named scalar of a launch; a missing one is a mistake of the caller. */
 export function scalar(scalars: Scalars, name: string): number {
@@ -16,7 +16,7 @@ export function scalar(scalars: Scalars, name: string): number {
 /** Elements visited by a launch. */
 export function elementCount(plan: CopyPlan | FillPlan, scalars: Scalars): number {
   if (plan.mode === 'linear') return scalar(scalars, 'count');
-  return indices(plan.rank).reduce((product, i) => product * scalar(scalars, `n${i}`), 1);
+  return upTo(plan.rank).reduce((product, i) => product * scalar(scalars, `n${i}`), 1);
 }
 
 /** `src` and `dst`: of raw elements they take any dtype; the caller has compared the two sides. */
@@ -27,13 +27,13 @@ export function copyPointers({ from, to }: CopyPlan): readonly KernelParam[] {
 
 /** `src`, `dst`, then `count`, or `n0..`, `s0..`, `d0..` outermost first. */
 export function copyParams(plan: CopyPlan): readonly KernelParam[] {
-  const dims = ['n', 's', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${i}`));
+  const dims = ['n', 's', 'd'].flatMap((p) => upTo(plan.rank).map((i) => `${p}${i}`));
   return [...copyPointers(plan), ...(plan.mode === 'linear' ? ['count'] : dims).map(int64)];
 }
 
 /** `dst`, the element's bits `lo` and `hi`, then `count`, or `n0..`, `d0..` outermost first. */
 export function fillParams(plan: FillPlan): readonly KernelParam[] {
-  const dims = ['n', 'd'].flatMap((p) => indices(plan.rank).map((i) => `${p}${i}`));
+  const dims = ['n', 'd'].flatMap((p) => upTo(plan.rank).map((i) => `${p}${i}`));
   return [
     pointer('dst', 'byte', 'write'),
     { name: 'lo', kind: 'scalar', type: 'int32' },

@@ -1,3 +1,4 @@
+import { upTo } from '../emit/indent.js';
 import type { BuiltinKernel, Scalars } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
 import { int64 } from '../kernel-param.js';
@@ -5,7 +6,6 @@ import { copyCost, copyEntry, copyPointers, elementCount, scalar } from './copy-
 import { MAX_COPY_RANK, type CopyPlan } from './copy-plan.js';
 import type { FillPlan } from './fill-plan.js';
 import { CPU_TASK_ELEMENTS } from './cpu-spans.js';
-import { indices } from './strided-text.js';
 
 const TILE = 64;
 
@@ -39,7 +39,7 @@ export const elementTasks = (plan: CopyPlan | FillPlan, scalars: Scalars): numbe
   Math.ceil(elementCount(plan, scalars) / CPU_TASK_ELEMENTS);
 
 function tiles({ rank }: CopyPlan, scalars: Scalars): number {
-  const planes = indices(rank - 2).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
+  const planes = upTo(rank - 2).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
   const across = Math.ceil(scalar(scalars, `n${rank - 1}`) / TILE);
   return planes * across * Math.ceil(scalar(scalars, `n${rank - 2}`) / TILE);
 }
@@ -55,7 +55,7 @@ export function dimensions(
   const names: string[] = [];
   const constants: Record<string, number> = {};
   for (const [prefix, value] of Object.entries(none)) {
-    for (const i of indices(MAX_COPY_RANK)) {
+    for (const i of upTo(MAX_COPY_RANK)) {
       const isLinear = mode === 'linear' && i === 0;
       const name = isLinear && prefix === 'n' ? 'count' : `${prefix}${i}`;
       names.push(name);

@@ -1,4 +1,5 @@
-import { indices, unravel } from './strided-text.js';
+import { upTo } from '../emit/indent.js';
+import { unravel } from './strided-text.js';
 
 /** Elements of one task: small enough to balance threads, large enough to hide the hand-over. */
 export const CPU_TASK_ELEMENTS = 32768;
@@ -13,7 +14,7 @@ export function cpuSpans(
   span: string,
 ): string {
   const last = String(rank - 1);
-  const total = indices(rank)
+  const total = upTo(rank)
     .map((i) => `p.n[${i}]`)
     .join(' * ');
   const task = String(CPU_TASK_ELEMENTS);

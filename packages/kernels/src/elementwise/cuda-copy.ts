@@ -1,3 +1,4 @@
+import { upTo } from '../emit/indent.js';
 import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { conversionText, prelude } from './conversion-text.js';
@@ -5,7 +6,7 @@ import { copyCost, copyEntry, copyParams, elementCount, scalar } from './copy-pa
 import type { CopyPlan } from './copy-plan.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
-import { indices, productOf, QUOTIENT, unravel } from './strided-text.js';
+import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const TILE = 32;
 const TILE_ROWS = 8;
@@ -156,7 +157,7 @@ ${unravel(
   return {
     text,
     geometry: (scalars) => {
-      const outer = indices(plan.rank - 2).reduce((p, i) => p * scalar(scalars, `n${i}`), 1);
+      const outer = upTo(plan.rank - 2).reduce((p, i) => p * scalar(scalars, `n${i}`), 1);
       const across = Math.ceil(scalar(scalars, `n${x}`) / TILE);
       const down = Math.ceil(scalar(scalars, `n${y}`) / TILE);
       return {

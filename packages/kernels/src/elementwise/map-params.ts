@@ -1,3 +1,4 @@
+import { upTo } from '../emit/indent.js';
 import { postOrder } from '@mercer/formula';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
@@ -7,7 +8,6 @@ import { scalar } from './copy-params.js';
 import { elementInfo } from './element-type.js';
 import type { MapPlan } from './map-plan-types.js';
 import { shownFormula } from './shown-formula.js';
-import { indices } from './strided-text.js';
 
 /** `map f32 f64 -> f32 strided2: x + y * scale` and the like. */
 export function mapName({ results, inputs, mode, rank, segments }: MapPlan): string {
@@ -82,7 +82,7 @@ export const parameterBytes = (plan: MapPlan): number => 8 * mapParams(plan).len
 function segmentIntegers(plan: MapPlan): readonly string[] {
   if (plan.segments !== undefined && plan.target.kind === 'cuda') return ['n0', 'end'];
   const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
-    indices(plan.rank).map((i) => prefix + String(i)),
+    upTo(plan.rank).map((i) => prefix + String(i)),
   );
   return [...dims, ...mapVariables(plan).indices];
 }
@@ -109,7 +109,7 @@ export function mapSpelling(plan: MapPlan): ParameterSpelling {
 /** Elements of each result, of each segment. */
 export const segmentCounts = (plan: MapPlan, scalars: Scalars): readonly number[] =>
   segmentNames(plan).map((nameOf) =>
-    indices(plan.rank).reduce((n, i) => n * scalar(scalars, nameOf(`n${i}`)), 1),
+    upTo(plan.rank).reduce((n, i) => n * scalar(scalars, nameOf(`n${i}`)), 1),
   );
 
 /** Elements of each result, of all segments. */
@@ -121,7 +121,7 @@ export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
   const count = mapCount(plan, scalars);
   const read = plan.inputs.map(({ dtype, repeated }, k) =>
     plan.segments === undefined
-      ? indices(plan.rank).reduce(
+      ? upTo(plan.rank).reduce(
           (bytes, i) =>
             scalar(scalars, `s${k}_${i}`) === 0 ? bytes : bytes * scalar(scalars, `n${i}`),
           dtypeBytes(dtype),

@@ -1,13 +1,10 @@
-/** The numbers 0 to count - 1. */
-export function indices(count: number): readonly number[] {
-  return Array.from({ length: count }, (_, i) => i);
-}
+import { upTo } from '../emit/indent.js';
 
 /** `n0 * n1 * ...` over the first `count` dimensions, `1` for none. */
 export function productOf(prefix: string, count: number): string {
   return count === 0
     ? '1'
-    : indices(count)
+    : upTo(count)
         .map((i) => `${prefix}${i}`)
         .join(' * ');
 }
@@ -22,7 +19,7 @@ export function unravel(
   offsets: readonly { readonly name: string; readonly stride: string }[],
   name: (prefix: string, i: number) => string,
 ): string {
-  return indices(count)
+  return upTo(count)
     .toReversed()
     .map((i) => {
       const adds = offsets.map((o) => `${o.name} += i * ${name(o.stride, i)};`).join(' ');

@@ -1,3 +1,6 @@
+/** The numbers 0 to count - 1. */
+export const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+
 /** `text` with every non-empty line indented by `spaces`. */
 export function indent(text: string, spaces = 2): string {
   const pad = ' '.repeat(spaces);

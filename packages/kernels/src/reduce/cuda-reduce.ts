@@ -3,7 +3,7 @@ import { emitCudaExpression } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines, upTo } from '../emit/indent.js';
 import { SHORT_INTEGERS, type ListSpelling } from '../emit/parameter-text.js';
 import type { CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
@@ -12,7 +12,7 @@ import { elementInfo } from '../elementwise/element-type.js';
 import { loadName, mapFormula } from '../elementwise/map-formula.js';
 import { mapVariables } from '../elementwise/map-params.js';
 import { shownFormula } from '../elementwise/shown-formula.js';
-import { indices, QUOTIENT } from '../elementwise/strided-text.js';
+import { QUOTIENT } from '../elementwise/strided-text.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import { ACCUMULATORS } from './accumulators.js';
@@ -42,7 +42,7 @@ function reduceParams(plan: ReducePlan): readonly KernelParam[] {
   const names = mapVariables(plan);
   const axes = (prefix: string, rank: number): KernelParam[] =>
     [`${prefix}n`, ...plan.inputs.map((_, k) => `${prefix}s${k}_`)].flatMap((name) =>
-      indices(rank).map((at) => int64(`${name}${at}`)),
+      upTo(rank).map((at) => int64(`${name}${at}`)),
     );
   const params: readonly KernelParam[] = [
     ...plan.inputs.map(({ dtype }, k) => pointer(names.inputs[k] ?? '', dtype, 'read')),
@@ -188,11 +188,11 @@ function unravelAxes(
 ): string | false {
   if (inputs === 0) return false;
   const adds = (coordinate: string, at: number): string =>
-    indices(inputs)
+    upTo(inputs)
       .map((k) => `${offset}${k} += ${coordinate} * ${prefix}s${k}_${at};`)
       .join(' ');
   if (rank === 1) return indent(adds(index, 0), spaces);
-  const steps = indices(rank)
+  const steps = upTo(rank)
     .toReversed()
     .map((at) => {
       if (at === 0) return `  ${adds('rest', 0)}`;
@@ -229,7 +229,7 @@ function mergeKernel(plan: ReducePlan): CudaKernel {
 function cost(plan: ReducePlan, scalars: Scalars): KernelCost {
   const read = plan.inputs.map(({ dtype }, k) => {
     const along = (prefix: string, rank: number): number =>
-      indices(rank).reduce(
+      upTo(rank).reduce(
         (size, at) =>
           scalar(scalars, `${prefix}s${k}_${at}`) === 0
             ? size

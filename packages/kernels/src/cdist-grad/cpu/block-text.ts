@@ -1,7 +1,6 @@
 import type { CpuExpression } from '../../emit/cpu-expression.js';
+import { AT_MOST, registerTileText } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
-
-const range = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 /**
  * The functions that work on one block: `pack` (lines of an operand, padded with 0 to the block),
@@ -11,14 +10,20 @@ const range = (count: number): number[] => Array.from({ length: count }, (_, i) 
 export function blockText(plan: CpuCdistGradPlan, phi: CpuExpression): string {
   const { tileO, tileVectors, blockO, blockN, blockM, blockK } = plan;
   const usesP = phi.uniforms.length > 0;
-  const rows = range(tileO);
-  const vectors = range(tileVectors);
-  const sums = rows.flatMap((i) => vectors.map((j) => ({ name: `s${i}_${j}`, i, j })));
-  const at = (i: number, j: number): string => `(V*)(to + ${i} * BLOCK_M + ${j} * LANES)`;
+  const tile = registerTileText({
+    rows: tileO,
+    vectors: tileVectors,
+    at: (i, j) => `to + ${i} * BLOCK_M + ${j} * LANES`,
+    start: (place) => place,
+    row: (i) => `rows[${i}]`,
+    columns: 'factors',
+    next: 'rows += TILE_O, factors += BLOCK_M',
+    add: (sum, x, y) => `${sum} + ${x} * ${y}`,
+  });
   return `constexpr int64_t BLOCK_O = ${blockO}, BLOCK_N = ${blockN}, BLOCK_M = ${blockM}, BLOCK_K = ${blockK};
 constexpr int64_t TILE_O = ${tileO}, TILE_M = ${tileVectors} * LANES;
 
-INLINE int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
+${AT_MOST}
 ${usesP ? uniformsText(phi) : ''}
 static void pack(T* to, const T* from, int64_t stride, int64_t lines, int64_t columns) {
   for (int64_t r = 0; r < lines; r++, to += BLOCK_M, from += stride) {
@@ -49,13 +54,7 @@ ${phi.uniforms.map(({ name }) => `  const V ${name} = u.${name}, ${name}_low = u
 
 // one register tile
 INLINE void tile(T* to, const T* rows, const T* factors, int64_t depth) {
-  V ${sums.map(({ name, i, j }) => `${name} = *${at(i, j)}`).join(', ')};
-  for (int64_t k = 0; k < depth; k++, rows += TILE_O, factors += BLOCK_M) {
-    const V ${vectors.map((j) => `y${j} = *(const V*)(factors + ${j} * LANES)`).join(', ')};
-    V x;
-${rows.map((i) => `    x = splat(rows[${i}]);\n${vectors.map((j) => `    s${i}_${j} = s${i}_${j} + x * y${j};`).join('\n')}`).join('\n')}
-  }
-${sums.map(({ name, i, j }) => `  *${at(i, j)} = ${name};`).join('\n')}
+${tile}
 }
 
 static void multiply(T* to, const T* rows, const T* factors, int64_t count, int64_t depth) {

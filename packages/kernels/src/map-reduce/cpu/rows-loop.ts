@@ -1,6 +1,5 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines, upTo } from '../../emit/indent.js';
 import { addSeveral, declareValues, keepValues } from './several-rows.js';
-import { upTo } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
 /** What a pair of rows computes, as statements. */

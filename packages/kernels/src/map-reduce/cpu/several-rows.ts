@@ -1,5 +1,4 @@
-import { lines } from '../../emit/indent.js';
-import { upTo } from '../reducers/reducer.js';
+import { lines, upTo } from '../../emit/indent.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
 const isLiteral = (text: string): boolean => /^splat\([^()]*\)$/.test(text);

@@ -1,10 +1,9 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines, upTo } from '../../emit/indent.js';
 import { rowOfThread } from './block.js';
 import type { CudaPairInputs } from './pair-inputs.js';
 import type { CudaPairText } from './pair-text.js';
 import type { StagedRow } from './staged-row.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import { upTo } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
 /** `body` for every row `r` of a thread. */

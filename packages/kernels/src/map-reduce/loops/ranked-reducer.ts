@@ -1,6 +1,6 @@
 import { traitsOf } from '@mercer/formula';
-import { upTo, type Reducer, type ReducerParts } from '../reducers/reducer.js';
-import { lines } from '../../emit/indent.js';
+import type { Reducer, ReducerParts } from '../reducers/reducer.js';
+import { lines, upTo } from '../../emit/indent.js';
 import { kExtremaOfVectors } from '../reducers/vector-k-extrema.js';
 
 /** Above this the ranks stay a loop: a state in registers would not be one. */

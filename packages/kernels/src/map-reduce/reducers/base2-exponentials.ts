@@ -1,5 +1,5 @@
-import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type Base2Dialect, type ReducerParts } from './reducer.js';
+import { indent, lines, upTo } from '../../emit/indent.js';
+import type { Reducer, Base2Dialect, ReducerParts } from './reducer.js';
 
 /** Above a mean of 2^5 of what eight rows count, the power of two that sums are taken by is chosen anew. */
 const MOST_A_ROW = 32;

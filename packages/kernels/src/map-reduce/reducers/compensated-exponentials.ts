@@ -1,5 +1,5 @@
-import { lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { lines, upTo } from '../../emit/indent.js';
+import type { Reducer, ReducerParts } from './reducer.js';
 import { compensatedText, type SumOptions } from './sum-options.js';
 
 /**

@@ -1,4 +1,5 @@
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { upTo } from '../../emit/indent.js';
+import type { Reducer, ReducerParts } from './reducer.js';
 import { compensatedText, type SumOptions } from './sum-options.js';
 
 /** Sum and Mean with compensated or float64 running sums, from the plain ones, which sum a block. */

@@ -1,7 +1,7 @@
 import { base2ExponentialReducer } from './base2-exponentials.js';
 import { compensatedExponentialReducer } from './compensated-exponentials.js';
-import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type ReducerDialect, type ReducerParts } from './reducer.js';
+import { indent, lines, upTo } from '../../emit/indent.js';
+import type { Reducer, ReducerDialect, ReducerParts } from './reducer.js';
 import { PLAIN_SUMS } from './sum-options.js';
 
 /**

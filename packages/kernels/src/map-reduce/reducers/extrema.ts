@@ -1,5 +1,6 @@
+import { upTo } from '../../emit/indent.js';
 import { traitsOf } from '@mercer/formula';
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import type { Reducer, ReducerParts } from './reducer.js';
 import { extremaOfScalars } from './scalar-extrema.js';
 import { extremaOfVectors } from './vector-extrema.js';
 

@@ -1,6 +1,6 @@
 import { traitsOf } from '@mercer/formula';
-import { lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { lines, upTo } from '../../emit/indent.js';
+import type { Reducer, ReducerParts } from './reducer.js';
 import { enterScalarText, kExtremaOfScalars } from './scalar-k-extrema.js';
 import { enterVectorText, kExtremaOfVectors } from './vector-k-extrema.js';
 

@@ -107,6 +107,3 @@ export interface ReducerParts {
   /** How sums are added up. Default: of blocks, in the data type. */
   readonly sums?: SumOptions | undefined;
 }
-
-/** The numbers 0 to count - 1. */
-export const upTo = (count: number): number[] => Array.from({ length: count }, (_, c) => c);

@@ -1,5 +1,5 @@
-import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type Accumulator } from './reducer.js';
+import { indent, lines, upTo } from '../../emit/indent.js';
+import type { Reducer, Accumulator } from './reducer.js';
 import { stateText } from './state-text.js';
 
 /** The results of one reduction among those of a plan. */

@@ -1,5 +1,5 @@
-import { indent, lines } from '../../emit/indent.js';
-import { upTo, type Reducer, type Accumulator } from './reducer.js';
+import { indent, lines, upTo } from '../../emit/indent.js';
+import type { Reducer, Accumulator } from './reducer.js';
 
 /**
  * The C++ text of a running result: `struct State`, `empty()`, `add(s, f0, ..., row)` and `merge(s, t)`;

@@ -1,5 +1,6 @@
+import { upTo } from '../../emit/indent.js';
 import { compensatedSumReducer } from './compensated-sums.js';
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import type { Reducer, ReducerParts } from './reducer.js';
 import { PLAIN_SUMS } from './sum-options.js';
 
 /** Sum and Mean, Prod, and what counts values that are not 0. */

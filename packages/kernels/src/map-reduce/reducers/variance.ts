@@ -1,4 +1,5 @@
-import { upTo, type Reducer, type ReducerParts } from './reducer.js';
+import { upTo } from '../../emit/indent.js';
+import type { Reducer, ReducerParts } from './reducer.js';
 
 /**
  * The mean of the squared distance from the mean, by Welford's update (Technometrics 4, 1962) of the mean

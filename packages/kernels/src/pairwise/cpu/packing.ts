@@ -1,4 +1,5 @@
 import { lanesOf } from '../../emit/cpu-vector.js';
+import { AT_MOST } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuPairwisePlan } from './plan.js';
 
 /**
@@ -17,7 +18,7 @@ constexpr int64_t BLOCK_DEPTH = ${plan.blockDepth};
 // A row takes one cache line more than it needs, so that rows do not share one set of the cache.
 constexpr int64_t ROW_STRIDE = BLOCK_DEPTH + ${64 / (plan.dtype === 'float32' ? 4 : 8)};
 
-INLINE int64_t at_most(int64_t x, int64_t limit) { return x < limit ? x : limit; }
+${AT_MOST}
 
 static void pack_rows(T* to, const T* from, int64_t ld, int64_t rows, int64_t depth) {
 ${

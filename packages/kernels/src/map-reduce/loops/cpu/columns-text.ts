@@ -1,8 +1,7 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/indent.js';
 import { inputName, strideName } from '../../params.js';
-import { upTo } from '../../reducers/reducer.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { blocksOf, columnBlocks, type ColumnBlock } from '../column-blocks.js';
 import { cpuTileDialect, packedInputs } from './dialect.js';

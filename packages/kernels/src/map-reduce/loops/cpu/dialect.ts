@@ -1,12 +1,11 @@
 import { emitCpuStatements } from '../../../emit/cpu-expression.js';
 import { cpuLiteral } from '../../../emit/cpu-literal.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/indent.js';
 import { pairsName } from '../../cpu/pair-inputs.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, pairStrides, strideName, tableRowsName } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
-import { upTo } from '../../reducers/reducer.js';
 import { keptSide } from '../kept-side.js';
 import type { TileDialect } from '../tile-dialect.js';
 import type { ComponentLoad } from '../loop-formula.js';

@@ -1,5 +1,4 @@
-import { indent, lines } from '../../../emit/indent.js';
-import { upTo } from '../../reducers/reducer.js';
+import { indent, lines, upTo } from '../../../emit/indent.js';
 import type { RunningOutput, RunningResult } from '../../reducers/running-result.js';
 import { columnBlocks, resultPlace, resultWidth, type ColumnBlock } from '../column-blocks.js';
 import type { CpuPairTilePlan } from '../plan-types.js';

@@ -1,8 +1,8 @@
 import type { Steps } from '@mercer/formula';
-import { lines, indent } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/indent.js';
 import { stateWords } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
-import { upTo, type Reducer } from '../../reducers/reducer.js';
+import type { Reducer } from '../../reducers/reducer.js';
 import type { RunningOutput, RunningResult } from '../../reducers/running-result.js';
 import { resultPlace, resultWidth, type ColumnBlock } from '../column-blocks.js';
 import { cudaTileDialect, unrolledPairs, unrollPragma, type TileNeeds } from './dialect.js';

@@ -1,7 +1,6 @@
 import { traitsOf } from '@mercer/formula';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
-import { indent, lines } from '../../../emit/indent.js';
-import { upTo } from '../../reducers/reducer.js';
+import { indent, lines, upTo } from '../../../emit/indent.js';
 import { everyKeptRow } from '../every-kept-row.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
 

@@ -1,8 +1,7 @@
 import { dtypeBytes } from '../../../dtype.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/indent.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, strideName } from '../../params.js';
-import { upTo } from '../../reducers/reducer.js';
 import type { TileNeeds } from './dialect.js';
 import { keptSide } from '../kept-side.js';
 import type { StagedLoads, TileDialect } from '../tile-dialect.js';
