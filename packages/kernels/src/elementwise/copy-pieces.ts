@@ -1,7 +1,7 @@
-import { indent, lines } from '../emit/indent.js';
-import { parameterList } from '../emit/parameter-text.js';
+import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
+import { matrixKernel } from '../matrix/matrix-kernel.js';
 
 /** Pieces that one launch copies at most. */
 export const MOST_PIECES = 32;
@@ -31,59 +31,40 @@ const copyBy = (type: string): string =>
  * Scalars: pieces, `bytes0`, `fromStep0`, `toStep0` and so on; a piece that is left out has 0 bytes.
  */
 export function emitCopyPieces(): CudaKernel {
-  const entry = 'copy_pieces';
-  const signature = parameterList(params, {
-    integers: { int32: 'int', int64: 'i64' },
-    restricts: () => false,
+  return matrixKernel({
+    name: 'copy pieces',
+    entry: 'copy_pieces',
+    params,
     elements: Object.fromEntries(
       each.flatMap((i) => [`from${i}`, `to${i}`].map((name) => [name, 'char'])),
     ),
-  });
-  const source = lines(
-    'typedef long long i64;',
-    `extern "C" __global__ void __launch_bounds__(${THREADS}) ${entry}(${signature}) {`,
-    indent(
-      lines(
-        'const char* from = nullptr;',
-        'char* to = nullptr;',
-        'i64 bytes = 0, fromStep = 0, toStep = 0;',
-        'switch (blockIdx.y) {',
-        ...each.map(
-          (i) =>
-            `  case ${i}: from = from${i}, to = to${i}, bytes = bytes${i}, fromStep = fromStep${i}, toStep = toStep${i}; break;`,
-        ),
-        '}',
-        'if (counter != nullptr) {',
-        '  const i64 z = counter[0];',
-        '  from += z * fromStep, to += z * toStep;',
-        '}',
-        `const i64 first = (i64)blockIdx.x * ${THREADS} + threadIdx.x, step = (i64)gridDim.x * ${THREADS};`,
-        'const i64 all = (i64)from | (i64)to | bytes;',
-        `if (all % 16 == 0) ${copyBy('int4')}`,
-        `else if (all % 4 == 0) ${copyBy('int')}`,
-        `else ${copyBy('char')}`,
+    threads: THREADS,
+    body: lines(
+      'const char* from = nullptr;',
+      'char* to = nullptr;',
+      'i64 bytes = 0, fromStep = 0, toStep = 0;',
+      'switch (blockIdx.y) {',
+      ...each.map(
+        (i) =>
+          `  case ${i}: from = from${i}, to = to${i}, bytes = bytes${i}, fromStep = fromStep${i}, toStep = toStep${i}; break;`,
       ),
+      '}',
+      'if (counter != nullptr) {',
+      '  const i64 z = counter[0];',
+      '  from += z * fromStep, to += z * toStep;',
+      '}',
+      `const i64 first = (i64)blockIdx.x * ${THREADS} + threadIdx.x, step = (i64)gridDim.x * ${THREADS};`,
+      'const i64 all = (i64)from | (i64)to | bytes;',
+      `if (all % 16 == 0) ${copyBy('int4')}`,
+      `else if (all % 4 == 0) ${copyBy('int')}`,
+      `else ${copyBy('char')}`,
     ),
-    '}',
-  );
-  return {
-    dialect: 'cuda',
-    name: 'copy pieces',
-    entry,
-    params,
-    options: [],
-    source: `${source}\n`,
-    geometry: (scalars) => {
+    grid: (scalars) => {
       const longest = Math.max(0, ...each.map((i) => scalars[`bytes${i}`] ?? 0));
       const blocks = Math.ceil(longest / (THREADS * BYTES_OF_THREAD));
-      const pieces = longest === 0 ? 0 : (scalars['pieces'] ?? 0);
-      return {
-        grid: [Math.min(blocks, MOST_BLOCKS), pieces, 1],
-        block: [THREADS, 1, 1],
-        sharedMemBytes: 0,
-      };
+      return [Math.min(blocks, MOST_BLOCKS), longest === 0 ? 0 : (scalars['pieces'] ?? 0), 1];
     },
-  };
+  });
 }
 
 /** A piece as {@link emitCopyPieces} takes it. */

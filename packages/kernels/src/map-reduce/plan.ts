@@ -1,21 +1,12 @@
-import {
-  finish,
-  orderSteps,
-  traitsOf,
-  type Expr,
-  type Reduction,
-  type Steps,
-} from '@mercer/formula';
+import { finish, orderSteps, type Expr, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
-import { PlanError } from '../plan-error.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
 import { chooseSchedule } from './choose-schedule.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
-import { plannedReduction } from './launched-plan.js';
-import { rootsOf, writtenOut } from './lowering/written-out.js';
-import { checkInputs, componentsOf, pairsText, planInputs, unrolledReads } from './plan-inputs.js';
-import { planSums, sumsText } from './plan-sums.js';
+import { writtenOut } from './lowering/written-out.js';
+import { componentsOf, unrolledReads } from './plan-inputs.js';
+import { plannedProblem } from './planned-problem.js';
 import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
@@ -72,31 +63,17 @@ function* unrolledSteps(
   limits: DeviceLimits,
   whole = false,
 ): Steps<UnrolledPlan> {
-  const { dtype, reduction, further = [] } = problem;
-  const { axis } = reduction;
-  const all = [reduction, ...further];
-  checkAxes(all);
-  const roots = all.flatMap(rootsOf);
+  const read = plannedProblem(problem);
+  const { all, kept, reduced } = read;
+  const { dtype } = problem;
   const lowered = yield* writtenOut(all);
   const values = shareFactors(lowered.values);
   yield;
-  const inputs = planInputs(roots, problem, yield* unrolledReads(values, lowered.gathers));
-  checkInputs(inputs);
+  const inputs = read.inputsOf(yield* unrolledReads(values, lowered.gathers));
   const gathers = lowered.gathers.length > 0 ? Object.freeze(lowered.gathers) : undefined;
   yield;
-  const sums = planSums(problem);
-  const common = {
-    ...({ family: 'map-reduce', dtype, axis } as const),
-    ranges: problem.ranges === true ? (true as const) : undefined,
-    sums,
-    ...plannedReduction(reduction),
-    further: further.length > 0 ? Object.freeze(further.map(plannedReduction)) : undefined,
-    gathers,
-    values: Object.freeze([...values]),
-    inputs,
-  };
+  const common = { ...read.common, gathers, values: Object.freeze([...values]), inputs };
   const accumulators = reducersOf(common).flatMap((reducer) => reducer.accumulators);
-  const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
   const nodes = yield* orderSteps<Expr>(values);
   const shape = {
     dtype,
@@ -104,26 +81,20 @@ function* unrolledSteps(
     operations: nodes.length,
     stateBytes:
       accumulators.length * (accumulators.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
-    ranked: all.some(({ kind }) => traitsOf(kind).takesK),
+    ranked: read.isRanked,
     own: componentsOf(inputs, kept),
     other: componentsOf(inputs, reduced),
     pairs: componentsOf(inputs, 'pair'),
-    rows: (axis === 1 ? problem.rowsI : problem.rowsJ) * problem.batch,
+    rows: read.keptRows,
     batch: problem.batch,
-    terms: axis === 1 ? problem.rowsJ : problem.rowsI,
+    terms: read.reducedRows,
     mergeable: problem.ranges !== true,
     whole,
   };
-  const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${k}` : ''}`).join(' + ');
-  const dims = all.map(({ formula }) => String(formula.dim)).join(' + ');
-  const head = [
-    `map-reduce ${dtype} ${kinds} over ${reduced} of ${dims}`,
-    `i ${componentsOf(inputs, 'i')} j ${componentsOf(inputs, 'j')}`,
-    ...pairsText(inputs),
-    ...inputs.flatMap(({ position, storage }) => (storage ? [`${storage} ${position}`] : [])),
-    ...(common.ranges ? ['ranges'] : []),
-    ...(sums === undefined ? [] : [sumsText(sums)]),
-  ];
+  const head = read.headOf(
+    inputs,
+    all.map(({ formula }) => formula.dim),
+  );
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);
     const summary = [...head, text].join(', ');
@@ -131,15 +102,4 @@ function* unrolledSteps(
   }
   const { text, ...tile } = chooseCudaTile(shape, limits);
   return Object.freeze({ kind: 'cuda', summary: [...head, text].join(', '), ...common, ...tile });
-}
-
-function checkAxes([first, ...further]: readonly Reduction[]): void {
-  for (const { kind, axis } of further) {
-    if (axis === first?.axis) continue;
-    throw new PlanError(
-      'UNSUPPORTED',
-      `cannot plan a map-reduce: the first reduction has axis ${first?.axis}, and ${kind} has axis ${axis}. ` +
-        `Reduce over the same axis, or plan them one by one.`,
-    );
-  }
 }

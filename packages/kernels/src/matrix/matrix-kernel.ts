@@ -19,6 +19,8 @@ export interface MatrixText extends CudaBlocks {
   readonly name: string;
   readonly entry: string;
   readonly params: readonly KernelParam[];
+  /** What pointers to bytes point to in the text, by their names. */
+  readonly elements?: Readonly<Record<string, string>>;
   /** Text before the kernel. */
   readonly functions?: string;
   readonly body: string;
@@ -28,7 +30,11 @@ export interface MatrixText extends CudaBlocks {
 export function matrixKernel(text: MatrixText): CudaKernel {
   const { name, entry, params, functions, threads, body } = text;
   const integers = { int32: 'int', int64: 'i64' };
-  const signature = parameterList(params, { integers, restricts: () => false });
+  const signature = parameterList(params, {
+    integers,
+    restricts: () => false,
+    elements: text.elements ?? {},
+  });
   const source = lines(
     'typedef long long i64;',
     functions,

@@ -1,15 +1,12 @@
-import { traitsOf, unrolledSize, type Steps } from '@mercer/formula';
+import { unrolledSize, type Steps } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { checkInputs, componentsOf, pairsText, planInputs } from '../plan-inputs.js';
-import { plannedReduction } from '../launched-plan.js';
-import { planSums, sumsText } from '../plan-sums.js';
+import { componentsOf } from '../plan-inputs.js';
+import { plannedProblem } from '../planned-problem.js';
 import type { MapReduceProblem } from '../problem.js';
-import { rootsOf } from '../lowering/written-out.js';
 import { chooseCpuPairTile } from './cpu/choose-tile.js';
 import { chooseCudaPairTile } from './cuda/choose-tile.js';
 import { resultWidth, type ColumnBlock } from './column-blocks.js';
-import { keptSide } from './kept-side.js';
 import { planLoops } from './plan-loops.js';
 import type { PairTilePlan } from './plan-types.js';
 import { readsOfLoops } from './reads.js';
@@ -30,41 +27,33 @@ export function* planPairTile(
   limits: DeviceLimits,
   selects = false,
 ): Steps<PairTilePlan> {
-  const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges = false } = problem;
-  const all = [reduction, ...further];
-  const sums = planSums(problem);
-  const roots = all.flatMap(rootsOf);
+  const read = plannedProblem(problem);
+  const { all, roots } = read;
+  const { dtype, reduction } = problem;
+  const { sums } = read.common;
   const formula = yield* planLoops(all);
   yield;
-  const inputs = planInputs(roots, problem, readsOfLoops(formula));
+  const inputs = read.inputsOf(readsOfLoops(formula));
   yield;
-  checkInputs(inputs);
-  const adding = sums !== undefined && { sums };
   const columns = formula.reductions.map((one, n): ColumnBlock => {
     const { kind, k = 1 } = all[n] ?? reduction;
     const block = columnsAtOnce(kind, formula, one, limits.kind, dtype);
-    return Object.freeze({ ...one, ...adding, reduction: kind, k, block });
+    return Object.freeze({ ...one, sums, reduction: kind, k, block });
   });
-  const { axis } = reduction;
   const common = {
-    ...({ family: 'map-reduce', form: 'loops', dtype, axis } as const),
-    ...plannedReduction(reduction),
-    ...(further.length > 0 && { further: Object.freeze(further.map(plannedReduction)) }),
+    ...read.common,
+    form: 'loops' as const,
     columns: Object.freeze(columns),
     formula,
     inputs,
-    ...adding,
     width: columns.reduce((sum, one) => sum + resultWidth(one), 0),
     operations: unrolledSize(...roots),
-    ...(ranges && { ranges: true as const }),
   };
   yield;
   const sizes = pairSums(formula);
   yield;
   const hasOneColumn = formula.columns === 1;
   const inner = limits.kind === 'cpu' || !hasOneColumn ? widestGroup(formula) : sizes.length;
-  const kept = keptSide({ axis });
-  const isRanked = all.some(({ kind }) => traitsOf(kind).takesK);
   const shape: PairTileShape = {
     dtype,
     formula,
@@ -76,26 +65,21 @@ export function* planPairTile(
       ({ category, line }) => category === 'pair' && line !== undefined,
     ).length,
     sizes,
-    ranked: isRanked && !(hasOneColumn && all.length > 1),
+    ranked: read.isRanked && !(hasOneColumn && all.length > 1),
     operations: common.operations,
-    keptRows: (axis === 1 ? rowsI : rowsJ) * batch,
-    reducedRows: axis === 1 ? rowsJ : rowsI,
-    own: componentsOf(inputs, kept),
-    mergeable: !ranges && !selects,
+    keptRows: read.keptRows,
+    reducedRows: read.reducedRows,
+    own: componentsOf(inputs, read.kept),
+    mergeable: problem.ranges !== true && !selects,
   };
-  const joined = (of: (one: ColumnBlock) => string | number): string => columns.map(of).join(' + ');
   const head = [
-    `map-reduce ${dtype} ${joined((one) => `${one.reduction}${one.k > 1 ? ` ${one.k}` : ''}`)} over ${kept === 'i' ? 'j' : 'i'} of ${joined((one) => one.columns)}`,
-    `i ${componentsOf(inputs, 'i')} j ${componentsOf(inputs, 'j')}`,
-    ...pairsText(inputs),
-    ...inputs.flatMap(({ position, storage }) =>
-      storage === undefined ? [] : [`${storage} ${position}`],
+    ...read.headOf(
+      inputs,
+      columns.map((one) => one.columns),
     ),
-    ...(ranges ? ['ranges'] : []),
-    ...(sums === undefined ? [] : [sumsText(sums)]),
     `loops ${formula.loops.length}`,
   ];
-  const blocks = joined(({ block }) => block);
+  const blocks = columns.map(({ block }) => block).join(' + ');
   const parts = (splits: number): string[] => (splits > 1 ? [`${splits} parts`] : []);
   if (limits.kind === 'cpu') {
     const tile = chooseCpuPairTile(shape, limits);

@@ -1,6 +1,7 @@
 import { traitsOf, variables, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
+import { NO_TEXT } from '../reducers/reducers-of.js';
 import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer, type ColumnBlock } from './column-blocks.js';
 import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
@@ -59,18 +60,8 @@ const fittingBlock = (columns: number, most: number): number =>
 
 /** Words of the data type that the running results of a block of columns take. */
 export function wordsOfBlocks(columns: readonly ColumnBlock[], dtype: PairwiseDType): number {
-  const nothing = (): string => '';
-  const dialect = {
-    lit: nothing,
-    exp: nothing,
-    log: nothing,
-    abs: nothing,
-    larger: undefined,
-    scalar: undefined,
-    vector: undefined,
-  };
   return wordsOf(
-    columns.flatMap((one) => blockReducer(one, dialect).accumulators),
+    columns.flatMap((one) => blockReducer(one, NO_TEXT).accumulators),
     dtype,
   );
 }

@@ -2,11 +2,10 @@ import type { PlannedReduction } from '../launched-plan.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { reducerOf } from './reducer-of.js';
 import type { Reducer, ReducerDialect } from './reducer.js';
-import type { SumOptions } from './sum-options.js';
 
 const nothing = (): string => '';
 /** For what is asked of a reducer beside its text. */
-const NO_TEXT: ReducerDialect = {
+export const NO_TEXT: ReducerDialect = {
   lit: nothing,
   exp: nothing,
   log: nothing,
@@ -15,13 +14,6 @@ const NO_TEXT: ReducerDialect = {
   scalar: undefined,
   vector: undefined,
 };
-
-/** The reducer of a reduction of a plan. */
-export const plannedReducer = (
-  { reduction, ...parts }: PlannedReduction,
-  dialect: ReducerDialect = NO_TEXT,
-  sums?: SumOptions,
-): Reducer => reducerOf({ ...parts, kind: reduction, dialect, sums });
 
 /** The reducers of a plan's reductions, in order. */
 export function reducersOf(
@@ -35,7 +27,7 @@ export function reducersOf(
   }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums'>,
   dialect: ReducerDialect = NO_TEXT,
 ): Reducer[] {
-  return [{ reduction, dim, weightDim, k }, ...further].map((one) =>
-    plannedReducer(one, dialect, sums),
+  return [{ reduction, dim, weightDim, k }, ...further].map(({ reduction: kind, ...parts }) =>
+    reducerOf({ ...parts, kind, dialect, sums }),
   );
 }
