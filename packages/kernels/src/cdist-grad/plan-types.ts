@@ -1,6 +1,5 @@
-import type { RealExpr } from '@mercer/formula';
 import type { CpuLevel } from '../emit/cpu-vector.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { CdistGradProblem } from './problem.js';
 
 /**
  * Sizes of the kernel that multiplies with plain multiply-adds. A thread keeps `tileO` sums for each
@@ -39,18 +38,15 @@ export interface MmaConfig {
  */
 export type PowerPath = 'fast' | 'fast-inverse' | 'accurate';
 
-interface CudaCdistGradBase {
+interface CudaCdistGradBase extends Pick<
+  CdistGradProblem,
+  'dtype' | 'phi' | 'alignedA' | 'alignedB' | 'alignedC' | 'alignedOut'
+> {
   readonly kind: 'cuda';
   readonly family: 'cdist-grad';
   /** One readable line. */
   readonly summary: string;
-  readonly dtype: PairwiseDType;
-  readonly phi: RealExpr;
   readonly power?: PowerPath;
-  readonly alignedA: boolean;
-  readonly alignedB: boolean;
-  readonly alignedC: boolean;
-  readonly alignedOut: boolean;
   /** Parts of k, each by its own block; above 1 a second kernel adds them in a fixed order. */
   readonly splitK: number;
 }
@@ -75,15 +71,13 @@ export type CudaCdistGradPlan = FmaPlan | MmaPlan;
  * `blockK` steps of k at a time: the factors a phi(delta) of one n go to a buffer in the first-level
  * cache, and a register tile of `tileO` rows by `tileVectors` vectors multiplies them with c.
  */
-export interface CpuCdistGradPlan {
+export interface CpuCdistGradPlan extends Pick<CdistGradProblem, 'dtype' | 'phi'> {
   readonly kind: 'cpu';
   readonly family: 'cdist-grad';
   /** One readable line. */
   readonly summary: string;
   readonly level: CpuLevel;
   readonly cores: number;
-  readonly dtype: PairwiseDType;
-  readonly phi: RealExpr;
   readonly tileO: number;
   readonly tileVectors: number;
   readonly blockO: number;

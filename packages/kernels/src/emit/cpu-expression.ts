@@ -4,6 +4,7 @@ import { cpuLiteral } from './cpu-literal.js';
 import type { CpuHelper } from './cpu-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
+import { INFIX_RULES } from './infix-rules.js';
 import { isUniform } from './is-uniform.js';
 import { emitDoubleExpression } from './double-expression.js';
 
@@ -171,10 +172,6 @@ interface RuleContext extends CpuExpressionOptions {
 
 function ruleTable(context: RuleContext): RuleTable<string> {
   const { dtype, helpers } = context;
-  const infix =
-    (symbol: string) =>
-    ([a, b]: readonly [string, string]): string =>
-      `${a} ${symbol} ${b}`;
   const call =
     (helper: CpuHelper, name: string) =>
     (args: readonly string[]): string => {
@@ -190,10 +187,7 @@ function ruleTable(context: RuleContext): RuleTable<string> {
           `Use ${context.parameters.join(', ')}.`,
       );
     },
-    add: infix('+'),
-    sub: infix('-'),
-    mul: infix('*'),
-    div: infix('/'),
+    ...INFIX_RULES,
     neg: ([x]) => `-${x}`,
     abs: call('abs', 'abs_v'),
     sign: call('sign', 'sign_v'),
@@ -208,12 +202,6 @@ function ruleTable(context: RuleContext): RuleTable<string> {
     tanh: call('tanh', 'tanh_v'),
     min: call('min', 'min_v'),
     max: call('max', 'max_v'),
-    lt: infix('<'),
-    le: infix('<='),
-    gt: infix('>'),
-    ge: infix('>='),
-    eq: infix('=='),
-    ne: infix('!='),
     select: call('blend', 'blend_v'),
     call: (args, node) => call(mathFunction(node), mathName(node))(args),
   };

@@ -8,13 +8,13 @@ export function cpuLiteral(value: number, dtype: PairwiseDType): string {
   const rounded = isFloat ? Math.fround(value) : value;
   if (!Number.isFinite(rounded)) return `${rounded > 0 ? '' : '-'}__builtin_inf${suffix}()`;
   if (Object.is(rounded, -0)) return `-0.0${suffix}`;
-  const digits = isFloat ? shortestFloat32(rounded) : String(rounded);
+  const digits = isFloat ? shortestFloat32(rounded, 1) : String(rounded);
   return `${/[.e]/.test(digits) ? digits : `${digits}.0`}${suffix}`;
 }
 
-/** The shortest decimal that reads back as the same float32. */
-function shortestFloat32(value: number): string {
-  for (let digits = 1; digits <= 9; digits++) {
+/** The shortest decimal of at least so many digits, trailing zeros left out, that reads back as the same float32. */
+export function shortestFloat32(value: number, least: number): string {
+  for (let digits = least; digits <= 9; digits++) {
     const text = String(Number(value.toPrecision(digits)));
     if (Math.fround(Number(text)) === value) return text;
   }

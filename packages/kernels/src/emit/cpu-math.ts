@@ -1,8 +1,9 @@
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cpuLiteral } from './cpu-literal.js';
 import { cpuMathText } from '../math/cpu-math-text.js';
-import { isMathFunction, type MathFunction } from '../math/math-function.js';
+import type { MathFunction } from '../math/math-function.js';
 import { instruction, type CpuLevel } from './cpu-vector.js';
+import { helpersInOrder } from './helpers-in-order.js';
 import {
   EXP2_FLOAT32,
   EXP2_FLOAT64,
@@ -15,28 +16,8 @@ import {
 /** Vector functions that emitted expressions may call: those of this file, and functions of `math`. */
 export type CpuHelper = BasicHelper | MathFunction;
 
-/** Vector functions whose text is in this file. */
-export type BasicHelper =
-  | 'abs'
-  | 'blend'
-  | 'max'
-  | 'min'
-  | 'sign'
-  | 'sqrt'
-  | 'clamp'
-  | 'maxBits'
-  | 'rsqrt'
-  | 'round'
-  | 'log2Split'
-  | 'exp2Split'
-  | 'powNonNegative'
-  | 'powAny'
-  | 'exp'
-  | 'exp2'
-  | 'log'
-  | 'tanh';
-
-const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
+/** Vector functions whose text is in this file, each with what it calls. */
+const NEEDS = {
   abs: [],
   blend: [],
   max: [],
@@ -55,7 +36,9 @@ const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   exp2: ['round', 'exp2Split'],
   log: ['abs', 'log2Split'],
   tanh: ['abs', 'exp'],
-};
+} as const;
+
+type BasicHelper = keyof typeof NEEDS;
 
 /** Every helper. */
 export const CPU_HELPERS = Object.freeze(Object.keys(NEEDS)) as readonly CpuHelper[];
@@ -66,19 +49,11 @@ export function cpuHelpers(
   dtype: PairwiseDType,
   level: CpuLevel,
 ): string {
-  const all = new Set<BasicHelper>();
-  const functions = new Set<MathFunction>();
-  const include = (helper: BasicHelper): void => {
-    NEEDS[helper].forEach(include);
-    all.add(helper);
-  };
-  for (const helper of wanted) {
-    if (isMathFunction(helper)) functions.add(helper);
-    else include(helper);
-  }
+  const { own, functions } = helpersInOrder<BasicHelper>(wanted, NEEDS);
   const texts = helperTexts(format(dtype), level);
-  const own = [...all].map((helper) => texts[helper]);
-  return [...own, ...cpuMathText([...functions], dtype, level)].join('\n');
+  return [...own.map((helper) => texts[helper]), ...cpuMathText(functions, dtype, level)].join(
+    '\n',
+  );
 }
 
 /** The numbers of a floating-point format that the helpers are written with. */

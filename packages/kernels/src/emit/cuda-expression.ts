@@ -12,6 +12,7 @@ import { cudaLiteral, cudaType } from './cuda-literal.js';
 import type { CudaHelper } from './cuda-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
+import { INFIX_RULES } from './infix-rules.js';
 import { isUniform } from './is-uniform.js';
 import { emitDoubleExpression } from './double-expression.js';
 
@@ -203,17 +204,10 @@ function rules(context: Context): RuleTable<string> {
   const fn = (float: string, double: string): string => (isFloat ? float : double);
   const lit = (value: number): string => cudaLiteral(value, dtype);
   const need = (helper: CudaHelper): void => void helpers.add(helper);
-  const infix =
-    (symbol: string) =>
-    ([a, b]: readonly [string, string]): string =>
-      `${a} ${symbol} ${b}`;
   return {
     const: (_, { value }) => lit(value),
     var: (_, { name }) => context.bind(name),
-    add: infix('+'),
-    sub: infix('-'),
-    mul: infix('*'),
-    div: infix('/'),
+    ...INFIX_RULES,
     neg: ([x]) => `-${x}`,
     abs: ([x]) => `${fn('fabsf', 'fabs')}(${x})`,
     sign: ([x]) => `${x} > ${lit(0)} ? ${lit(1)} : ${x} < ${lit(0)} ? ${lit(-1)} : ${x}`,
@@ -255,12 +249,6 @@ function rules(context: Context): RuleTable<string> {
     tanh: ([x]) => `${fn('tanhf', 'tanh')}(${x})`,
     min: ([a, b]) => (need('min'), `min_nan(${a}, ${b})`),
     max: ([a, b]) => (need('max'), `max_nan(${a}, ${b})`),
-    lt: infix('<'),
-    le: infix('<='),
-    gt: infix('>'),
-    ge: infix('>='),
-    eq: infix('=='),
-    ne: infix('!='),
     select: ([c, a, b]) => `${c} ? ${a} : ${b}`,
     call: (args, node) => (need(mathFunction(node)), `${mathName(node)}(${args.join(', ')})`),
   };

@@ -1,4 +1,5 @@
 import type { PairwiseDType } from '../pairwise/problem.js';
+import { shortestFloat32 } from './cpu-literal.js';
 
 /** The CUDA C++ type of a dtype that kernels compute in. */
 export function cudaType(dtype: PairwiseDType): 'float' | 'double' {
@@ -18,21 +19,8 @@ export function cudaLiteral(value: number, dtype: PairwiseDType): string {
       : '__longlong_as_double(0x7ff0000000000000ll)';
     return rounded > 0 ? infinity : `(-${infinity})`;
   }
-  const digits = Object.is(rounded, -0) ? '-0.0' : withPoint(shortest(rounded, isFloat));
+  const decimal = isFloat ? shortestFloat32(rounded, 6) : String(rounded);
+  const digits = Object.is(rounded, -0) ? '-0.0' : /[.e]/.test(decimal) ? decimal : `${decimal}.0`;
   const text = isFloat ? `${digits}f` : digits;
   return digits.startsWith('-') ? `(${text})` : text;
-}
-
-/** The shortest decimal that reads back as the same float32 (or float64). */
-function shortest(value: number, isFloat: boolean): string {
-  if (!isFloat) return String(value);
-  for (let digits = 6; digits <= 9; digits += 1) {
-    const text = String(Number(value.toPrecision(digits)));
-    if (Math.fround(Number(text)) === value) return text;
-  }
-  return String(value);
-}
-
-function withPoint(text: string): string {
-  return /[.e]/.test(text) ? text : `${text}.0`;
 }

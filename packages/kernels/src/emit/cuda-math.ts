@@ -1,28 +1,15 @@
 import { cudaMathText } from '../math/cuda-math-text.js';
-import { isMathFunction, type MathFunction } from '../math/math-function.js';
+import type { MathFunction } from '../math/math-function.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
 import { cudaLiteral } from './cuda-literal.js';
+import { helpersInOrder } from './helpers-in-order.js';
 
 /** Helper functions that emitted expressions may call: those of this file, and functions of `math`. */
 export type CudaHelper = BasicHelper | MathFunction;
 
-/** Helper functions whose text is in this file. */
-export type BasicHelper =
-  | 'exp2Split'
-  | 'log2Split'
-  | 'powNonNegative'
-  | 'powAny'
-  | 'max'
-  | 'min'
-  | 'sqrtApproximate'
-  | 'rsqrtApproximate'
-  | 'sqrtNonNegative'
-  | 'powPositive'
-  | 'expApproximate'
-  | 'exp2Approximate';
-
-const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
+/** Helper functions whose text is in this file, each with what it calls. */
+const NEEDS = {
   exp2Split: [],
   log2Split: [],
   powNonNegative: ['log2Split', 'exp2Split'],
@@ -35,7 +22,9 @@ const NEEDS: { readonly [H in BasicHelper]: readonly BasicHelper[] } = {
   powPositive: [],
   expApproximate: [],
   exp2Approximate: [],
-};
+} as const;
+
+type BasicHelper = keyof typeof NEEDS;
 
 /**
  * Horner's scheme as nested fused multiply-adds, highest power first:
@@ -49,19 +38,9 @@ export function horner(coefficients: readonly number[], x: string, dtype: Pairwi
 
 /** The text of the helpers asked for and of those that they need, each once. */
 export function cudaHelpers(wanted: Iterable<CudaHelper>, dtype: PairwiseDType): string {
-  const all = new Set<BasicHelper>();
-  const functions = new Set<MathFunction>();
-  const include = (helper: BasicHelper): void => {
-    NEEDS[helper].forEach(include);
-    all.add(helper);
-  };
-  for (const helper of wanted) {
-    if (isMathFunction(helper)) functions.add(helper);
-    else include(helper);
-  }
+  const { own, functions } = helpersInOrder<BasicHelper>(wanted, NEEDS);
   const texts = dtype === 'float32' ? FLOAT32 : FLOAT64;
-  const own = [...all].map((helper) => texts[helper]);
-  return [...own, ...cudaMathText([...functions], dtype)].join('\n');
+  return [...own.map((helper) => texts[helper]), ...cudaMathText(functions, dtype)].join('\n');
 }
 
 // x = 2^e m with m in [3/4, 3/2): then y log2 x = y e + y log2 m, and y e is kept exact inside one

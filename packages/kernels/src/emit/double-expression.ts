@@ -1,4 +1,5 @@
 import { applyRule, postOrder, type Expr, type RuleTable } from '@mercer/formula';
+import { infixRules } from './infix-rules.js';
 
 /** How a dialect of C++ writes scalars in double precision. */
 export interface DoubleDialect {
@@ -39,11 +40,9 @@ export function emitDoubleExpression(expr: Expr, dialect: DoubleDialect): string
   return locals.length === 0 ? result : `[&] { ${locals.join(' ')} return ${result}; }()`;
 }
 
+const PARENTHESISED = infixRules((a, symbol, b) => `(${a} ${symbol} ${b})`);
+
 function ruleTable({ literal, variable, mathFunction }: DoubleDialect): RuleTable<string> {
-  const infix =
-    (symbol: string) =>
-    ([a, b]: readonly [string, string]): string =>
-      `(${a} ${symbol} ${b})`;
   const call =
     (name: string) =>
     (args: readonly string[]): string =>
@@ -56,10 +55,7 @@ function ruleTable({ literal, variable, mathFunction }: DoubleDialect): RuleTabl
   return {
     const: (_, { value }) => literal(value),
     var: (_, { name }) => variable(name),
-    add: infix('+'),
-    sub: infix('-'),
-    mul: infix('*'),
-    div: infix('/'),
+    ...PARENTHESISED,
     neg: ([x]) => `(-${x})`,
     abs: call('fabs'),
     sign: inline('double x', 'x > 0.0 ? 1.0 : x < 0.0 ? -1.0 : x'),
@@ -72,12 +68,6 @@ function ruleTable({ literal, variable, mathFunction }: DoubleDialect): RuleTabl
     // A comparison with NaN is false, so the second argument's NaN is taken as it is.
     min: inline('double x, double y', 'x < y || x != x ? x : y'),
     max: inline('double x, double y', 'x > y || x != x ? x : y'),
-    lt: infix('<'),
-    le: infix('<='),
-    gt: infix('>'),
-    ge: infix('>='),
-    eq: infix('=='),
-    ne: infix('!='),
     select: ([condition, a, b]) => `(${condition} ? ${a} : ${b})`,
     call: (_, { fn }) => {
       throw new RangeError(

@@ -10,6 +10,15 @@ export function indent(text: string, spaces = 2): string {
     .join('\n');
 }
 
+/** `body` for every `counter` below `count`, as a loop of CUDA C++ that the compiler writes out. */
+export const unrolled = (counter: string, count: number, body: string): string =>
+  lines(
+    '#pragma unroll',
+    `for (int ${counter} = 0; ${counter} < ${count}; ++${counter}) {`,
+    indent(body),
+    '}',
+  );
+
 /** The non-empty parts, one after the other, one line break between them. */
 export function lines(...parts: readonly (string | undefined | false)[]): string {
   return parts.filter((part): part is string => typeof part === 'string' && part !== '').join('\n');

@@ -1,3 +1,4 @@
+import { sidesOf } from '../map-reduce/params.js';
 import {
   finish,
   type Category,
@@ -101,7 +102,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
     ...chosen,
     ...gathers.map(({ index }) => index),
   ]);
-  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const { kept, reduced } = sidesOf(plan);
   const own = componentsOfRows(plan, used, kept);
   const other = componentsOfRows(plan, used, reduced);
   const parameters = componentsOfInputs(plan, used, 'parameter');

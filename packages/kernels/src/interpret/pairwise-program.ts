@@ -1,7 +1,6 @@
 import { add, isNonNegative, max, variable } from '@mercer/formula';
 import type { CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import type { Layout } from '../pairwise/problem.js';
-import { freeName } from './free-name.js';
 import { unlessNoInstruction } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';
 import { writeTileProgram, type TileProgram } from './tile-program.js';
@@ -33,6 +32,13 @@ export function pairwiseProgram(plan: CpuPairwisePlan): TileProgram | undefined 
       ],
     });
   });
+}
+
+/** A variable's name that none of `taken` is: parameters are named by users. */
+function freeName(wanted: string, taken: readonly string[]): string {
+  let name = wanted;
+  for (let i = 0; taken.includes(name); i++) name = `${wanted}_${i}`;
+  return name;
 }
 
 const layoutNumber = (layout: Layout): number => (layout === 'row' ? 0 : 1);

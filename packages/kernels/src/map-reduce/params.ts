@@ -21,6 +21,12 @@ export const tableRowsName = (position: number): string => `rows${position}`;
 export const RANGE_POINTERS = ['tasks', 'spans'] as const;
 export const TASK_COUNT = 'taskCount';
 
+/** The side that has a result for every row, and the one that is reduced. */
+export const sidesOf = ({
+  axis,
+}: Pick<LaunchedPlan, 'axis'>): { readonly kept: 'i' | 'j'; readonly reduced: 'i' | 'j' } =>
+  axis === 1 ? { kept: 'i', reduced: 'j' } : { kept: 'j', reduced: 'i' };
+
 /** The parameters that hold the numbers of kept and of reduced rows. */
 export const rowNames = (axis: 0 | 1): { readonly kept: string; readonly reduced: string } =>
   axis === 1 ? { kept: 'rowsI', reduced: 'rowsJ' } : { kept: 'rowsJ', reduced: 'rowsI' };

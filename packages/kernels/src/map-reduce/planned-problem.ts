@@ -1,3 +1,4 @@
+import { sidesOf } from './params.js';
 import { traitsOf, type Reduction, type VectorExpr } from '@mercer/formula';
 import { PlanError } from '../plan-error.js';
 import { plannedReduction, type LaunchedPlan, type MapReduceInput } from './launched-plan.js';
@@ -38,7 +39,7 @@ export function plannedProblem(problem: MapReduceProblem): PlannedProblem {
   const all = [reduction, ...further];
   checkAxes(all);
   const roots = all.flatMap(rootsOf);
-  const [kept, reduced] = axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const { kept, reduced } = sidesOf(reduction);
   const sums = planSums(problem);
   const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${k}` : ''}`).join(' + ');
   return {

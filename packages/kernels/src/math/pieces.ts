@@ -29,11 +29,16 @@ export type PieceTable = { readonly [P in Piece]: PieceText };
 
 /** The texts of parts and of what they need, each once, in order of need. */
 export function pieceTexts(table: PieceTable, wanted: Iterable<Piece>): string[] {
-  const all = new Set<Piece>();
-  const include = (piece: Piece): void => {
-    table[piece].needs.forEach(include);
-    all.add(piece);
+  return withNeeds(wanted, (piece) => table[piece].needs).map((piece) => table[piece].text);
+}
+
+/** What is wanted and what that needs, each once and behind what it needs. */
+export function withNeeds<K>(wanted: Iterable<K>, needsOf: (one: K) => readonly K[]): K[] {
+  const all = new Set<K>();
+  const include = (one: K): void => {
+    needsOf(one).forEach(include);
+    all.add(one);
   };
-  for (const piece of wanted) include(piece);
-  return [...all].map((piece) => table[piece].text);
+  for (const one of wanted) include(one);
+  return [...all];
 }

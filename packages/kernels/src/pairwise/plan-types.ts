@@ -1,8 +1,7 @@
-import type { RealExpr } from '@mercer/formula';
 import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
 import type { CpuPairwisePlan } from './cpu/plan.js';
 import type { PlanExtras } from './plan-extras.js';
-import type { Layout, PairwiseDType, Reduce } from './problem.js';
+import type { Layout, PairwiseProblem } from './problem.js';
 
 /** Sizes of the kernel whose lanes share the sum over k. */
 export interface DotConfig {
@@ -42,14 +41,11 @@ export interface PowerConfig {
   readonly polynomialEighths: number;
 }
 
-interface CudaPlanBase extends PlanExtras {
+interface CudaPlanBase
+  extends PlanExtras, Pick<PairwiseProblem, 'dtype' | 'inner' | 'outer' | 'reduce' | 'alignedOut'> {
   readonly kind: 'cuda';
   /** One readable line. */
   readonly summary: string;
-  readonly dtype: PairwiseDType;
-  readonly inner: RealExpr;
-  readonly outer: RealExpr;
-  readonly reduce: Reduce;
   /**
    * The output is column-major: rows of the kernel run over b and columns over a, so that the
    * text only ever writes row-major.
@@ -60,7 +56,6 @@ interface CudaPlanBase extends PlanExtras {
   readonly columnsLayout: Layout;
   readonly alignedRows: boolean;
   readonly alignedColumns: boolean;
-  readonly alignedOut: boolean;
   readonly power?: PowerConfig;
 }
 

@@ -2,12 +2,12 @@ import { dtypeBytes } from '../dtype.js';
 import { elementInfo } from '../elementwise/element-type.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
-import { int64, pointer } from '../kernel-param.js';
 import { cudaHead, MOST_BLOCKS, ROW_OF, THREADS } from './cuda-text.js';
 import {
   countRowsCost,
   countRowsParams,
   scatterAddCost,
+  scatterOnceParams,
   scatterSpelling,
 } from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
@@ -26,20 +26,14 @@ function blocksOf(elements: number, isOwn: boolean, multiprocessors: number): nu
 
 /** Sums by index that add by atomic operations, to a block's own copy of a small result first. */
 export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
-  const { from, to, index } = plan;
+  const { from, to } = plan;
   const [S = '', D = ''] = [from, to].map((dtype) => elementInfo(dtype).storage);
-  const params = [
-    pointer('values', from, 'read'),
-    pointer('index', index, 'read'),
-    pointer('out', to, 'readwrite'),
-    ...['count', 'rows', 'columns', 'valueStride'].map(int64),
-  ];
   const own = OWN_BYTES / dtypeBytes(to);
   const isOwn = ({ rows = 0, columns = 0 }: Scalars): boolean => rows * columns <= own;
   return cudaKernel({
     name: plan.summary,
     entry: 'scatter_atomic',
-    params,
+    params: scatterOnceParams(plan, 'readwrite'),
     list: scatterSpelling({ values: S, out: D }, ['out']),
     before: `${cudaHead}${ROW_OF}\n`,
     threads: THREADS,

@@ -1,12 +1,12 @@
 import { elementInfo } from '../elementwise/element-type.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import { int64, pointer } from '../kernel-param.js';
 import { cudaHead, THREADS } from './cuda-text.js';
 import {
   countRowsCost,
   countRowsParams,
   scatterAddCost,
+  scatterOnceParams,
   scatterSpelling,
 } from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
@@ -41,19 +41,13 @@ const overLanes = (type: string, value: string): string => `
 
 /** Sums by index where there are few entries: a block has one row, reads the whole index and adds in an order of its own. */
 export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
-  const { from, to, index } = plan;
+  const { from, to } = plan;
   const [S = '', D = ''] = [from, to].map((dtype) => elementInfo(dtype).storage);
-  const params = [
-    pointer('values', from, 'read'),
-    pointer('index', index, 'read'),
-    pointer('out', to, 'write'),
-    ...['count', 'rows', 'columns', 'valueStride'].map(int64),
-  ];
   const own = String(DIRECT_COLUMNS);
   return cudaKernel({
     name: plan.summary,
     entry: 'scatter_direct',
-    params,
+    params: scatterOnceParams(plan, 'write'),
     list: scatterSpelling({ values: S, out: D }),
     before: `${cudaHead}\n`,
     threads: THREADS,

@@ -17,6 +17,17 @@ export function scatterAddParams({ from, to, index }: ScatterAddPlan): KernelPar
   ];
 }
 
+/** The same on a GPU in one step. */
+export const scatterOnceParams = (
+  { from, to, index }: ScatterAddPlan,
+  access: 'write' | 'readwrite',
+): KernelParam[] => [
+  pointer('values', from, 'read'),
+  pointer('index', index, 'read'),
+  pointer('out', to, access),
+  ...['count', 'rows', 'columns', 'valueStride'].map(int64),
+];
+
 /** The parameters of a count: `index` and `out`; on a CPU a task owns `rowsPerTask` rows. */
 export function countRowsParams({ index, to, kind, needsZeros }: CountRowsPlan): KernelParam[] {
   return [

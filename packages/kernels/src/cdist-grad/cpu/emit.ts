@@ -7,9 +7,8 @@ import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
 import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
 import { programOf, type KernelProgram } from '../../kernel-program.js';
 import { countOps } from '../../pairwise/cpu/plan.js';
-import { cdistGradCost } from '../cost.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
-import { cdistGradParams, sizesOf } from '../program.js';
+import { cdistGradCost, cdistGradParams, sizesOf } from '../program.js';
 import { blockText } from './block-text.js';
 
 const ENTRY = 'mercer_cdist_grad';

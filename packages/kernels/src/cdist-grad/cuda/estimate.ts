@@ -1,7 +1,7 @@
 import type { CudaLimits } from '../../device-limits.js';
 import { dtypeBytes } from '../../dtype.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
-import type { CdistGradSizes } from '../program.js';
+import type { CdistGradSizes } from '../problem.js';
 import type { FmaConfig, MmaConfig } from '../plan-types.js';
 import { fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaTile } from './mma-kernel.js';

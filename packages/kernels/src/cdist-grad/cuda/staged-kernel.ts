@@ -2,11 +2,10 @@ import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import { lines } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
-import { cdistGradCost } from '../cost.js';
 import { pipelineOf, type Pipeline, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
 import type { StagedOperand } from '../../pair-tile/cuda/staged-operand.js';
 import type { FmaPlan, MmaPlan } from '../plan-types.js';
-import { sizesOf } from '../program.js';
+import { cdistGradCost, sizesOf } from '../program.js';
 import { blockCount, locateFunction, signature, termSetup, type BlockTile } from './signature.js';
 import { termStep } from './term-step.js';
 

@@ -1,6 +1,6 @@
 import { isInterpreted, type CpuLimits } from '../../device-limits.js';
 import { lanesOf, vectorUnit } from '../../emit/cpu-vector.js';
-import type { CpuTile } from './tile.js';
+import type { CpuTile } from '../plan-types.js';
 import { tileOf, type MapReduceShape } from '../map-reduce-shape.js';
 
 const MOST_GROUPS = 4;

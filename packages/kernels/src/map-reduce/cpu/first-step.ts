@@ -2,9 +2,9 @@ import { indent, lines } from '../../emit/indent.js';
 import { pairsName } from './pair-inputs.js';
 import type { CpuPairText } from './pair-text.js';
 import { cpuRowsLoop } from './rows-loop.js';
-import { cpuOutputText, cpuRowCounts } from './text.js';
+import { cpuOutputText, cpuRowCounts, storeParts } from './text.js';
 import { elementType, loaded } from '../half-storage.js';
-import { batchStrideName, inputName, pairStrides, strideName } from '../params.js';
+import { batchStrideName, inputName, pairStrides, sidesOf, strideName } from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
 import type { RunningResult } from '../reducers/running-result.js';
 import type { UsedComponent } from '../used-components.js';
@@ -54,7 +54,7 @@ function taskText(
   running: RunningResult,
   { used, statements, results }: CpuPairText,
 ): string {
-  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const { kept, reduced } = sidesOf(plan);
   const own = used.of(kept);
   const ownRow = used.rowNumber(kept);
   const otherRow = used.rowNumber(reduced);
@@ -126,7 +126,7 @@ function taskText(
     'State total[VECTORS];',
     'for (int64_t vector = 0; vector < VECTORS; vector++) total[vector] = empty();',
     plan.ranges ? spansText(running, stage, pairs) : tilesText(plan, running, stage, pairs),
-    plan.splits > 1 ? storeText(plan) : resultsText(plan, running),
+    plan.splits > 1 ? storeParts(plan.splits, 'vector', everyVector) : resultsText(plan, running),
   );
 }
 
@@ -191,19 +191,9 @@ function spansText({ block }: RunningResult, stage: string, pairs: string): stri
 function resultsText(plan: CpuMapReducePlan, running: RunningResult): string {
   return lines(
     `UNUSED const V count = splat((T)${plan.ranges ? 'seen' : 'reduced'});`,
-    'for (int64_t vector = 0; vector < vectorCount; vector++) {',
-    indent(cpuOutputText(running, 'total[vector]', 'first + vector * LANES', limitOf(plan))),
-    '}',
+    everyVector(cpuOutputText(running, 'total[vector]', 'first + vector * LANES', limitOf(plan))),
   );
 }
 
-/** Running results by batch entry, part and vector of rows. */
-function storeText({ splits }: CpuMapReducePlan): string {
-  return lines(
-    'const int64_t vectors = (kept + LANES - 1) / LANES;',
-    'for (int64_t vector = 0; vector < vectorCount; vector++) {',
-    `  const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + vector;`,
-    '  __builtin_memcpy(g.workspace + place * sizeof(State), &total[vector], sizeof(State));',
-    '}',
-  );
-}
+const everyVector = (body: string): string =>
+  lines('for (int64_t vector = 0; vector < vectorCount; vector++) {', indent(body), '}');

@@ -125,6 +125,24 @@ export function stateBytes(
   return wordsOf(accumulators, dtype) * vectorUnit(level).bytes;
 }
 
+/** Puts the running results of a task into the workspace, by batch entry, part and vector of rows; `each` says what is done for each `vector`. */
+export const storeParts = (
+  splits: number,
+  vector: string,
+  each: (body: string) => string,
+  guard?: string,
+): string =>
+  lines(
+    'const int64_t vectors = (kept + LANES - 1) / LANES;',
+    each(
+      lines(
+        guard,
+        `const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + ${vector};`,
+        `__builtin_memcpy(g.workspace + place * sizeof(State), &total[${vector}], sizeof(State));`,
+      ),
+    ),
+  );
+
 /** Declarations of the numbers of rows. */
 export function cpuRowCounts({ axis, ranges }: Pick<LaunchedPlan, 'axis' | 'ranges'>): string {
   const { kept, reduced } = rowNames(axis);

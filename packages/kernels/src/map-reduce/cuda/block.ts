@@ -1,5 +1,5 @@
 import { indent, lines } from '../../emit/indent.js';
-import type { CudaTile } from './tile.js';
+import type { CudaTile } from '../plan-types.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
 type Block = Pick<CudaTile, 'rowsPerThread' | 'threads' | 'slices'>;

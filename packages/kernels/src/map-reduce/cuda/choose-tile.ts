@@ -3,7 +3,7 @@ import { dtypeBytes } from '../../dtype.js';
 import { chooseSlices } from './slices.js';
 import { CUDA_SPLITS, splitEfficiency, waveEfficiency } from './splits.js';
 import { stagedWidth } from './staged-row.js';
-import type { CudaTile } from './tile.js';
+import type { CudaTile } from '../plan-types.js';
 import { tileOf, type MapReduceShape } from '../map-reduce-shape.js';
 
 /** Threads of a block on a GPU. */

@@ -16,7 +16,7 @@ import { stagedRow } from './staged-row.js';
 import type { CudaPairText } from './pair-text.js';
 import { allOutputsText, stateWords } from './text.js';
 import { loaded } from '../half-storage.js';
-import { batchStrideName, inputName, rowNames, strideName } from '../params.js';
+import { batchStrideName, inputName, rowNames, sidesOf, strideName } from '../params.js';
 import { componentsOf, rowInputs } from '../plan-inputs.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
 import type { RunningResult } from '../reducers/running-result.js';
@@ -31,7 +31,7 @@ export function firstStepText(
   pair: CudaPairText,
 ): string {
   const { used } = pair;
-  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const { kept, reduced } = sidesOf(plan);
   const split = plan.splits > 1;
   const names = rowNames(plan.axis);
   const rows = String(plan.rowsPerThread);

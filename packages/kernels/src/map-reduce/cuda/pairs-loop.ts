@@ -1,4 +1,5 @@
-import { indent, lines, upTo } from '../../emit/indent.js';
+import { sidesOf } from '../params.js';
+import { indent, lines, unrolled, upTo } from '../../emit/indent.js';
 import { rowOfThread } from './block.js';
 import type { CudaPairInputs } from './pair-inputs.js';
 import type { CudaPairText } from './pair-text.js';
@@ -8,7 +9,7 @@ import type { RunningResult } from '../reducers/running-result.js';
 
 /** `body` for every row `r` of a thread. */
 export const everyRow = ({ rowsPerThread }: CudaMapReducePlan, body: string): string =>
-  lines('#pragma unroll', `for (int r = 0; r < ${rowsPerThread}; ++r) {`, indent(body), '}');
+  unrolled('r', rowsPerThread, body);
 
 /** Adds `count` staged rows, from number `start` on, to the results of the rows of a thread. */
 export function pairsLoopText(
@@ -17,7 +18,7 @@ export function pairsLoopText(
   { used, statements, results }: CudaPairText,
   { row: staged, ofPairs }: { readonly row: StagedRow; readonly ofPairs: CudaPairInputs },
 ): string {
-  const [kept, reduced] = plan.axis === 1 ? (['i', 'j'] as const) : (['j', 'i'] as const);
+  const { kept, reduced } = sidesOf(plan);
   const other = used.of(reduced);
   const [ownRow, otherRow] = [used.rowNumber(kept), used.rowNumber(reduced)];
   const ownText = lines(

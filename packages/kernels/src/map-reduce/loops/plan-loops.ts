@@ -2,10 +2,12 @@ import {
   constant,
   simplifyAllSteps,
   traitsOf,
+  variablesOfAll,
   type RealExpr,
   type Reduction,
   type Steps,
 } from '@mercer/formula';
+import type { InputReads } from '../plan-inputs.js';
 import { PAIR_TILE_LIMITS } from '../limits.js';
 import { counterIndex, fixedIndex } from '../lowering/index-expr.js';
 import { lowering, type LoweringOptions } from '../lowering/lower.js';
@@ -93,4 +95,18 @@ export function* planLoops(reductions: readonly Reduction[]): Steps<LoopFormula>
     ]),
     pair: pair.length,
   });
+}
+
+/** How a formula with loops reads inputs. */
+export function readsOfLoops({ loads, gathers = [], values }: LoopFormula): InputReads {
+  const names = new Set(variablesOfAll(values));
+  const rows = new Set(
+    loads
+      .filter(({ row, name }) => row === undefined && names.has(name))
+      .map(({ position }) => position),
+  );
+  return {
+    isTable: (position) => gathers.some((gather) => gather.position === position),
+    isRead: ({ position }) => rows.has(position),
+  };
 }

@@ -7,9 +7,8 @@ import type { MapReduceProblem } from '../problem.js';
 import { chooseCpuPairTile } from './cpu/choose-tile.js';
 import { chooseCudaPairTile } from './cuda/choose-tile.js';
 import { resultWidth, type ColumnBlock } from './column-blocks.js';
-import { planLoops } from './plan-loops.js';
+import { planLoops, readsOfLoops } from './plan-loops.js';
 import type { PairTilePlan } from './plan-types.js';
-import { readsOfLoops } from './reads.js';
 import {
   columnsAtOnce,
   wordsOfBlocks,

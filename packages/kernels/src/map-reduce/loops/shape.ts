@@ -1,13 +1,16 @@
 import { traitsOf, variables, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
+import { dtypeBytes } from '../../dtype.js';
+import type { KernelCost, Scalars } from '../../emitted-kernel.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
+import { inputBytes, rowsOf } from '../params.js';
 import { NO_TEXT } from '../reducers/reducers-of.js';
 import { wordsOf } from '../reducers/state-words.js';
 import { blockReducer, type ColumnBlock } from './column-blocks.js';
 import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
 import { scheduledLoops } from './tile-text.js';
 import { isOfOneSide, type LoopFormula, type ColumnReduction } from './loop-formula.js';
-import { CUDA_SIDE } from './plan-types.js';
+import { CUDA_SIDE, type PairTilePlan } from './plan-types.js';
 
 /** What decides how the rows and columns are cut. */
 export interface PairTileShape {
@@ -97,4 +100,14 @@ function pairGroups(formula: LoopFormula): ScheduledLoop[][] {
   return loopGroups(scheduled, '', [...roots.slice(0, formula.pair), ...columns])
     .map((group) => group.filter(isLoop))
     .filter((group) => group.length > 0);
+}
+
+/** What a launch must do at least: each input read once, every operation once at every pair of rows. */
+export function pairTileCost(plan: PairTilePlan, scalars: Scalars): KernelCost {
+  const { batch = 0 } = scalars;
+  const { kept, reduced } = rowsOf(plan, scalars);
+  return {
+    bytes: batch * (inputBytes(plan, scalars) + kept * plan.width * dtypeBytes(plan.dtype)),
+    flops: batch * kept * reduced * plan.operations,
+  };
 }

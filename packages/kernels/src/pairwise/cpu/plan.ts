@@ -1,8 +1,8 @@
-import { postOrder, type Expr, type Op, type RealExpr } from '@mercer/formula';
+import { postOrder, type Expr, type Op } from '@mercer/formula';
 import type { CpuLimits } from '../../device-limits.js';
 import { lanesOf, vectorUnit, type CpuLevel } from '../../emit/cpu-vector.js';
 import { planExtras, type PlanExtras } from '../plan-extras.js';
-import type { Layout, PairwiseDType, PairwiseProblem, Reduce } from '../problem.js';
+import type { PairwiseProblem } from '../problem.js';
 
 /**
  * How a pairwise problem is computed on a CPU. Rows are the points that are broadcast, columns those
@@ -10,19 +10,18 @@ import type { Layout, PairwiseDType, PairwiseProblem, Reduce } from '../problem.
  * `blockRows` x `blockColumns` results, `blockDepth` steps of k at a time, in register tiles of
  * `tileRows` x `tileVectors` vectors.
  */
-export interface CpuPairwisePlan extends PlanExtras {
+export interface CpuPairwisePlan
+  extends
+    PlanExtras,
+    Pick<
+      PairwiseProblem,
+      'dtype' | 'inner' | 'outer' | 'reduce' | 'layoutA' | 'layoutB' | 'layoutOut'
+    > {
   readonly kind: 'cpu';
   /** One readable line. */
   readonly summary: string;
   readonly level: CpuLevel;
   readonly cores: number;
-  readonly dtype: PairwiseDType;
-  readonly inner: RealExpr;
-  readonly outer: RealExpr;
-  readonly reduce: Reduce;
-  readonly layoutA: Layout;
-  readonly layoutB: Layout;
-  readonly layoutOut: Layout;
   readonly swapped: boolean;
   readonly tileRows: number;
   readonly tileVectors: number;

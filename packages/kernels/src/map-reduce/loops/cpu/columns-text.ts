@@ -1,14 +1,13 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines, upTo } from '../../../emit/indent.js';
-import { inputName, strideName } from '../../params.js';
+import { inputName, sidesOf, strideName } from '../../params.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { blocksOf, columnBlocks, type ColumnBlock } from '../column-blocks.js';
 import { cpuTileDialect, packedInputs } from './dialect.js';
 import { cpuPairText } from './pair-text.js';
 import { cpuSpans } from './spans-text.js';
 import { cpuStoreText } from './store-text.js';
-import { keptSide } from '../kept-side.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
 import { isOfOneSide } from '../loop-formula.js';
@@ -166,7 +165,9 @@ function prefetchText(plan: CpuPairTilePlan): string {
     ...columns.flatMap(({ counter, block }) => {
       const reads = formula.loads.filter(
         (load) =>
-          load.line?.counter === counter && isOfOneSide(load) && load.category !== keptSide(plan),
+          load.line?.counter === counter &&
+          isOfOneSide(load) &&
+          load.category !== sidesOf(plan).kept,
       );
       const inputs = new Map(reads.map((load) => [load.position, load]));
       return [...inputs.values()].map(({ position: p, line }) => {

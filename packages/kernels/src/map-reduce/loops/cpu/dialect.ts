@@ -4,9 +4,8 @@ import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines, upTo } from '../../../emit/indent.js';
 import { pairsName } from '../../cpu/pair-inputs.js';
 import { loaded } from '../../half-storage.js';
-import { inputName, pairStrides, strideName, tableRowsName } from '../../params.js';
+import { inputName, pairStrides, sidesOf, strideName, tableRowsName } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
-import { keptSide } from '../kept-side.js';
 import type { TileDialect } from '../tile-dialect.js';
 import type { ComponentLoad } from '../loop-formula.js';
 import type { CpuPairTilePlan } from '../plan-types.js';
@@ -18,7 +17,7 @@ export function packedInputs(plan: CpuPairTilePlan): {
 } {
   const offsets = new Map<number, number>();
   let count = 0;
-  for (const { position, dim } of plan.packed ? rowInputs(plan.inputs, keptSide(plan)) : []) {
+  for (const { position, dim } of plan.packed ? rowInputs(plan.inputs, sidesOf(plan).kept) : []) {
     offsets.set(position, count);
     count += dim;
   }
@@ -40,7 +39,7 @@ export function cpuTileDialect(
   helpers: Set<CpuHelper>,
 ): TileDialect {
   const { dtype, keptVectors } = plan;
-  const kept = keptSide(plan);
+  const kept = sidesOf(plan).kept;
   const { offsets } = packedInputs(plan);
   const pairs = upTo(rows).flatMap((r) =>
     upTo(keptVectors).map((g) => [String(r), String(g)] as const),

@@ -13,6 +13,7 @@ import {
   inputName,
   launchTasks,
   mapReduceParams,
+  sidesOf,
   strideName,
 } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
@@ -22,8 +23,7 @@ import { blockReducer, columnBlocks } from '../column-blocks.js';
 import { cpuColumnsText } from './columns-text.js';
 import { packedInputs, takenName, takenOnceName } from './dialect.js';
 import { cpuOneColumnText } from './one-column-text.js';
-import { keptSide } from '../kept-side.js';
-import { pairTileCost } from '../cost.js';
+import { pairTileCost } from '../shape.js';
 import type { CpuPairTilePlan } from '../plan-types.js';
 
 const ENTRY = 'mercer_map_reduce';
@@ -105,7 +105,7 @@ function scratchOf(plan: CpuPairTilePlan, words: number, parts: number): number 
 
 /** Functions of the numbers `places` of a task's kept rows, and of rows by index. */
 function functionsText(plan: CpuPairTilePlan): string {
-  const inputs = plan.packed ? [] : rowInputs(plan.inputs, keptSide(plan));
+  const inputs = plan.packed ? [] : rowInputs(plan.inputs, sidesOf(plan).kept);
   const perLane = (value: string): string =>
     `V r = splat(0); for (int lane = 0; lane < LANES; lane++) r[lane] = ${value}; return r;`;
   return lines(

@@ -1,7 +1,7 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines } from '../../../emit/indent.js';
-import { cpuOutputText } from '../../cpu/text.js';
+import { cpuOutputText, storeParts } from '../../cpu/text.js';
 import { addSeveral } from '../../cpu/several-rows.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { packedInputs } from './dialect.js';
@@ -47,21 +47,7 @@ export function* cpuOneColumnText(
       merge,
     ),
     plan.splits > 1
-      ? storeText(plan, each)
+      ? storeParts(plan.splits, 'v', each, 'if (first / LANES + v >= vectors) break;')
       : each(cpuOutputText(running, 'total[v]', 'first + v * LANES', 'limit')),
-  );
-}
-
-/** Running results by batch entry, part and vector of rows. */
-function storeText({ splits }: CpuPairTilePlan, each: (body: string) => string): string {
-  return lines(
-    'const int64_t vectors = (kept + LANES - 1) / LANES;',
-    each(
-      lines(
-        'if (first / LANES + v >= vectors) break;',
-        `const int64_t place = (layer * ${splits} + part) * vectors + first / LANES + v;`,
-        '__builtin_memcpy(g.workspace + place * sizeof(State), &total[v], sizeof(State));',
-      ),
-    ),
   );
 }

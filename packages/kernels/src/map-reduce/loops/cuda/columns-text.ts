@@ -1,5 +1,5 @@
 import type { Steps } from '@mercer/formula';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { indent, lines, unrolled, upTo } from '../../../emit/indent.js';
 import { stateWords } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
 import type { Reducer } from '../../reducers/reducer.js';
@@ -7,7 +7,6 @@ import type { RunningOutput, RunningResult } from '../../reducers/running-result
 import { resultPlace, resultWidth, type ColumnBlock } from '../column-blocks.js';
 import { cudaTileDialect, unrolledPairs, unrollPragma, type TileNeeds } from './dialect.js';
 import { columnOfThread, columnThreads, hasFirstColumn, threadsOf } from './column-threads.js';
-import { everyKeptRow } from '../every-kept-row.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
 import type { TileDialect } from '../tile-dialect.js';
@@ -29,7 +28,7 @@ export function* cudaColumnsText(
   const { pair } = formula;
   const mergeRuns =
     block &&
-    everyKeptRow(keptPerThread, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
+    unrolled('g', keptPerThread, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   yield;
   const pairs = pair > 0 && pairText(plan, needs);
   yield;
@@ -38,7 +37,8 @@ export function* cudaColumnsText(
     pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * keptPerThread}];`,
     `State total[${keptPerThread}];`,
     block && lines(`${block.type} s[${keptPerThread}];`, 'int fresh = 0;'),
-    everyKeptRow(
+    unrolled(
+      'g',
       keptPerThread,
       lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`),
     ),
@@ -66,7 +66,8 @@ export function* cudaColumnsText(
       ),
     ),
     mergeRuns,
-    everyKeptRow(
+    unrolled(
+      'g',
       keptPerThread,
       lines(
         `const long long row = blockFirst + ty * ${keptPerThread} + g;`,
@@ -211,9 +212,9 @@ function columnText(
         `  const Step ${counter} = wanted < ${last} ? wanted : ${last};`,
       ),
     indent(loops),
-    indent(everyKeptRow(keptPerThread, lines(text, `f[b][g] = ${results.join('')};`))),
+    indent(unrolled('g', keptPerThread, lines(text, `f[b][g] = ${results.join('')};`))),
     '}',
-    everyKeptRow(keptPerThread, lines(restValues.text, add(args))),
+    unrolled('g', keptPerThread, lines(restValues.text, add(args))),
   );
   return { text: added, instructions: (slots * block + restValues.slots) * keptPerThread };
 }

@@ -1,10 +1,9 @@
 import { emitCudaExpressions } from '../../../emit/cuda-expression.js';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { lines, unrolled } from '../../../emit/indent.js';
 import { loaded } from '../../half-storage.js';
-import { inputName, pairStrides, strideName, tableRowsName } from '../../params.js';
-import { keptSide } from '../kept-side.js';
+import { inputName, pairStrides, sidesOf, strideName, tableRowsName } from '../../params.js';
 import type { TileDialect } from '../tile-dialect.js';
 import type { CudaPairTilePlan } from '../plan-types.js';
 
@@ -26,17 +25,8 @@ export function unrollPragma(wanted: number | 'all', steps: number, instructions
 }
 
 /** `body` for r below `rows` and g below `keptPerThread`, as loops that the compiler writes out. */
-export function unrolledPairs(rows: number, keptPerThread: number, body: string): string {
-  return lines(
-    '#pragma unroll',
-    `for (int r = 0; r < ${rows}; ++r) {`,
-    '  #pragma unroll',
-    `  for (int g = 0; g < ${keptPerThread}; ++g) {`,
-    indent(body, 4),
-    '  }',
-    '}',
-  );
-}
+export const unrolledPairs = (rows: number, keptPerThread: number, body: string): string =>
+  unrolled('r', rows, unrolled('g', keptPerThread, body));
 
 /**
  * How a thread's tile of `rows` by `keptPerThread` pairs is written: arrays that stay in registers. `place[g]` is the
@@ -49,7 +39,7 @@ export function cudaTileDialect(
   { helpers, others }: TileNeeds,
 ): TileDialect {
   const { dtype, keptPerThread } = plan;
-  const kept = keptSide(plan);
+  const kept = sidesOf(plan).kept;
   const placeAt = (g: string): string => {
     others.add('place');
     return `place[${g}]`;

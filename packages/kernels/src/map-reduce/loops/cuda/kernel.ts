@@ -2,7 +2,7 @@ import type { Steps } from '@mercer/formula';
 import { cudaKernel } from '../../../emit/cuda-kernel.js';
 import { cudaType } from '../../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines, unrolled } from '../../../emit/indent.js';
 import type { CudaKernel } from '../../../emitted-kernel.js';
 import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
 import { cudaMergeKernel, withMerge } from '../../cuda/merge-kernel.js';
@@ -21,10 +21,9 @@ import { cudaColumnsText } from './columns-text.js';
 import { columnThreads, columnsOfThread } from './column-threads.js';
 import type { TileNeeds } from './dialect.js';
 import { cudaOneColumnText } from './one-column-text.js';
-import { everyKeptRow } from '../every-kept-row.js';
 import { rowLists } from './row-lists.js';
 import { PAIR_TILE_THREADS } from './staging.js';
-import { pairTileCost } from '../cost.js';
+import { pairTileCost } from '../shape.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
 
 /** Blocks of a multiprocessor at least: it limits the registers of a thread. */
@@ -146,7 +145,8 @@ function columnThreadText(plan: CudaPairTilePlan): string {
 function placesText(keptPerThread: number): string {
   return lines(
     `long long place[${keptPerThread}];`,
-    everyKeptRow(
+    unrolled(
+      'g',
       keptPerThread,
       lines(
         '// a row past the end computes what the last one does, and nothing of it is written',

@@ -1,7 +1,7 @@
 import { traitsOf, type Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../../dtype.js';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines, unrolled } from '../../../emit/indent.js';
 import { allOutputsText, stateWords } from '../../cuda/text.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { wordsOf } from '../../reducers/state-words.js';
@@ -10,7 +10,6 @@ import { cudaTileDialect, unrollPragma, type TileNeeds } from './dialect.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
 import { ALL_LANES, rowLists, type RowLists } from './row-lists.js';
-import { everyKeptRow } from '../every-kept-row.js';
 import { tileText, type TileText } from '../tile-text.js';
 import { takenRoots } from '../loop-formula.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
@@ -51,16 +50,16 @@ export function* cudaOneColumnText(
   }
   return lines(
     `State total[${keptPerThread}];`,
-    everyKeptRow(keptPerThread, 'total[g] = empty();'),
+    unrolled('g', keptPerThread, 'total[g] = empty();'),
     block &&
       lines(
         `${block.type} s[${keptPerThread}];`,
-        everyKeptRow(keptPerThread, `s[g] = ${block.empty('total[g]')};`),
+        unrolled('g', keptPerThread, `s[g] = ${block.empty('total[g]')};`),
       ),
     cudaSpans(plan, CUDA_SIDE * rows, lines(stretch, ranges && blockReductionText(plan, running))),
     !ranges && blockReductionText(plan, running),
     'if (tx == 0) {',
-    indent(everyKeptRow(keptPerThread, storeOf('total[g]'))),
+    indent(unrolled('g', keptPerThread, storeOf('total[g]'))),
     '}',
   );
 }
@@ -79,19 +78,20 @@ export function* cudaSelectionText(
   const [side, last] = [String(CUDA_SIDE), String(CUDA_SIDE - 1)];
   return lines(
     `State total[${keptPerThread}];`,
-    everyKeptRow(keptPerThread, 'total[g] = empty();'),
+    unrolled('g', keptPerThread, 'total[g] = empty();'),
     cudaSpans(
       plan,
       CUDA_SIDE * rows,
       lines(
         `I found[${keptPerThread}], all[${keptPerThread}];`,
-        everyKeptRow(keptPerThread, 'found[g] = number(0);'),
+        unrolled('g', keptPerThread, 'found[g] = number(0);'),
         '#pragma unroll 1',
         'for (int phase = 0; phase < 2; ++phase) {',
         indent(stretch),
         '  if (phase == 0) {',
         indent(
-          everyKeptRow(
+          unrolled(
+            'g',
             keptPerThread,
             lines(
               'I upTo = found[g];',
@@ -108,7 +108,7 @@ export function* cudaSelectionText(
         ),
         '  }',
         '}',
-        everyKeptRow(keptPerThread, 'total[g].seen += all[g];'),
+        unrolled('g', keptPerThread, 'total[g].seen += all[g];'),
       ),
     ),
   );
@@ -155,7 +155,7 @@ function* stretchText(
   const { block } = running;
   const merge =
     block &&
-    everyKeptRow(keptPerThread, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
+    unrolled('g', keptPerThread, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
   return lines(
     `const long long least = (spanEnd - spanFrom + ${CUDA_SIDE - 1}) / ${CUDA_SIDE};`,
     `const long long length = (least + ${rows - 1}) / ${all} * ${all};`,
@@ -183,20 +183,16 @@ function addText(
   running: RunningResult,
   { text, results }: Ending,
 ): string {
-  return lines(
-    '#pragma unroll',
-    `for (int r = 0; r < ${rows}; ++r) {`,
-    '  const long long number = from + q + r;',
-    '  if (number < end) {',
-    indent(
-      everyKeptRow(
-        keptPerThread,
-        lines(text, running.add('total[g]', 's[g]', [...results, '(I)number'])),
-      ),
-      4,
+  const add = running.add('total[g]', 's[g]', [...results, '(I)number']);
+  return unrolled(
+    'r',
+    rows,
+    lines(
+      'const long long number = from + q + r;',
+      'if (number < end) {',
+      indent(unrolled('g', keptPerThread, lines(text, add))),
+      '}',
     ),
-    '  }',
-    '}',
   );
 }
 
@@ -212,9 +208,9 @@ function enterText(
     '#pragma unroll',
     `for (int r = 0; r < ${rows}; ++r) {`,
     '  const long long number = from + q + r;',
-    indent(everyKeptRow(keptPerThread, `entered[r][g] = ${worst};`)),
+    indent(unrolled('g', keptPerThread, `entered[r][g] = ${worst};`)),
     '  if (number < end) {',
-    indent(everyKeptRow(keptPerThread, lines(text, `entered[r][g] = ${results[0] ?? ''};`)), 4),
+    indent(unrolled('g', keptPerThread, lines(text, `entered[r][g] = ${results[0] ?? ''};`)), 4),
     '  }',
     '}',
     lists.enter,
@@ -233,7 +229,8 @@ function blockReductionText(plan: CudaPairTilePlan, { accumulators }: RunningRes
       '  #pragma unroll 1',
       `  for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {`,
       indent(
-        everyKeptRow(
+        unrolled(
+          'g',
           keptPerThread,
           lines(
             '__syncthreads();',
@@ -253,7 +250,8 @@ function blockReductionText(plan: CudaPairTilePlan, { accumulators }: RunningRes
     '{',
     `  __shared__ State partial[${CUDA_SIDE}];`,
     indent(
-      everyKeptRow(
+      unrolled(
+        'g',
         keptPerThread,
         lines(
           '#pragma unroll 1',

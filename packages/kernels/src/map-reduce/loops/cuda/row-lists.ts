@@ -1,7 +1,6 @@
 import { traitsOf } from '@mercer/formula';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
-import { everyKeptRow } from '../every-kept-row.js';
+import { indent, lines, unrolled, upTo } from '../../../emit/indent.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
 
 /** The K best of the kept rows of a block while its pairs pass: a sorted list for each row, entry r with thread r % 16 of the row. */
@@ -75,7 +74,8 @@ export function rowLists({
     declare: lines(
       `Entries list[${keptPerThread}];`,
       `V bound[${keptPerThread}];`,
-      everyKeptRow(
+      unrolled(
+        'g',
         keptPerThread,
         lines(
           `bound[g] = ${worst};`,
@@ -93,7 +93,8 @@ export function rowLists({
         lines(
           'if (fresh) {',
           indent(
-            everyKeptRow(
+            unrolled(
+              'g',
               keptPerThread,
               lines(
                 `V nearest = ${worst};`,
@@ -106,7 +107,8 @@ export function rowLists({
           '  fresh = false;',
           '}',
         ),
-      everyKeptRow(
+      unrolled(
+        'g',
         keptPerThread,
         lines(
           `const bool any = ${upTo(rows)
@@ -142,7 +144,8 @@ export function rowLists({
         '{',
         `  __shared__ State partial[${side}];`,
         indent(
-          everyKeptRow(
+          unrolled(
+            'g',
             keptPerThread,
             lines(
               '__syncwarp();',

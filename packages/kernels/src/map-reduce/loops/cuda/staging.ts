@@ -1,9 +1,8 @@
 import { dtypeBytes } from '../../../dtype.js';
 import { indent, lines, upTo } from '../../../emit/indent.js';
 import { loaded } from '../../half-storage.js';
-import { inputName, strideName } from '../../params.js';
+import { inputName, sidesOf, strideName } from '../../params.js';
 import type { TileNeeds } from './dialect.js';
-import { keptSide } from '../kept-side.js';
 import type { StagedLoads, TileDialect } from '../tile-dialect.js';
 import { isOfOneSide, type ComponentLoad } from '../loop-formula.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
@@ -69,7 +68,7 @@ function copyOf(
   const { steps, keptPerThread, dtype } = plan;
   const { step = 1, offset = 0 } = line ?? {};
   const { storage } = plan.inputs.find((input) => input.position === position) ?? {};
-  const isOwn = category === keptSide(plan);
+  const isOwn = category === sidesOf(plan).kept;
   const inVector = VECTOR_BYTES / dtypeBytes(dtype);
   const lanes = Math.min(steps, inVector);
   const threadRows = isOwn ? keptPerThread : rows;
