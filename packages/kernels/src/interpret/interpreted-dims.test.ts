@@ -4,13 +4,7 @@ import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test-suppo
 import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
 import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
 import { missingPairs } from '../../../formula/test/missing-pairs.mjs';
-import {
-  AXES,
-  caseOf,
-  DIMS,
-  everyPair,
-  NUMBERS,
-} from '../map-reduce/loops/cases.test-support.js';
+import { AXES, caseOf, DIMS, everyPair, NUMBERS } from '../map-reduce/loops/cases.test-support.js';
 
 const limits = {
   ...cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2'),
