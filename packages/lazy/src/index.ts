@@ -63,7 +63,7 @@ export {
   type Ranges,
   type RowRange,
 } from '@mercer/kernels';
-export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
+export type { NonzeroOptions, SelectedPairs, SelectedPairsOut } from './nonzero.js';
 export type { RangesOption } from './ranges-option.js';
 export type {
   CallReduceOptions,
@@ -71,6 +71,8 @@ export type {
   IndexDType,
   IndexOption,
   LazyAxis,
+  OutDType,
+  OutDTypeOption,
   ReduceOptions,
   ResultOf,
   ValuesAndIndices,

@@ -1,6 +1,8 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeCallsAgain } from './calls-again-suite.test-support.js';
+import { describeComplex } from './complex-suite.test-support.js';
+import { describeOutDtypes } from './out-dtype-suite.test-support.js';
 import { describeBadInput } from './bad-input-suite.test-support.js';
 import { describeGather } from './gather-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
@@ -32,6 +34,8 @@ for (const gpu of gpus) {
     describeCallsAgain(() => gpu);
     describeRadialKernels(() => gpu);
     describeRandomFormulas(() => gpu, { trees: 40 });
+    describeComplex(() => gpu);
+    describeOutDtypes(() => gpu);
     describeBadInput(() => gpu);
   });
 }
