@@ -4,13 +4,13 @@ import { LOAD_OPTIONS } from '@mercer/tensor/operation';
 import { LazyError } from './lazy-error.js';
 import type { RangesOption } from './ranges-option.js';
 import type {
+  ComputeOptions,
   DenseOptions,
   IndexDType,
   IndexOption,
   OutDType,
   OutDTypeOption,
   ReduceOptions,
-  SumOptions,
 } from './reduction-types.js';
 
 /**
@@ -28,7 +28,7 @@ export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption, Ou
 
 /** Options of a preparation. */
 export interface PrepareOptions<I extends IndexDType = IndexDType, O extends OutDType = OutDType>
-  extends SumOptions, IndexOption<I>, OutDTypeOption<O>, LoadOptions {
+  extends ComputeOptions, IndexOption<I>, OutDTypeOption<O>, LoadOptions {
   /**
    * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
    * fix the numbers of rows of both sides; the batch stays free.
@@ -47,6 +47,7 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions & OutDTypeOption> = {
   dtype: true,
   accumulate: true,
   sumScheme: true,
+  fastMath: true,
   outDtype: true,
   ...LOAD_OPTIONS,
 };
@@ -65,6 +66,7 @@ export const PREPARE_OPTIONS: OptionNames<PrepareOptions> = {
   ranges: true,
   accumulate: true,
   sumScheme: true,
+  fastMath: true,
   outDtype: true,
   indexDtype: true,
   ...LOAD_OPTIONS,

@@ -89,7 +89,7 @@ export {
 export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from '@mercer/formula';
 export type { RowSelection } from './row-range.js';
-export type { SumOptions } from './reduction-types.js';
+export type { ComputeOptions, SumOptions } from './reduction-types.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';
 
 setTracedReductions(tracedReductions);

@@ -4,6 +4,7 @@ import { describeCallsAgain } from './calls-again-suite.test-support.js';
 import { describeComplex } from './complex-suite.test-support.js';
 import { describeOutDtypes } from './out-dtype-suite.test-support.js';
 import { describeBadInput } from './bad-input-suite.test-support.js';
+import { describeFastMath } from './fast-math-suite.test-support.js';
 import { describeGather } from './gather-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeJoint } from './joint-suite.test-support.js';
@@ -36,6 +37,7 @@ for (const gpu of gpus) {
     describeRandomFormulas(() => gpu, { trees: 40 });
     describeComplex(() => gpu);
     describeOutDtypes(() => gpu);
+    describeFastMath(() => gpu);
     describeBadInput(() => gpu);
   });
 }

@@ -59,6 +59,16 @@ export interface SumOptions {
   readonly sumScheme?: MapReduceProblem['sumScheme'] | undefined;
 }
 
+/** How reductions are computed. */
+export interface ComputeOptions extends SumOptions {
+  /**
+   * Whether quotients, logarithms, powers, roots, sines, cosines and `tanh` of float32 may be computed by the quick instructions of a GPU,
+   * within the wider bounds that the README gives. The plan says `fastMath` where they are. On a CPU and in float64 it changes nothing.
+   * Default false.
+   */
+  readonly fastMath?: boolean | undefined;
+}
+
 /** Options of a call of a reduction of any kind. */
 export type CallReduceOptions<
   K extends ReductionKind,
@@ -70,7 +80,7 @@ export type CallReduceOptions<
 export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
-export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions, LoadOptions {
+export interface ReduceOptions<R = Tensor> extends StreamOption, ComputeOptions, LoadOptions {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
   readonly out?: R | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */

@@ -34,7 +34,7 @@ import {
   asResults,
   checkIndexDtype,
   checkOutDtype,
-  checkSums,
+  checkCompute,
   checkOuts,
   checkRows,
   wantedResults,
@@ -69,7 +69,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     return [[task, [...args]], options];
   },
   identify: ([task, args], options, example) => {
-    const { accumulate, sumScheme, dtype, indexDtype, outDtype, ranges } = options;
+    const { accumulate, sumScheme, fastMath, dtype, indexDtype, outDtype, ranges } = options;
     const inputs = tensorsOf(task, args);
     if (inputs === undefined) return undefined;
     const tensors = { inputs, outs: outsOf(options) };
@@ -80,7 +80,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     // All else was fixed when it was prepared.
     if (example !== undefined) return { key: '', tensors };
     let key = '';
-    for (const one of [accumulate, sumScheme, dtype, indexDtype, outDtype]) {
+    for (const one of [accumulate, sumScheme, fastMath, dtype, indexDtype, outDtype]) {
       const part = keyPart(one);
       if (part === undefined) return undefined;
       key += part;
@@ -110,9 +110,9 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   },
   plan: ([task, args], options, prepared) => {
     const { what, reductions, inputs: declared } = task;
-    const { indexDtype, outDtype, ranges, stream, accumulate, sumScheme } = options;
+    const { indexDtype, outDtype, ranges, stream, accumulate, sumScheme, fastMath } = options;
     checkIndexDtype(what, indexDtype, reductions);
-    checkSums(what, options);
+    checkCompute(what, options);
     if (prepared !== undefined) {
       for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${at}`);
     }
@@ -157,6 +157,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         reductionOf: wanted.map(({ place }) => place),
         accumulate,
         sumScheme,
+        fastMath,
         stream,
         ranges: ranges === undefined ? undefined : keptRanges(what, reductions[0], ranges),
         refused: (error, place) =>

@@ -6,7 +6,7 @@ import { checkOut, sidesOf, type MemoryView } from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import type { PairCall } from './pair-call.js';
-import type { IndexDType, IndexOption, OutDType, OutDTypeOption, SumOptions } from './reduction-types.js';
+import type { ComputeOptions, IndexDType, IndexOption, OutDType, OutDTypeOption } from './reduction-types.js';
 import { labelOf, type JointTask, type Reductions } from './task.js';
 
 /** The tensors that a reduction writes. */
@@ -98,8 +98,15 @@ const SUM_OPTIONS = {
   sumScheme: ['block', 'direct', 'kahan'],
 } as const;
 
-/** @throws LazyError INVALID_ARGUMENT for a way of adding up that there is not */
-export function checkSums(what: string, options: SumOptions): void {
+/** @throws LazyError INVALID_ARGUMENT for a way of computing that there is not */
+export function checkCompute(what: string, options: ComputeOptions): void {
+  const fastMath: unknown = options.fastMath;
+  if (fastMath !== undefined && typeof fastMath !== 'boolean') {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: fastMath is ${describeList(fastMath)}. Pass true or false.`,
+    );
+  }
   for (const [name, allowed] of Object.entries(SUM_OPTIONS)) {
     const value = options[name as keyof typeof SUM_OPTIONS];
     if (value === undefined || (allowed as readonly unknown[]).includes(value)) continue;
@@ -110,12 +117,12 @@ export function checkSums(what: string, options: SumOptions): void {
   }
 }
 
-/** How a reduction is to be added up, where it adds up anything: what derivatives compute of other kinds takes no such option. */
-export function sumsOf(
+/** How a reduction is to be computed: what derivatives compute of kinds that add up nothing takes no option of sums. */
+export function computeOptionsOf(
   { kind }: Pick<Reduction, 'kind'>,
-  { accumulate, sumScheme }: SumOptions,
-): SumOptions {
-  return addsUp(kind) ? { accumulate, sumScheme } : {};
+  { accumulate, sumScheme, fastMath }: ComputeOptions,
+): ComputeOptions {
+  return addsUp(kind) ? { accumulate, sumScheme, fastMath } : { fastMath };
 }
 
 /** Whether reductions give row numbers of a dtype, if one is asked for. @throws LazyError INVALID_ARGUMENT */

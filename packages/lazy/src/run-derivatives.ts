@@ -5,7 +5,7 @@ import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
 import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import { densePairs } from './dense-pairs.js';
-import type { SumOptions } from './reduction-types.js';
+import type { ComputeOptions } from './reduction-types.js';
 import { computed } from './reductions.js';
 import { NO_RESULTS, type Results } from './results.js';
 import { checkPairs, scatterPairs } from './scatter-pairs.js';
@@ -13,7 +13,7 @@ import { indexRows, scatterRows } from './scatter-rows.js';
 import { rowIndex, type Share } from './shares.js';
 
 /** Options of the passes of gradients. */
-export type DerivativeOptions = SumOptions &
+export type DerivativeOptions = ComputeOptions &
   Pick<CallOptions, 'stream' | 'device' | 'ranges' | 'debug' | 'signal'>;
 
 /** What `runDerivatives` gives; the caller owns it. */

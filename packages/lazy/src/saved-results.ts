@@ -9,8 +9,8 @@ import {
 import type { Tensor } from '@mercer/tensor';
 import { own } from '@mercer/options';
 import { computed } from './reductions.js';
-import type { SumOptions } from './reduction-types.js';
-import { NO_RESULTS, sumsOf, type Results } from './results.js';
+import type { ComputeOptions } from './reduction-types.js';
+import { NO_RESULTS, computeOptionsOf, type Results } from './results.js';
 import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
@@ -28,7 +28,7 @@ export interface SavedForward {
 
 /** Options of what derivatives compute of the forward pass. */
 export interface SavedOptions
-  extends SumOptions, Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
+  extends ComputeOptions, Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -50,7 +50,7 @@ export async function savedNodes(
   const saved = own(options.saved ?? {}, 'values', 'indices');
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const call = { stream, device, ranges, debug, signal, ...sumsOf(reduction, options) };
+    const call = { stream, device, ranges, debug, signal, ...computeOptionsOf(reduction, options) };
     const one = jointly({ ...task, what, reduction });
     const [results = NO_RESULTS] = await computed(one, [], call);
     made.push(...[results.value, results.index].filter((one) => one !== undefined));

@@ -121,7 +121,7 @@ async function gradientsBy(
   { places: placesOfTensors, bind }: InputsApart,
   { args: [tensors], result, wanted: [wanted] }: AppliedCall<Tensors>,
   cotangents: readonly (Value | undefined)[],
-  { ranges, debug, accumulate, sumScheme }: ReductionOptions = {},
+  { ranges, debug, accumulate, sumScheme, fastMath }: ReductionOptions = {},
 ): Promise<readonly (Value | undefined)[]> {
   const inputs = bind(tensors);
   const results = asResults(reductions, result as unknown as readonly Tensor[]);
@@ -148,7 +148,7 @@ async function gradientsBy(
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
     const { value: values, index } = results[at] ?? {};
     const saved = { values, indices: index as Tensor<'int32'> | undefined };
-    const run = { ranges, debug, accumulate, sumScheme };
+    const run = { ranges, debug, accumulate, sumScheme, fastMath };
     const derivatives = await derivativesBy(what, whole, places, { ...run, saved }, []);
     const by = places.map((place) => inputAt(task, place));
     const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);

@@ -3,9 +3,10 @@ import { isMathFunction, type MathFunction } from '../math/math-function.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
 import { cudaLiteral } from './cuda-literal.js';
+import { FAST_TEXTS, isFastHelper, type FastHelper } from './fast-math.js';
 
-/** Helper functions that emitted expressions may call: those of this file, and functions of `math`. */
-export type CudaHelper = BasicHelper | MathFunction;
+/** Helper functions that emitted expressions may call: those of this file, those of `fastMath`, and functions of `math`. */
+export type CudaHelper = BasicHelper | FastHelper | MathFunction;
 
 /** Helper functions whose text is in this file. */
 export type BasicHelper =
@@ -51,16 +52,19 @@ export function horner(coefficients: readonly number[], x: string, dtype: Pairwi
 export function cudaHelpers(wanted: Iterable<CudaHelper>, dtype: PairwiseDType): string {
   const all = new Set<BasicHelper>();
   const functions = new Set<MathFunction>();
+  const fast = new Set<FastHelper>();
   const include = (helper: BasicHelper): void => {
     NEEDS[helper].forEach(include);
     all.add(helper);
   };
   for (const helper of wanted) {
     if (isMathFunction(helper)) functions.add(helper);
+    else if (isFastHelper(helper)) fast.add(helper);
     else include(helper);
   }
   const texts = dtype === 'float32' ? FLOAT32 : FLOAT64;
   const own = [...all].map((helper) => texts[helper]);
+  for (const helper of fast) own.push(FAST_TEXTS[helper]);
   return [...own, ...cudaMathText([...functions], dtype)].join('\n');
 }
 

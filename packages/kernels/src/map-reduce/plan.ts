@@ -15,6 +15,7 @@ import { chooseCudaTile } from './cuda/choose-tile.js';
 import { plannedReduction } from './launched-plan.js';
 import { rootsOf, writtenOut } from './lowering/written-out.js';
 import { checkInputs, componentsOf, pairsText, planInputs, unrolledReads } from './plan-inputs.js';
+import { fastMathOf, fastMathText } from './plan-fast-math.js';
 import { planSums, sumsText } from './plan-sums.js';
 import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
@@ -89,6 +90,7 @@ function* unrolledSteps(
     ...({ family: 'map-reduce', dtype, axis } as const),
     ranges: problem.ranges === true ? (true as const) : undefined,
     sums,
+    ...fastMathOf(problem, limits),
     ...plannedReduction(reduction),
     further: further.length > 0 ? Object.freeze(further.map(plannedReduction)) : undefined,
     gathers,
@@ -123,6 +125,7 @@ function* unrolledSteps(
     ...inputs.flatMap(({ position, storage }) => (storage ? [`${storage} ${position}`] : [])),
     ...(common.ranges ? ['ranges'] : []),
     ...(sums === undefined ? [] : [sumsText(sums)]),
+    ...fastMathText(common),
   ];
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);

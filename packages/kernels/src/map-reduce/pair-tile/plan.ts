@@ -3,6 +3,7 @@ import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { checkInputs, componentsOf, pairsText, planInputs } from '../plan-inputs.js';
 import { plannedReduction } from '../launched-plan.js';
+import { fastMathOf, fastMathText } from '../plan-fast-math.js';
 import { planSums, sumsText } from '../plan-sums.js';
 import type { MapReduceProblem } from '../problem.js';
 import { rootsOf } from '../lowering/written-out.js';
@@ -54,6 +55,7 @@ export function* planPairTile(
     formula,
     inputs,
     ...adding,
+    ...fastMathOf(problem, limits),
     width: columns.reduce((sum, one) => sum + resultWidth(one), 0),
     operations: unrolledSize(...roots),
     ...(ranges && { ranges: true as const }),
@@ -93,6 +95,7 @@ export function* planPairTile(
     ),
     ...(ranges ? ['ranges'] : []),
     ...(sums === undefined ? [] : [sumsText(sums)]),
+    ...fastMathText(common),
     `loops ${formula.loops.length}`,
   ];
   const blocks = joined(({ block }) => block);
