@@ -53,7 +53,10 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions & OutDTypeOption> = {
 };
 
 /** Options of calls of reductions that give no row numbers. */
-export const REDUCE_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption> = { ...DENSE_OPTIONS, ranges: true };
+export const REDUCE_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption> = {
+  ...DENSE_OPTIONS,
+  ranges: true,
+};
 
 /** Options of calls of reductions. */
 export const CALL_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption & IndexOption> = {

@@ -135,7 +135,10 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
     const [first, count]: readonly unknown[] = [start, length];
     const isPart = Number.isSafeInteger(first) && Number.isSafeInteger(count);
     if (!isPart || start < 0 || length < 1 || start + length > this.complexDim) {
-      const wanted = what === 'elem' ? `number ${describeList(first)}` : `${describeList(count)} numbers from ${describeList(first)}`;
+      const wanted =
+        what === 'elem'
+          ? `number ${describeList(first)}`
+          : `${describeList(count)} numbers from ${describeList(first)}`;
       throw new LazyError(
         'INVALID_ARGUMENT',
         `${what}: ${wanted} asked for, and vectors have ${this.complexDim} complex numbers, counted from 0. Pass whole numbers within them.`,
@@ -149,7 +152,9 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
 
   /** The numbers of this, then those of the others. */
   concat(...others: readonly ComplexOperand[]): this {
-    const parts = others.map((one, at) => complexOperand(`concat: operand ${at + 1}`, 'concat', one));
+    const parts = others.map((one, at) =>
+      complexOperand(`concat: operand ${at + 1}`, 'concat', one),
+    );
     return this.derive('concat', combine('concat', [this, ...parts], ops.concat));
   }
 

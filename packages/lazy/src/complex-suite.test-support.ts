@@ -70,7 +70,9 @@ export function describeComplex(device: () => Device): void {
         dense(2, N, (i, j) => products(1 + 2 * i, j)),
       );
       const square = product.t().rows([0, M]);
-      expect(await nested(square.diag())).toEqual(upTo(M).map((i) => products(i, i).flat().map(asSum)));
+      expect(await nested(square.diag())).toEqual(
+        upTo(M).map((i) => products(i, i).flat().map(asSum)),
+      );
       const out = empty([M, N, 4], { dtype: 'float64', device: device() });
       expect(await product.toDense({ out })).toBe(out);
       expect(await out.toNested()).toEqual(dense(M, N, products));
@@ -127,9 +129,7 @@ export function describeComplex(device: () => Device): void {
       const by =
         (first: boolean, value: (j: number, n: number) => Complex): Entries =>
         (i, j) =>
-          [0, 1].map((n) =>
-            times(products(i, j)[first ? 0 : n] ?? [NaN, NaN], value(j, n)),
-          );
+          [0, 1].map((n) => times(products(i, j)[first ? 0 : n] ?? [NaN, NaN], value(j, n)));
       const complex = (j: number, n: number): Complex => at(V, j, n);
       expect(await nested(product.matmul(v))).toEqual(sums(M, N, by(false, complex)));
       expect(await nested(single.matmul(v))).toEqual(sums(M, N, by(true, complex)));
@@ -137,13 +137,26 @@ export function describeComplex(device: () => Device): void {
         sums(M, N, by(true, complex)),
       );
       const out = empty([M, 4], { dtype: 'float64', device: device() });
-      expect(await product.matmul([...upTo(N)].map((j) => [j, 0, 0, 1]), { out })).toBe(out);
+      expect(
+        await product.matmul(
+          [...upTo(N)].map((j) => [j, 0, 0, 1]),
+          { out },
+        ),
+      ).toBe(out);
       expect(await out.toNested()).toEqual(
-        sums(M, N, by(false, (j, n) => (n === 0 ? [j, 0] : [0, 1]))),
+        sums(
+          M,
+          N,
+          by(false, (j, n) => (n === 0 ? [j, 0] : [0, 1])),
+        ),
       );
       const real = lazyJ(v).extract(1, 2);
       expect(await nested(product.matmul(real))).toEqual(
-        sums(M, N, by(false, (j, n) => [V.values[j * 4 + 1 + n] ?? NaN, 0])),
+        sums(
+          M,
+          N,
+          by(false, (j, n) => [V.values[j * 4 + 1 + n] ?? NaN, 0]),
+        ),
       );
       // A real matrix times complex vectors: of one number, and of as many.
       for (const numbers of [1, 2]) {

@@ -36,9 +36,8 @@ export function describeFastMath(device: () => Device): void {
       const options = { fastMath: true } as const;
       const sum = await formula.sum('j', options);
       const plain = await formula.sum('j');
-      const numbersOf = async (one: typeof sum): Promise<number[]> => [
-        ...(await one.toTypedArray()),
-      ].map(Number);
+      const numbersOf = async (one: typeof sum): Promise<number[]> =>
+        [...(await one.toTypedArray())].map(Number);
       const wanted = await numbersOf(await exact.formula.sum('j'));
       // N terms, each within 40 units.
       close(await numbersOf(sum), wanted, N * 40);

@@ -8,9 +8,7 @@ import type { OutDType, OutDTypeOption, ReduceOptions } from './reduction-types.
 import type { Tensor } from '@mercer/tensor';
 
 /** Options of `histogram`. */
-export interface HistogramOptions<D extends OutDType = LazyDType> extends ReduceOptions<
-  Tensor<D>
-> {
+export interface HistogramOptions<D extends OutDType = LazyDType> extends ReduceOptions<Tensor<D>> {
   /** How many bins of equal width. */
   readonly bins: number;
   /** Where the first bin begins and the last one ends. */

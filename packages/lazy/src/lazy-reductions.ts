@@ -99,7 +99,9 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
    */
   logSumExp<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'LogSumExp', NoInfer<O>>> & OutDTypeOption<O> & Pick<DescribeOptions, 'weight'>,
+    options?: ReduceOptions<ResultOf<'LogSumExp', NoInfer<O>>> &
+      OutDTypeOption<O> &
+      Pick<DescribeOptions, 'weight'>,
   ): PendingResult<ResultOf<'LogSumExp', O>>;
 
   /** The means of `weight` over a side with the weights `e ^ this`, of its dim. This has dim 1. Empty: NaN. */

@@ -15,6 +15,7 @@ import { describeOperations } from './operations-suite.test-support.js';
 import { describePairs } from './pairs-suite.test-support.js';
 import { describePreparedAgain } from './prepared-suite.test-support.js';
 import { describeRadialKernels } from './radial-kernels-suite.test-support.js';
+import { describeThirdAxis } from './third-axis-suite.test-support.js';
 import { describeRandomFormulas } from './random-formulas-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -38,6 +39,7 @@ for (const gpu of gpus) {
     describeComplex(() => gpu);
     describeOutDtypes(() => gpu);
     describeFastMath(() => gpu);
+    describeThirdAxis(() => gpu);
     describeBadInput(() => gpu);
   });
 }

@@ -172,7 +172,10 @@ export function describeNonzero(device: () => Device): void {
         indices: wide.slice(null, 0),
         values: await full([count + more, 2], -7, { ...place, dtype: 'float32' }),
       };
-      const found = await a.sqdist(b).le(4).nonzero('j', { values: b.sub(a), out });
+      const found = await a
+        .sqdist(b)
+        .le(4)
+        .nonzero('j', { values: b.sub(a), out });
       expect(found.offsets).toBe(out.offsets);
       expect(await read(found)).toEqual(wanted);
       expect(await read(out)).toEqual({
@@ -180,7 +183,10 @@ export function describeNonzero(device: () => Device): void {
         indices: [...wanted.indices, ...Array<number>(more).fill(-7)],
         values: [...wanted.values, ...Array<number>(2 * more).fill(-7)],
       });
-      const some = await a.sqdist(b).le(4).nonzero('j', { out: { indices: out.indices } });
+      const some = await a
+        .sqdist(b)
+        .le(4)
+        .nonzero('j', { out: { indices: out.indices } });
       expect(some.indices.shape).toEqual([count]);
       expect((await read(some)).offsets).toEqual(wanted.offsets);
     });

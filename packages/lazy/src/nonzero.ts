@@ -131,7 +131,11 @@ async function foundPairs(
       (one) => one && readable(steps, one, sizes, (spec) => steps.result(spec)),
     );
     const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
-    checkOuts(outs, { rows: sizes.batch * keptRows, sizes, device, valueDim: formulas[1]?.dim ?? 0 }, read);
+    checkOuts(
+      outs,
+      { rows: sizes.batch * keptRows, sizes, device, valueDim: formulas[1]?.dim ?? 0 },
+      read,
+    );
     const values = pairsOf(sizes, ranges);
     const loaded = await loadSelection(WHAT, formulas, axis, call, bound, ranges !== undefined, {
       debug,

@@ -96,7 +96,10 @@ export function describeOutDtypes(device: () => Device): void {
       expect(await distance.sum('j', { out, outDtype: 'bfloat16' })).toBe(out);
       expect(await out.toNested()).toEqual(wanted);
       await expect(
-        distance.sum('j', { out: empty([M, 1], { device: device() }) as never, outDtype: 'bfloat16' }),
+        distance.sum('j', {
+          out: empty([M, 1], { device: device() }) as never,
+          outDtype: 'bfloat16',
+        }),
       ).rejects.toThrow(/bfloat16/);
       const prepared = await distance.reduction('Sum', 'j').prepare([], { outDtype: 'bfloat16' });
       const again = prepared([]);
@@ -160,7 +163,10 @@ export function describeOutDtypes(device: () => Device): void {
         ],
       ]);
       // Sums beyond the range of the dtype are infinite, as casts are.
-      const large = await lazyJ(await tensor([[60000], [60000]], { device: device() })).sum('j', place);
+      const large = await lazyJ(await tensor([[60000], [60000]], { device: device() })).sum(
+        'j',
+        place,
+      );
       expect(await large.toNested()).toEqual([[Infinity]]);
     });
 

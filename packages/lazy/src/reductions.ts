@@ -177,10 +177,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
 export type TracedReductions = (
   task: JointTask,
   options: ReductionOptions | undefined,
-  compute: (
-    task: JointTask,
-    options: ReductionOptions | undefined,
-  ) => Tensor[] | Promise<Tensor[]>,
+  compute: (task: JointTask, options: ReductionOptions | undefined) => Tensor[] | Promise<Tensor[]>,
 ) => Promise<Tensor[]>;
 
 let rule: TracedReductions = ({ what }) => {

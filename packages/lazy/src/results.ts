@@ -6,7 +6,13 @@ import { checkOut, sidesOf, type MemoryView } from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import type { PairCall } from './pair-call.js';
-import type { ComputeOptions, IndexDType, IndexOption, OutDType, OutDTypeOption } from './reduction-types.js';
+import type {
+  ComputeOptions,
+  IndexDType,
+  IndexOption,
+  OutDType,
+  OutDTypeOption,
+} from './reduction-types.js';
 import { labelOf, type JointTask, type Reductions } from './task.js';
 
 /** The tensors that a reduction writes. */

@@ -260,10 +260,7 @@ export function describeLazyDerivatives(
       const one = await tensor([[1]], place);
       const wanted = [[Math.fround(1 + 20_000 * 2 ** -25)]];
       const slope = grad((x: AnyTensor<'float32'>) =>
-        lazyI(x)
-          .mul(lazyJ(y))
-          .sum('j', { accumulate: 'float64', sumScheme: 'direct' })
-          .sum(),
+        lazyI(x).mul(lazyJ(y)).sum('j', { accumulate: 'float64', sumScheme: 'direct' }).sum(),
       );
       expect(await (await slope(one)).toNested()).toEqual(wanted);
     });

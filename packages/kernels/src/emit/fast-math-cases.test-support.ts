@@ -85,7 +85,8 @@ export function fastMathInputs(count = 1 << 18): { x: Float32Array; y: Float32Ar
     const kind = random();
     const sign = random() < 0.3 ? -1 : 1;
     if (kind < 0.2) return sign * (1 + (random() - 0.5) * 2 ** (-20 * random()));
-    if (kind < 0.4) return sign * (Math.PI / 2) * Math.floor(random() * 60000) + (random() - 0.5) / 64;
+    if (kind < 0.4)
+      return sign * (Math.PI / 2) * Math.floor(random() * 60000) + (random() - 0.5) / 64;
     if (kind < 0.7) return sign * 10 * random();
     return sign * 2 ** (random() * 60 - 30);
   };
