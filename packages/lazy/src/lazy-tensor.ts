@@ -161,7 +161,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
       steps: [{ op: 'insert', axis: -1 }],
       extent: { rows: v.dim, columns: undefined, batchShape: [] },
     };
-    const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS) as ProductOptions<O>;
+    const { out, ...rest } = readOptions<ProductOptions<O>>('matmul', options, REDUCE_OPTIONS);
     if (out !== undefined) return this.#intoVector(column, out, rest);
     return mapped(this.#timesRows(column, rest), (made) => {
       using result = made;

@@ -214,7 +214,7 @@ async function summedUp(counts: Tensor<LazyDType>, options: WorkOptions): Promis
 function readOuts(out: unknown, values: VectorExpr | undefined): SelectedPairsOut {
   if (out === undefined) return {};
   const names = ['offsets', 'indices', ...(values === undefined ? [] : ['values'])];
-  return partsOf(WHAT, 'out', out, names) as SelectedPairsOut;
+  return partsOf(WHAT, 'out', out, names);
 }
 
 /** Checks the tensors that a caller gave, but for how many pairs they take. @throws MercerError as `checkOut` does */

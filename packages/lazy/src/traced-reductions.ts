@@ -92,7 +92,7 @@ const castValues =
   (reductions: Reductions, dtype: OutDType) =>
   async (tensors: readonly Tensor[]): Promise<Tensor[]> => {
     const names = reductions.flatMap(outputsOf).map(({ name }) => name);
-    const cast = tensors.map((one, at) => (names[at] === 'value' ? one.cast(dtype) : one));
+    const cast = tensors.map(async (one, at) => (names[at] === 'value' ? one.cast(dtype) : one));
     return Promise.all(cast);
   };
 
