@@ -55,9 +55,22 @@ export const CALL_MISTAKES: readonly Mistake[] = [
   [
     'an option that gradients have not',
     ({ d }) =>
-      valueAndGradients(d.reduction('Sum', 'j'), { x: 'x' }, { accumulate: 'float64' } as never),
+      valueAndGradients(d.reduction('Sum', 'j'), { x: 'x' }, { dtype_acc: 'float64' } as never),
     'INVALID_ARGUMENT',
-    /valueAndGradients: there is no option 'accumulate'. The options are cotangent, out/,
+    /valueAndGradients: there is no option 'dtype_acc'/,
+  ],
+  [
+    'gradients in a sum scheme that there is not',
+    ({ d }) =>
+      valueAndGradients(d.reduction('Sum', 'j'), { x: 'x' }, { sumScheme: 'pairwise' as never }),
+    'INVALID_ARGUMENT',
+    /valueAndGradients: sumScheme is "pairwise". Use one of block, direct, kahan/,
+  ],
+  [
+    'a gradient accumulated in 16 bits',
+    ({ d }) => gradient(d.reduction('Sum', 'j'), 'x', [[1]], { accumulate: 'float16' as never }),
+    'INVALID_ARGUMENT',
+    /gradient: accumulate is "float16". Use one of float32, float64/,
   ],
   [
     'an option that a description has not',
@@ -97,9 +110,15 @@ export const CALL_MISTAKES: readonly Mistake[] = [
   ],
   [
     'an option that pairs have not',
-    ({ d }) => d.nonzero('j', { out: [] } as never),
+    ({ d }) => d.nonzero('j', { accumulate: 'float64' } as never),
     'INVALID_ARGUMENT',
-    /nonzero: there is no option 'out'/,
+    /nonzero: there is no option 'accumulate'/,
+  ],
+  [
+    'places of pairs that there are not',
+    ({ d }) => d.nonzero('j', { out: { rows: 1 } } as never),
+    'INVALID_ARGUMENT',
+    /nonzero: out has 'rows', and there is { offsets, indices }/,
   ],
   [
     'row numbers that float32 has not',

@@ -4,11 +4,13 @@ import { LOAD_OPTIONS } from '@mercer/tensor/operation';
 import { LazyError } from './lazy-error.js';
 import type { RangesOption } from './ranges-option.js';
 import type {
+  ComputeOptions,
   DenseOptions,
   IndexDType,
   IndexOption,
+  OutDType,
+  OutDTypeOption,
   ReduceOptions,
-  SumOptions,
 } from './reduction-types.js';
 
 /**
@@ -22,11 +24,11 @@ export const readOptions = optionReader(
 );
 
 /** Options of a call that say nothing about what is computed, and not where its results go. */
-export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption {}
+export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption, OutDTypeOption {}
 
 /** Options of a preparation. */
-export interface PrepareOptions<I extends IndexDType = IndexDType>
-  extends SumOptions, IndexOption<I>, LoadOptions {
+export interface PrepareOptions<I extends IndexDType = IndexDType, O extends OutDType = OutDType>
+  extends ComputeOptions, IndexOption<I>, OutDTypeOption<O>, LoadOptions {
   /**
    * Block-sparse, as of a call. They are checked once and kept on the device until the prepared call is disposed or collected, and
    * fix the numbers of rows of both sides; the batch stays free.
@@ -38,21 +40,26 @@ export interface PrepareOptions<I extends IndexDType = IndexDType>
 export type PreparedOptions<R> = Pick<ReduceOptions<R>, 'out' | 'stream'>;
 
 /** Options of calls that compute whole matrices. */
-export const DENSE_OPTIONS: OptionNames<DenseOptions> = {
+export const DENSE_OPTIONS: OptionNames<DenseOptions & OutDTypeOption> = {
   out: true,
   stream: true,
   device: true,
   dtype: true,
   accumulate: true,
   sumScheme: true,
+  fastMath: true,
+  outDtype: true,
   ...LOAD_OPTIONS,
 };
 
 /** Options of calls of reductions that give no row numbers. */
-export const REDUCE_OPTIONS: OptionNames<ReduceOptions> = { ...DENSE_OPTIONS, ranges: true };
+export const REDUCE_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption> = {
+  ...DENSE_OPTIONS,
+  ranges: true,
+};
 
 /** Options of calls of reductions. */
-export const CALL_OPTIONS: OptionNames<ReduceOptions & IndexOption> = {
+export const CALL_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption & IndexOption> = {
   ...REDUCE_OPTIONS,
   indexDtype: true,
 };
@@ -62,6 +69,8 @@ export const PREPARE_OPTIONS: OptionNames<PrepareOptions> = {
   ranges: true,
   accumulate: true,
   sumScheme: true,
+  fastMath: true,
+  outDtype: true,
   indexDtype: true,
   ...LOAD_OPTIONS,
 };

@@ -1,10 +1,17 @@
 import { ops, type VectorExpr } from '@mercer/formula';
+import { describeList } from '@mercer/options';
 import type { Pending, Tensor } from '@mercer/tensor';
+import { pendingCall } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
+import { LazyError } from './lazy-error.js';
 import { checkOperand, LazyFormula } from './lazy-formula.js';
+import type { LazyReduction } from './lazy-reduction.js';
+import { describeReduction, reduce, reduced } from './lazy-reductions.js';
 import { LazyTensor } from './lazy-tensor.js';
-import type { LazyAxis, ReduceOptions } from './reduction-types.js';
+import { nodeAt } from './input.js';
+import { matrixInput, type LazyData } from './make-input.js';
+import type { LazyAxis, OutDType, OutDTypeOption, ReduceOptions } from './reduction-types.js';
 import { combine, type Symbolic } from './symbolic.js';
 
 /** What complex operations take: a complex matrix, or a real one or a number, which counts as its real part. */
@@ -41,10 +48,7 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
     other: ComplexOperand,
     build: (f: VectorExpr, g: VectorExpr) => VectorExpr,
   ): this {
-    const complex =
-      other instanceof ComplexLazyTensor
-        ? other
-        : combine(what, [checkOperand(`${what}: operand 1`, other, 'real')], ops.real2Complex);
+    const complex = complexOperand(`${what}: operand 1`, what, other);
     return this.derive(what, combine(what, [this, complex], build));
   }
 
@@ -117,17 +121,136 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
     return this.#real('pairs', (f) => f);
   }
 
+  /** The complex number at place k of each vector. @throws LazyError INVALID_ARGUMENT */
+  elem(k: number): this {
+    return this.#part('elem', k, 1);
+  }
+
+  /** `length` complex numbers from number `start`. @throws LazyError INVALID_ARGUMENT */
+  extract(start: number, length: number): this {
+    return this.#part('extract', start, length);
+  }
+
+  #part(what: string, start: number, length: number): this {
+    const [first, count]: readonly unknown[] = [start, length];
+    const isPart = Number.isSafeInteger(first) && Number.isSafeInteger(count);
+    if (!isPart || start < 0 || length < 1 || start + length > this.complexDim) {
+      const wanted =
+        what === 'elem'
+          ? `number ${describeList(first)}`
+          : `${describeList(count)} numbers from ${describeList(first)}`;
+      throw new LazyError(
+        'INVALID_ARGUMENT',
+        `${what}: ${wanted} asked for, and vectors have ${this.complexDim} complex numbers, counted from 0. Pass whole numbers within them.`,
+      );
+    }
+    return this.derive(
+      what,
+      combine(what, [this], (f) => ops.extract(f, 2 * start, 2 * length)),
+    );
+  }
+
+  /** The numbers of this, then those of the others. */
+  concat(...others: readonly ComplexOperand[]): this {
+    const parts = others.map((one, at) =>
+      complexOperand(`concat: operand ${at + 1}`, 'concat', one),
+    );
+    return this.derive('concat', combine('concat', [this, ...parts], ops.concat));
+  }
+
   /** The sum of the numbers of a vector, still symbolic; or sums over a side, (..batch, rows, 2 n) in pairs. */
   sum(axis?: 'dim'): this;
-  sum(axis: LazyAxis, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>>;
-  sum(
+  sum<O extends OutDType = D>(
+    axis: LazyAxis,
+    options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>>;
+  sum<O extends OutDType = D>(
     axis: LazyAxis | 'dim' = 'dim',
-    options?: ReduceOptions<Tensor<D>>,
-  ): this | Pending<Tensor<D>> {
-    if (axis !== 'dim') return this.pairs().sum(axis, options);
+    options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): this | Pending<Tensor<O>> {
+    if (axis !== 'dim') return reduce<'Sum', O, 'int32'>('sum', this, 'Sum', axis, options);
     readOptions<object>(`sum('dim')`, options, {});
     return this.derive('sum', combine('sum', [this], ops.complexSum));
   }
+
+  /** The means over a side, (..batch, rows, 2 n) in pairs; empty: NaN. */
+  mean<O extends OutDType = D>(
+    axis: LazyAxis,
+    options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>> {
+    return reduce<'Mean', O, 'int32'>('mean', this, 'Mean', axis, options);
+  }
+
+  /**
+   * A sum or mean to be called later, prepared or differentiated: results, cotangents and gradients are in pairs. What has an order, such
+   * as Min, is a reduction of `abs()`, `real()` or `imag()`.
+   *
+   * @throws LazyError for another kind, and for an axis that is not 'i' or 'j'
+   *
+   * @example
+   * ```ts
+   * import { exp1j, lazyI, lazyJ } from '@mercer/lazy';
+   * import { tensor } from '@mercer/tensor';
+   *
+   * const waves = exp1j(lazyI({ position: 0, dim: 1 }).mul(lazyJ({ position: 1, dim: 1 })));
+   * const sums = waves.reduction('Sum', 'j');
+   * const [x, y] = [await tensor([[0]], { device: 'cpu' }), await tensor([[1], [2]], { device: 'cpu' })];
+   * const prepared = await sums.prepare([x, y]);
+   * console.log(await prepared([x, y]).toNested()); // [ [ 2, 0 ] ]
+   * ```
+   */
+  reduction<K extends 'Sum' | 'Mean'>(kind: K, axis: LazyAxis): LazyReduction<K, D> {
+    if (!['Sum', 'Mean'].includes(kind)) {
+      throw new LazyError(
+        'INVALID_ARGUMENT',
+        `reduction: the kind is ${describeList(kind)}, and complex numbers have Sum and Mean. Take abs(), real(), imag() or pairs() for the others.`,
+      );
+    }
+    return describeReduction(kind, this, kind, axis, {});
+  }
+
+  /**
+   * The matrix times complex vectors: `sum_j this(i, j) v_j`, (..batch, M, 2 E) for v (..batch, N, 2 E), both in pairs. This has one
+   * complex number, or as many as v. `lazyJ(v)` instead of data counts as real numbers.
+   *
+   * @throws LazyError DIM_MISMATCH for an odd number of components; MercerError as `sum`
+   *
+   * @example
+   * ```ts
+   * import { exp1j, lazyI, lazyJ } from '@mercer/lazy';
+   *
+   * // A discrete Fourier transform of 1, i at frequencies 0 and pi.
+   * const waves = exp1j(lazyI([[0], [Math.PI]]).mul(lazyJ([[0], [1]])));
+   * const values = await waves.matmul([[1, 0], [0, 1]], { device: 'cpu', dtype: 'float64' });
+   * console.log((await values.toTypedArray()).map(Math.round).join(' ')); // 1 1 1 -1
+   * ```
+   */
+  matmul<O extends OutDType = D>(
+    v: LazyData | LazyTensor | ComplexLazyTensor,
+    options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>> {
+    return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
+      const isSymbolic = v instanceof LazyTensor || v instanceof ComplexLazyTensor;
+      const vector = isSymbolic ? complexOperand('matmul: v', 'matmul', v) : pairsOf(v);
+      const product = combine('matmul', [this, vector], ops.complexMult);
+      return reduced<'Sum', O, 'int32'>('matmul', product, 'Sum', 'j', options);
+    });
+  }
+}
+
+/** Rows of pairs as complex numbers. @throws LazyError DIM_MISMATCH */
+function pairsOf(v: LazyData): Symbolic {
+  const input = matrixInput('matmul', v, 'j', 'v');
+  return combine('matmul', [{ formula: nodeAt(input, 0), inputs: [input] }], asPairs);
+}
+
+/** A vector itself. The real part is asked for to check that the dim is even. */
+const asPairs = (f: VectorExpr): VectorExpr => (ops.complexReal(f).dim > 0 ? f : f);
+
+/** An operand as complex numbers. @throws LazyError INVALID_ARGUMENT */
+function complexOperand(place: string, what: string, other: ComplexOperand): Symbolic {
+  if (other instanceof ComplexLazyTensor) return other;
+  return combine(what, [checkOperand(place, other, 'real')], ops.real2Complex);
 }
 
 function made<D extends LazyDType>(
@@ -140,8 +263,7 @@ function made<D extends LazyDType>(
 
 /** A real vector of pairs, real and imaginary part in turn, as complex numbers. */
 export const complexOf = <D extends LazyDType>(pairs: LazyTensor<D>): ComplexLazyTensor<D> =>
-  // The real part is asked for to check that the dim is even.
-  made('complexOf', pairs, (f) => (ops.complexReal(f).dim > 0 ? f : f));
+  made('complexOf', pairs, asPairs);
 
 /** `x + 0 i` */
 export const realToComplex = <D extends LazyDType>(x: LazyTensor<D>): ComplexLazyTensor<D> =>

@@ -25,6 +25,7 @@ import type {
   CallReduceOptions,
   IndexDType,
   LazyAxis,
+  OutDType,
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
@@ -63,18 +64,18 @@ export type GenredArguments<A extends readonly string[]> = number extends A['len
 /** A reduction of a formula in text, to be called with data in the order of its aliases. */
 export interface Genred<A extends readonly string[], K extends ReductionKind> {
   (...args: GenredArguments<A>): PendingResult<ResultOf<K>>;
-  <I extends IndexDType = 'int32'>(
-    ...args: [...GenredArguments<A>, options: CallReduceOptions<K, LazyDType, I>]
-  ): PendingResult<ResultOf<K, LazyDType, I>>;
+  <I extends IndexDType = 'int32', O extends OutDType = LazyDType>(
+    ...args: [...GenredArguments<A>, options: CallReduceOptions<K, O, I>]
+  ): PendingResult<ResultOf<K, O, I>>;
   /** What is computed. */
   readonly reduction: LazyReduction<K>;
   /**
    * Compiles once and returns a synchronous function of an array of tensors; row numbers and batch stay free, and the plan is the
    * quickest for numbers like these. Options may stand last.
    */
-  readonly prepare: <I extends IndexDType = 'int32'>(
-    ...args: readonly Tensor[] | readonly [...Tensor[], options: PrepareOptions<I>]
-  ) => Promise<PreparedReduction<K, LazyDType, I>>;
+  readonly prepare: <I extends IndexDType = 'int32', O extends OutDType = LazyDType>(
+    ...args: readonly Tensor[] | readonly [...Tensor[], options: PrepareOptions<I, O>]
+  ) => Promise<PreparedReduction<K, O, I>>;
 }
 
 /**
@@ -180,13 +181,13 @@ export function callable<A extends readonly string[], K extends ReductionKind>(
       const given = options as CallReduceOptions<K, LazyDType, 'int32'>;
       return reduction.call(args, given) as Promise<ResultOf<K>>;
     });
-  const prepare = async <I extends IndexDType = 'int32'>(
-    ...all: readonly (Tensor | PrepareOptions<I>)[]
-  ): Promise<PreparedReduction<K, LazyDType, I>> => {
+  const prepare = async <I extends IndexDType = 'int32', O extends OutDType = LazyDType>(
+    ...all: readonly (Tensor | PrepareOptions<I, O>)[]
+  ): Promise<PreparedReduction<K, O, I>> => {
     const last = all.at(-1);
     const hasOptions = all.length > count || (typeof last === 'object' && !isData(last));
     const args = (hasOptions ? all.slice(0, -1) : all) as readonly Tensor[];
-    return reduction.prepare<I>(args, hasOptions ? (last as PrepareOptions<I>) : undefined);
+    return reduction.prepare<I, O>(args, hasOptions ? (last as PrepareOptions<I, O>) : undefined);
   };
   return Object.assign(call, { reduction, prepare });
 }

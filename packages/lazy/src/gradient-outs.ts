@@ -100,8 +100,8 @@ export function namedOuts(
   };
 }
 
-/** An object with some of these parts. */
-function partsOf(
+/** An object with some of these parts. @throws LazyError INVALID_ARGUMENT */
+export function partsOf(
   what: string,
   place: string,
   out: unknown,

@@ -182,6 +182,62 @@ export function describeGradients(device: () => Device): void {
       expect(await (await gradient(alone, p, [seeds[0]!])).toNested()).toEqual([6]);
     });
 
+    // 1, then terms that float32 loses one by one: the derivative by x is the sum of y, that by the parameter x times it.
+    it.each([
+      ['Sum', { sumScheme: 'kahan' }],
+      ['Sum', { accumulate: 'float64', sumScheme: 'direct' }],
+      ['Mean', { sumScheme: 'kahan' }],
+      ['LogSumExp', { accumulate: 'float64', sumScheme: 'direct' }],
+      ['Var', { sumScheme: 'kahan' }],
+      ['Max', { sumScheme: 'kahan' }],
+      ['Prod', { accumulate: 'float64' }],
+    ] as const)('of %s is added up as %j says', async (kind, options) => {
+      const rows = 20_001;
+      const place = { device: device() };
+      const terms = new Float32Array(rows).fill(2 ** -25).fill(1, 0, 1);
+      const x = lazyI(await tensor([[1]], place), { name: 'x' });
+      const y = lazyJ(await tensor(terms, { shape: [rows, 1], ...place }));
+      const total = 1 + 20_000 * 2 ** -25;
+      const mean = total / rows;
+      const squares = (1 - mean) ** 2 + 20_000 * (2 ** -25 - mean) ** 2;
+      const product = kind === 'Prod' ? x.add(y.mul(0)) : x.mul(y);
+      const wanted = {
+        Sum: total,
+        Mean: mean,
+        // The terms are log y: each adds its weight, and the weights add up to 1.
+        LogSumExp: 1,
+        Var: (2 * squares) / rows,
+        Max: 1,
+        Prod: rows,
+      }[kind];
+      const formula = kind === 'LogSumExp' ? x.add(y.log()) : product;
+      const of = formula.reduction(kind, 'j');
+      const close = kind === 'Sum' || kind === 'Max' || kind === 'Prod' ? 0 : 8 * 2 ** -24;
+      const near = (found: number): void => {
+        expect(Math.abs(found - Math.fround(wanted))).toBeLessThanOrEqual(close * wanted);
+      };
+      const [found = NaN] = await (await gradient(of, x, [[1]], options)).toTypedArray();
+      near(found);
+      const { gradients } = await valueAndGradients(of, { x }, options);
+      near((await gradients.x.toTypedArray())[0] ?? NaN);
+    });
+
+    it('of sums in float64 is compensated too', async () => {
+      const rows = 20_001;
+      const place = { device: device(), dtype: 'float64' } as const;
+      const terms = new Float64Array(rows).fill(2 ** -54).fill(1, 0, 1);
+      const y = lazyJ(await tensor(terms, { shape: [rows, 1], ...place }));
+      const x = lazyI(await tensor([[1]], place), { name: 'x' });
+      const wanted = 1 + 20_000 * 2 ** -54;
+      const options = { sumScheme: 'kahan' } as const;
+      const sum = await x.mul(y).sum('j', options);
+      expect(await sum.toNested()).toEqual([[wanted]]);
+      const slope = await gradient(x.mul(y).reduction('Sum', 'j'), x, [[1]], options);
+      expect(await slope.toNested()).toEqual([[wanted]]);
+      const direct = await x.mul(y).sum('j', { sumScheme: 'direct' });
+      expect(await direct.toNested()).not.toEqual([[wanted]]);
+    });
+
     it('is 0 where nothing is reduced', async () => {
       const x = await tensor([[1], [2]], { device: device() });
       const none = await tensor(new Float32Array(0), { shape: [0, 1], device: device() });

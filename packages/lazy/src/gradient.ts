@@ -10,6 +10,7 @@ import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
+import { checkCompute } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import type { SavedOptions } from './saved-results.js';
 import { tablesApart } from './tables-apart.js';
@@ -25,6 +26,9 @@ export interface GradientOptions<D extends LazyDType = LazyDType> extends SavedO
 const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
   out: true,
   saved: true,
+  accumulate: true,
+  sumScheme: true,
+  fastMath: true,
   stream: true,
   ranges: true,
   ...LOAD_OPTIONS,
@@ -42,6 +46,10 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  * side that the index does not follow, and added to the row of the table. Those of a tensor with several variables count with
  * the first in the formula. A row that the table has not, which makes the value NaN, adds nothing. The gradient by an index is
  * 0. Where an index changes with both sides, the rows of all pairs are added up, some 4 million numbers at a time.
+ *
+ * `accumulate` and `sumScheme` say how all sums over pairs are added up, those of the gradient and those that it needs of the forward pass.
+ * Batch axes and rows by index are added up as ever.
+ * `fastMath` is that of reductions, for all passes.
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name; also where it is only a table
  * @param cotangent (..batch, rows, dim), as the result
@@ -69,6 +77,7 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
   const gradients = pendingOf(async (): Promise<Tensor<D>> => {
     const what = 'gradient';
     const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
+    checkCompute(what, options);
     checkReduction(what, of);
     const { dim } = of;
     checkBound(what, of.inputs);
@@ -76,13 +85,14 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
     const place = placeOf(what, task, variable);
     const by = inputAt(task, place);
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
-    const { saved, stream, ranges, debug, signal } = options;
+    const { saved, stream, ranges, debug, signal, accumulate, sumScheme, fastMath } = options;
     const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
     const made: Tensor[] = [];
     try {
       const where = { ...options, device };
       const derivatives = await derivativesBy(what, whole, [place], where, made);
-      const call = { stream, device, ranges, debug, signal };
+      const compute = { accumulate, sumScheme, fastMath };
+      const call = { stream, device, ranges, debug, signal, ...compute };
       const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
       const [total] = await delivered(gradients, [out], { stream, signal });
       return total as Tensor<D>;

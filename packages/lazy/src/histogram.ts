@@ -4,13 +4,11 @@ import { LazyError } from './lazy-error.js';
 import type { LazyFormula, LazyOperand } from './lazy-formula.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { LazyOperations } from './lazy-operations.js';
-import type { ReduceOptions } from './reduction-types.js';
+import type { OutDType, OutDTypeOption, ReduceOptions } from './reduction-types.js';
 import type { Tensor } from '@mercer/tensor';
 
 /** Options of `histogram`. */
-export interface HistogramOptions<D extends LazyDType = LazyDType> extends ReduceOptions<
-  Tensor<D>
-> {
+export interface HistogramOptions<D extends OutDType = LazyDType> extends ReduceOptions<Tensor<D>> {
   /** How many bins of equal width. */
   readonly bins: number;
   /** Where the first bin begins and the last one ends. */
@@ -20,7 +18,7 @@ export interface HistogramOptions<D extends LazyDType = LazyDType> extends Reduc
 }
 
 /** Names of {@link HistogramOptions}. */
-export const HISTOGRAM_OPTIONS: OptionNames<HistogramOptions> = {
+export const HISTOGRAM_OPTIONS: OptionNames<HistogramOptions & OutDTypeOption> = {
   ...REDUCE_OPTIONS,
   bins: true,
   range: true,

@@ -63,7 +63,7 @@ export {
   type Ranges,
   type RowRange,
 } from '@mercer/kernels';
-export type { NonzeroOptions, SelectedPairs } from './nonzero.js';
+export type { NonzeroOptions, SelectedPairs, SelectedPairsOut } from './nonzero.js';
 export type { RangesOption } from './ranges-option.js';
 export type {
   CallReduceOptions,
@@ -71,6 +71,8 @@ export type {
   IndexDType,
   IndexOption,
   LazyAxis,
+  OutDType,
+  OutDTypeOption,
   ReduceOptions,
   ResultOf,
   ValuesAndIndices,
@@ -87,7 +89,7 @@ export {
 export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from '@mercer/formula';
 export type { RowSelection } from './row-range.js';
-export type { SumOptions } from './reduction-types.js';
+export type { ComputeOptions, SumOptions } from './reduction-types.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';
 
 setTracedReductions(tracedReductions);

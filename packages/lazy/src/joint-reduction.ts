@@ -15,6 +15,8 @@ import type {
   IndexDType,
   IndexOption,
   LazyAxis,
+  OutDType,
+  OutDTypeOption,
   ReduceOptions,
   ResultOf,
 } from './reduction-types.js';
@@ -33,19 +35,26 @@ const HANDLE = localHandle(
 export type NamedReductions = Readonly<Record<string, LazyReduction>>;
 
 /** The results of reductions, by name. */
-export type JointResults<R extends NamedReductions, I extends IndexDType = 'int32'> = {
-  readonly [N in keyof R]: R[N] extends LazyReduction<infer K, infer D> ? ResultOf<K, D, I> : never;
+export type JointResults<
+  R extends NamedReductions,
+  I extends IndexDType = 'int32',
+  O extends OutDType | undefined = undefined,
+> = {
+  readonly [N in keyof R]: R[N] extends LazyReduction<infer K, infer D>
+    ? ResultOf<K, O extends OutDType ? O : D, I>
+    : never;
 };
 
 /** Joint reductions whose kernels are compiled and loaded, as `PreparedReduction`. */
 export interface PreparedJointReduction<
   R extends NamedReductions,
   I extends IndexDType = 'int32',
+  O extends OutDType | undefined = undefined,
 > extends PreparedRanges {
   (
     args: readonly Tensor[],
-    options?: PreparedOptions<Partial<JointResults<R, I>>>,
-  ): JointResults<R, I>;
+    options?: PreparedOptions<Partial<JointResults<R, I, O>>>,
+  ): JointResults<R, I, O>;
   /** The plan of each pass: of one for all, or of one for each reduction. */
   readonly plans: readonly MapReducePlan[];
 }
@@ -87,10 +96,12 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
    *
    * @throws LazyError, MercerError, naming the result where it is about one
    */
-  async call<I extends IndexDType = 'int32'>(
+  async call<I extends IndexDType = 'int32', O extends OutDType | undefined = undefined>(
     args: readonly LazyData[] = [],
-    options?: ReduceOptions<Partial<JointResults<R, NoInfer<I>>>> & IndexOption<I>,
-  ): Promise<JointResults<R, I>> {
+    options?: ReduceOptions<Partial<JointResults<R, NoInfer<I>, NoInfer<O>>>> &
+      IndexOption<I> &
+      OutDTypeOption<NonNullable<O>>,
+  ): Promise<JointResults<R, I, O>> {
     return this.#named(await computed(this.#task, args, options));
   }
 
@@ -98,24 +109,26 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
    * Compiles the reductions for tensors like these, of which only dtype, device, dims and sizes are read. Calls may have other
    * numbers of rows; the plan is the quickest for numbers like these.
    */
-  async prepare<I extends IndexDType = 'int32'>(
+  async prepare<I extends IndexDType = 'int32', O extends OutDType | undefined = undefined>(
     args: readonly Tensor[] = [],
-    options?: PrepareOptions<I>,
-  ): Promise<PreparedJointReduction<R, I>> {
+    options?: PrepareOptions<I, NonNullable<O>>,
+  ): Promise<PreparedJointReduction<R, I, O>> {
     const { plans, run, dispose } = await prepared(this.#task, args, options);
     const call = (
       tensors: readonly Tensor[],
-      callOptions?: PreparedOptions<Partial<JointResults<R, I>>>,
-    ): JointResults<R, I> => this.#named(run(tensors, callOptions));
+      callOptions?: PreparedOptions<Partial<JointResults<R, I, O>>>,
+    ): JointResults<R, I, O> => this.#named(run(tensors, callOptions));
     return Object.assign(call, { plans, dispose, [Symbol.dispose]: dispose });
   }
 
-  #named<I extends IndexDType>(results: readonly Results[]): JointResults<R, I> {
+  #named<I extends IndexDType, O extends OutDType | undefined>(
+    results: readonly Results[],
+  ): JointResults<R, I, O> {
     const named = Object.keys(this.parts).map((name, at) => [
       name,
       asResult(results[at] ?? NO_RESULTS),
     ]);
-    return Object.fromEntries(named) as JointResults<R, I>;
+    return Object.fromEntries(named) as JointResults<R, I, O>;
   }
 
   /** The reductions, never their numbers. */

@@ -1,13 +1,20 @@
 import { inspect } from 'node:util';
-import type { VectorExpr } from '@mercer/formula';
+import { reduction, type VectorExpr } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import type { Device, Tensor } from '@mercer/tensor';
-import { localHandle, formatShape } from '@mercer/tensor/operation';
+import type { Device, Pending, Tensor } from '@mercer/tensor';
+import { formatShape, localHandle, pendingCall } from '@mercer/tensor/operation';
+import { DENSE_OPTIONS, readOptions } from './call-options.js';
+import { checkRowNumbers } from './check-row-numbers.js';
 import { commonExtent, type Extent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
+import type { DenseOptions, OutDType, OutDTypeOption } from './reduction-types.js';
+import { computed } from './reductions.js';
+import { rowRange, type RowSelection } from './row-range.js';
 import { combine, inputNames, printSymbolic, type Part, type Symbolic } from './symbolic.js';
+import { mapped } from './traced-inputs.js';
+import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
 
 const HANDLE = localHandle(
   'a symbolic matrix',
@@ -79,6 +86,56 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
     return this.#extent.device;
   }
 
+  /** i and j exchanged. Of complex numbers: not conjugated. */
+  t(): this {
+    return this.derive('t', transposed(this));
+  }
+
+  /** Some rows of i, as a view: row numbers inside the formula stay those of the whole. */
+  rows(selection: RowSelection): this {
+    checkBound('rows', this.inputs);
+    const range = rowRange('rows', selection, this.rowsI ?? 1);
+    return this.derive('rows', someRows('rows', this, range));
+  }
+
+  /**
+   * All numbers, stored: (..batch, M, N, dim).
+   *
+   * @throws LazyError where an input is a placeholder, or no input tells the number of rows
+   */
+  toDense<O extends OutDType = D>(
+    options?: DenseOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>> {
+    return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
+      checkBound('toDense', this.inputs);
+      const given = readOptions('toDense', options, DENSE_OPTIONS);
+      checkRowNumbers('toDense', [this.formula], this);
+      return valuesOf('toDense', rowsAsBatch('toDense', this, this.rowsI ?? 1), 0, given);
+    });
+  }
+
+  /**
+   * The numbers at equal rows, (..batch, M, dim).
+   *
+   * @throws LazyError where M and N differ, and as `toDense`
+   */
+  diag<O extends OutDType = D>(
+    options?: DenseOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>> {
+    return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
+      checkBound('diag', this.inputs);
+      const given = readOptions('diag', options, DENSE_OPTIONS);
+      const { rowsI = 1, rowsJ = 1 } = this;
+      if (rowsI !== rowsJ) {
+        throw new LazyError(
+          'INVALID_ARGUMENT',
+          `diag: there are ${rowsI} rows of i and ${rowsJ} of j. A diagonal needs as many of both; take rows first.`,
+        );
+      }
+      return valuesOf('diag', diagonal(this), 1, given);
+    });
+  }
+
   /** The formula, shapes, dtype and device; never the numbers, which would have to be read back. */
   toString(): string {
     const names = [...inputNames(this.inputs).keys()];
@@ -93,6 +150,18 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
   [inspect.custom](): string {
     return this.toString();
   }
+}
+
+/** The values of a formula itself: sums over a side that has one row. */
+function valuesOf<O extends OutDType>(
+  what: string,
+  { formula, inputs }: Symbolic,
+  axis: 0 | 1,
+  options: DenseOptions<Tensor<O>>,
+): Tensor<O> | Promise<Tensor<O>> {
+  const sums = [reduction('Sum', formula, { axis })] as const;
+  const task = { what, reductions: sums, inputs, names: undefined };
+  return mapped(computed(task, [], options), ([found]) => found?.value as Tensor<O>);
 }
 
 /**

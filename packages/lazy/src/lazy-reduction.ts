@@ -13,6 +13,7 @@ import type {
   CallReduceOptions,
   IndexDType,
   LazyAxis,
+  OutDType,
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
@@ -47,12 +48,12 @@ export interface PreparedRanges {
  */
 export interface PreparedReduction<
   K extends ReductionKind,
-  D extends LazyDType = LazyDType,
+  D extends OutDType = LazyDType,
   I extends IndexDType = 'int32',
 > extends PreparedRanges {
   (
     args: readonly Tensor[],
-    options?: PreparedOptions<ResultOf<K, LazyDType, I>>,
+    options?: PreparedOptions<ResultOf<K, D | LazyDType, I>>,
   ): ResultOf<K, D, I>;
   /** The plan used; it was chosen for sizes like those of the examples. */
   readonly plan: MapReducePlan;
@@ -116,11 +117,11 @@ export class LazyReduction<
    *
    * @throws LazyError, MercerError
    */
-  call<I extends IndexDType = 'int32'>(
+  call<I extends IndexDType = 'int32', O extends OutDType = D>(
     args: readonly LazyData[] = [],
-    options?: CallReduceOptions<K, D, I>,
-  ): PendingResult<ResultOf<K, D, I>> {
-    return promised(this.reduction.kind, () => resultOf<K, D, I>(this.#task, args, options));
+    options?: CallReduceOptions<K, O, I>,
+  ): PendingResult<ResultOf<K, O, I>> {
+    return promised(this.reduction.kind, () => resultOf<K, O, I>(this.#task, args, options));
   }
 
   /**
@@ -137,19 +138,19 @@ export class LazyReduction<
    * Compiles the reduction for tensors like these, of which only dtype, device, dims and sizes are read. Calls may have other
    * numbers of rows; the plan is the quickest for numbers like these.
    */
-  async prepare<I extends IndexDType = 'int32'>(
+  async prepare<I extends IndexDType = 'int32', O extends OutDType = D>(
     args: readonly Tensor[] = [],
-    options?: PrepareOptions<I>,
-  ): Promise<PreparedReduction<K, D, I>> {
+    options?: PrepareOptions<I, O>,
+  ): Promise<PreparedReduction<K, O, I>> {
     const { plans, run, dispose } = await prepared(this.#task, args, options);
     const [plan] = plans;
     if (plan === undefined) throw new Error('a task has a pass');
     const call = (
       tensors: readonly Tensor[],
-      callOptions?: PreparedOptions<ResultOf<K, LazyDType, I>>,
-    ): ResultOf<K, D, I> => {
+      callOptions?: PreparedOptions<ResultOf<K, O | LazyDType, I>>,
+    ): ResultOf<K, O, I> => {
       const [results = NO_RESULTS] = run(tensors, callOptions);
-      return asResult<K, D, I>(results);
+      return asResult<K, O, I>(results);
     };
     return Object.assign(call, { plan, dispose, [Symbol.dispose]: dispose });
   }
@@ -168,7 +169,7 @@ export class LazyReduction<
 }
 
 /** The result of a task that is one reduction; itself where nothing had to be waited for. @throws as it rejects */
-export function resultOf<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+export function resultOf<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
   task: JointTask,
   args: readonly LazyData[],
   options: CallReduceOptions<K, D, I> | undefined,
@@ -176,6 +177,6 @@ export function resultOf<K extends ReductionKind, D extends LazyDType, I extends
   return mapped(computed(task, args, options), onlyResult<K, D, I>);
 }
 
-const onlyResult = <K extends ReductionKind, D extends LazyDType, I extends IndexDType>([
+const onlyResult = <K extends ReductionKind, D extends OutDType, I extends IndexDType>([
   results = NO_RESULTS,
 ]: readonly Results[]): ResultOf<K, D, I> => asResult<K, D, I>(results);

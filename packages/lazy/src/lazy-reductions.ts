@@ -18,6 +18,8 @@ import type {
   CallReduceOptions,
   IndexDType,
   LazyAxis,
+  OutDType,
+  OutDTypeOption,
   PendingResult,
   ReduceOptions,
   ResultOf,
@@ -50,74 +52,76 @@ export const DESCRIBE_OPTIONS: OptionNames<DescribeOptions> = { weight: true, k:
 /** Methods of a symbolic matrix that reduce it over a side, or some of them each vector over its components. */
 export interface LazyReductions<D extends LazyDType = LazyDType> {
   /** The sum of all components, dim 1, still symbolic; or the sums over a side, (..batch, rows, dim). */
-  sum<A extends AxisOrDim = 'dim'>(
+  sum<A extends AxisOrDim = 'dim', O extends OutDType = D>(
     axis?: A,
-    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Sum', D>>>,
-  ): OverAxis<A, this, ResultOf<'Sum', D>>;
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Sum', NoInfer<O>>> & OutDTypeOption<O>>,
+  ): OverAxis<A, this, ResultOf<'Sum', O>>;
 
   /** The products over a side; empty: 1. */
-  prod(
+  prod<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'Prod', D>>,
-  ): PendingResult<ResultOf<'Prod', D>>;
+    options?: ReduceOptions<ResultOf<'Prod', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'Prod', O>>;
 
   /** The means over a side; empty: NaN. */
-  mean(
+  mean<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'Mean', D>>,
-  ): PendingResult<ResultOf<'Mean', D>>;
+    options?: ReduceOptions<ResultOf<'Mean', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'Mean', O>>;
 
   /** 1 where a value over a side is not 0, else 0. */
-  any(
+  any<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'Any', D>>,
-  ): PendingResult<ResultOf<'Any', D>>;
+    options?: ReduceOptions<ResultOf<'Any', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'Any', O>>;
 
   /** 1 where no value over a side is 0, else 0. */
-  all(
+  all<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'All', D>>,
-  ): PendingResult<ResultOf<'All', D>>;
+    options?: ReduceOptions<ResultOf<'All', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'All', O>>;
 
   /** How many values over a side are not 0. */
-  count(
+  count<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'Count', D>>,
-  ): PendingResult<ResultOf<'Count', D>>;
+    options?: ReduceOptions<ResultOf<'Count', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'Count', O>>;
 
   /** The variances over a side, divided by the count, as numpy's `var` does: means of squared distances from the mean. Empty: NaN. */
-  var(
+  var<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'Var', D>>,
-  ): PendingResult<ResultOf<'Var', D>>;
+    options?: ReduceOptions<ResultOf<'Var', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'Var', O>>;
 
   /**
    * The logarithms of the sums of `e ^ this` over a side, or with a weight of `e ^ this * weight`, of its dim. This has dim 1.
    * Empty: -inf; NaN where the weighted total is negative.
    */
-  logSumExp(
+  logSumExp<O extends OutDType = D>(
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'LogSumExp', D>> & Pick<DescribeOptions, 'weight'>,
-  ): PendingResult<ResultOf<'LogSumExp', D>>;
+    options?: ReduceOptions<ResultOf<'LogSumExp', NoInfer<O>>> &
+      OutDTypeOption<O> &
+      Pick<DescribeOptions, 'weight'>,
+  ): PendingResult<ResultOf<'LogSumExp', O>>;
 
   /** The means of `weight` over a side with the weights `e ^ this`, of its dim. This has dim 1. Empty: NaN. */
-  sumSoftMaxWeight(
+  sumSoftMaxWeight<O extends OutDType = D>(
     weight: LazyOperand,
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'SumSoftMaxWeight', D>>,
-  ): PendingResult<ResultOf<'SumSoftMaxWeight', D>>;
+    options?: ReduceOptions<ResultOf<'SumSoftMaxWeight', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'SumSoftMaxWeight', O>>;
 
   /** The smallest component, or the smallest values over a side; NaN where there is one. */
-  min<A extends AxisOrDim = 'dim'>(
+  min<A extends AxisOrDim = 'dim', O extends OutDType = D>(
     axis?: A,
-    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Min', D>>>,
-  ): OverAxis<A, this, ResultOf<'Min', D>>;
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Min', NoInfer<O>>> & OutDTypeOption<O>>,
+  ): OverAxis<A, this, ResultOf<'Min', O>>;
 
   /** The largest component, or the largest values over a side; NaN where there is one. */
-  max<A extends AxisOrDim = 'dim'>(
+  max<A extends AxisOrDim = 'dim', O extends OutDType = D>(
     axis?: A,
-    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Max', D>>>,
-  ): OverAxis<A, this, ResultOf<'Max', D>>;
+    options?: OverAxisOptions<A, ReduceOptions<ResultOf<'Max', NoInfer<O>>> & OutDTypeOption<O>>,
+  ): OverAxis<A, this, ResultOf<'Max', O>>;
 
   /** The index of the first smallest component, as a number of the formula; or row numbers over a side, int32, -1 if empty. */
   argMin<A extends AxisOrDim = 'dim', I extends IndexDType = 'int32'>(
@@ -132,23 +136,23 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
   ): OverAxis<A, this, Tensor<I>>;
 
   /** The smallest values over a side, and the row numbers of the first of them. */
-  minArgMin<I extends IndexDType = 'int32'>(
+  minArgMin<I extends IndexDType = 'int32', O extends OutDType = D>(
     axis: LazyAxis,
-    options?: CallReduceOptions<'MinArgMin', D, I>,
-  ): PendingResult<ResultOf<'MinArgMin', D, I>>;
+    options?: CallReduceOptions<'MinArgMin', O, I>,
+  ): PendingResult<ResultOf<'MinArgMin', O, I>>;
 
   /** The largest values over a side, and the row numbers of the first of them. */
-  maxArgMax<I extends IndexDType = 'int32'>(
+  maxArgMax<I extends IndexDType = 'int32', O extends OutDType = D>(
     axis: LazyAxis,
-    options?: CallReduceOptions<'MaxArgMax', D, I>,
-  ): PendingResult<ResultOf<'MaxArgMax', D, I>>;
+    options?: CallReduceOptions<'MaxArgMax', O, I>,
+  ): PendingResult<ResultOf<'MaxArgMax', O, I>>;
 
   /** The k smallest values over a side, ascending: (..batch, rows, k * dim), the smallest of all components first. NaN comes last, +inf where there are fewer rows. */
-  kMin(
+  kMin<O extends OutDType = D>(
     k: number,
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'KMin', D>>,
-  ): PendingResult<ResultOf<'KMin', D>>;
+    options?: ReduceOptions<ResultOf<'KMin', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'KMin', O>>;
 
   /** The row numbers of the k smallest values over a side, int32: (..batch, rows, k * dim), -1 where there are fewer rows. */
   argKMin<I extends IndexDType = 'int32'>(
@@ -158,18 +162,18 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
   ): PendingResult<ResultOf<'ArgKMin', D, I>>;
 
   /** The k smallest values over a side and their row numbers. */
-  kMinArgKMin<I extends IndexDType = 'int32'>(
+  kMinArgKMin<I extends IndexDType = 'int32', O extends OutDType = D>(
     k: number,
     axis: LazyAxis,
-    options?: CallReduceOptions<'KMinArgKMin', D, I>,
-  ): PendingResult<ResultOf<'KMinArgKMin', D, I>>;
+    options?: CallReduceOptions<'KMinArgKMin', O, I>,
+  ): PendingResult<ResultOf<'KMinArgKMin', O, I>>;
 
   /** The k largest values over a side, descending: (..batch, rows, k * dim). NaN comes last, -inf where there are fewer rows. */
-  kMax(
+  kMax<O extends OutDType = D>(
     k: number,
     axis: LazyAxis,
-    options?: ReduceOptions<ResultOf<'KMax', D>>,
-  ): PendingResult<ResultOf<'KMax', D>>;
+    options?: ReduceOptions<ResultOf<'KMax', NoInfer<O>>> & OutDTypeOption<O>,
+  ): PendingResult<ResultOf<'KMax', O>>;
 
   /** The row numbers of the k largest values over a side, int32. */
   argKMax<I extends IndexDType = 'int32'>(
@@ -179,11 +183,11 @@ export interface LazyReductions<D extends LazyDType = LazyDType> {
   ): PendingResult<ResultOf<'ArgKMax', D, I>>;
 
   /** The k largest values over a side and their row numbers. */
-  kMaxArgKMax<I extends IndexDType = 'int32'>(
+  kMaxArgKMax<I extends IndexDType = 'int32', O extends OutDType = D>(
     k: number,
     axis: LazyAxis,
-    options?: CallReduceOptions<'KMaxArgKMax', D, I>,
-  ): PendingResult<ResultOf<'KMaxArgKMax', D, I>>;
+    options?: CallReduceOptions<'KMaxArgKMax', O, I>,
+  ): PendingResult<ResultOf<'KMaxArgKMax', O, I>>;
 }
 
 /** A reduction of a matrix, described. @throws LazyError */
@@ -219,7 +223,7 @@ function describe(
 const NO_MORE: DescribeOptions = { weight: undefined, k: undefined };
 
 /** A reduction of a matrix, computed. Errors are rejections. */
-export function reduce<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+export function reduce<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
   what: string,
   x: Symbolic,
   kind: K,
@@ -231,7 +235,7 @@ export function reduce<K extends ReductionKind, D extends LazyDType, I extends I
 }
 
 /** The same; the result itself where nothing had to be waited for. @throws as it rejects */
-export function reduced<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+export function reduced<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
   what: string,
   x: Symbolic,
   kind: K,
@@ -243,8 +247,8 @@ export function reduced<K extends ReductionKind, D extends LazyDType, I extends 
   return resultOf({ what, reductions: [of], inputs, names: undefined }, [], options);
 }
 
-type Options<K extends ReductionKind> = CallReduceOptions<K, LazyDType, IndexDType> | undefined;
-type Result<K extends ReductionKind> = PendingResult<ResultOf<K, LazyDType, IndexDType>>;
+type Options<K extends ReductionKind> = CallReduceOptions<K, OutDType, IndexDType> | undefined;
+type Result<K extends ReductionKind> = PendingResult<ResultOf<K, OutDType, IndexDType>>;
 
 const overSide =
   <K extends ReductionKind>(kind: K) =>
@@ -266,7 +270,9 @@ const ofK =
   (what: string, x: Symbolic, k: number, axis: LazyAxis, options?: Options<K>): Result<K> =>
     reduce(what, x, kind, axis, options, { ...NO_MORE, k });
 
-const LOG_SUM_EXP_OPTIONS: OptionNames<ReduceOptions & Pick<DescribeOptions, 'weight'>> = {
+const LOG_SUM_EXP_OPTIONS: OptionNames<
+  ReduceOptions & OutDTypeOption & Pick<DescribeOptions, 'weight'>
+> = {
   ...REDUCE_OPTIONS,
   weight: true,
 };

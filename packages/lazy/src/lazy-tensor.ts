@@ -1,9 +1,8 @@
-import { ops, reduction, type DefinedOperation, type ReductionKind } from '@mercer/formula';
+import { ops, type DefinedOperation, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
 import type { Pending, Tensor } from '@mercer/tensor';
 import { pendingCall } from '@mercer/tensor/operation';
-import { DENSE_OPTIONS, readOptions, REDUCE_OPTIONS } from './call-options.js';
-import { checkRowNumbers } from './check-row-numbers.js';
+import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
 import { JointReduction } from './joint-reduction.js';
@@ -42,17 +41,15 @@ import {
   type ReductionSpecs,
 } from './reduce-many.js';
 import type {
-  DenseOptions,
   IndexDType,
   IndexOption,
   LazyAxis,
+  OutDType,
+  OutDTypeOption,
   ReduceOptions,
 } from './reduction-types.js';
-import { computed } from './reductions.js';
-import { rowRange, type RowSelection } from './row-range.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 import { isTensorLike, mapped } from './traced-inputs.js';
-import { checkBound, diagonal, rowsAsBatch, someRows, transposed } from './transforms.js';
 
 const RULES: Rules<LazyOperations & LazyReductions> = { ...OPERATIONS, ...REDUCTIONS };
 
@@ -136,33 +133,27 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
     return describeReduction(what, this, kind, axis, readOptions(what, options, DESCRIBE_OPTIONS));
   }
 
-  /** i and j exchanged. */
-  t(): this {
-    return this.derive('t', transposed(this));
-  }
-
-  /** Some rows of i, as a view: row numbers inside the formula stay those of the whole. */
-  rows(selection: RowSelection): this {
-    checkBound('rows', this.inputs);
-    const range = rowRange('rows', selection, this.rowsI ?? 1);
-    return this.derive('rows', someRows('rows', this, range));
-  }
-
   /**
    * The matrix times vectors: `sum_j this(i, j) v_j`, (..batch, M, E) for v (..batch, N, E); a single vector (N) gives (M). This
-   * has dim 1, or that of v.
+   * has dim 1, or that of v. Of complex v, `complexOf(lazyJ(v))`, the result is complex, in pairs.
    *
    * @throws LazyError DIM_MISMATCH; MercerError as `sum`
    */
-  matmul(v: LazyData | LazyFormula, options?: ReduceOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingCall((): Tensor<D> | Promise<Tensor<D>> => {
-      if (v instanceof LazyFormula) return this.mul(v).sum('j', options);
+  matmul<O extends OutDType = D>(
+    v: LazyData | LazyFormula,
+    options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>> {
+    return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
+      if (v instanceof LazyFormula) return this.#times(v, productOver(v), options);
       if (isVector(v)) return this.#timesVector(parameterInput('matmul', v, 'v'), options);
       return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);
     });
   }
 
-  #timesVector(v: Input, options?: ReduceOptions<Tensor<D>>): Tensor<D> | Promise<Tensor<D>> {
+  #timesVector<O extends OutDType>(
+    v: Input,
+    options?: ProductOptions<O>,
+  ): Tensor<O> | Promise<Tensor<O>> {
     const column: Input = {
       ...v,
       category: 'j',
@@ -170,7 +161,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
       steps: [{ op: 'insert', axis: -1 }],
       extent: { rows: v.dim, columns: undefined, batchShape: [] },
     };
-    const { out, ...rest } = readOptions('matmul', options, REDUCE_OPTIONS);
+    const { out, ...rest } = readOptions<ProductOptions<O>>('matmul', options, REDUCE_OPTIONS);
     if (out !== undefined) return this.#intoVector(column, out, rest);
     return mapped(this.#timesRows(column, rest), (made) => {
       using result = made;
@@ -178,38 +169,31 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
     });
   }
 
-  async #intoVector(
+  async #intoVector<O extends OutDType>(
     v: Input,
-    out: Tensor<D>,
-    options: ReduceOptions<Tensor<D>>,
-  ): Promise<Tensor<D>> {
+    out: Tensor<O>,
+    options: ProductOptions<O>,
+  ): Promise<Tensor<O>> {
     using front = out.broadcastTo([1, ...out.shape]);
     using view = front.permute([...out.shape.map((_, axis) => axis + 1), 0]);
     await this.#timesRows(v, { ...options, out: view });
     return out;
   }
 
-  #timesRows(v: Input, options?: ReduceOptions<Tensor<D>>): Tensor<D> | Promise<Tensor<D>> {
-    const vector = { formula: nodeAt(v, 0), inputs: [v] };
-    const product = combine('matmul', [this, vector], (f, g) => ops.mul(f, g));
-    return reduced('matmul', product, 'Sum', 'j', options);
+  #timesRows<O extends OutDType>(
+    v: Input,
+    options?: ProductOptions<O>,
+  ): Tensor<O> | Promise<Tensor<O>> {
+    return this.#times({ formula: nodeAt(v, 0), inputs: [v] }, ops.mul, options);
   }
 
-  /**
-   * All numbers, stored: (..batch, M, N, dim).
-   *
-   * @throws LazyError where an input is a placeholder, or no input tells the number of rows
-   */
-  toDense(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingCall((): Tensor<D> | Promise<Tensor<D>> => {
-      checkBound('toDense', this.inputs);
-      const given = readOptions('toDense', options, DENSE_OPTIONS);
-      checkRowNumbers('toDense', [this.formula], this);
-      const { formula, inputs } = rowsAsBatch('toDense', this, this.rowsI ?? 1);
-      const sums = [reduction('Sum', formula, { axis: 0 })] as const;
-      const task = { what: 'toDense', reductions: sums, inputs, names: undefined };
-      return mapped(computed(task, [], given), ([found]) => found?.value as Tensor<D>);
-    });
+  #times<O extends OutDType>(
+    v: Symbolic,
+    multiply: (f: VectorExpr, g: VectorExpr) => VectorExpr,
+    options?: ProductOptions<O>,
+  ): Tensor<O> | Promise<Tensor<O>> {
+    const product = combine('matmul', [this, v], multiply);
+    return reduced<'Sum', O, 'int32'>('matmul', product, 'Sum', 'j', options);
   }
 
   /**
@@ -232,11 +216,17 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * console.log(await nearest.toNested()); // [ [ 0, 1 ], [ 2, 1 ] ]
    * ```
    */
-  async reduceMany<const S extends ReductionSpecs, I extends IndexDType = 'int32'>(
+  async reduceMany<
+    const S extends ReductionSpecs,
+    I extends IndexDType = 'int32',
+    O extends OutDType = D,
+  >(
     axis: LazyAxis,
     specs: S,
-    options?: ReduceOptions<Partial<ManyResults<S, D, NoInfer<I>>>> & IndexOption<I>,
-  ): Promise<ManyResults<S, D, I>> {
+    options?: ReduceOptions<Partial<ManyResults<S, NoInfer<O>, NoInfer<I>>>> &
+      IndexOption<I> &
+      OutDTypeOption<O>,
+  ): Promise<ManyResults<S, O, I>> {
     const parts = Object.entries<ReductionKind | ReductionSpec>(specs).map(([name, spec]) => {
       const what = `reduceMany: ${name}`;
       const given = typeof spec === 'string' ? { kind: spec } : spec;
@@ -245,7 +235,7 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
       return [name, of.reduction(kind, axis, rest)] as const;
     });
     const joint = new JointReduction('reduceMany', Object.fromEntries(parts));
-    return (await joint.call<I>([], options)) as ManyResults<S, D, I>;
+    return (await joint.call<I, O>([], options as object)) as ManyResults<S, O, I>;
   }
 
   /**
@@ -294,31 +284,14 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * console.log(await counts.toNested()); // [ [ 2, 1 ], [ 1, 2 ] ]
    * ```
    */
-  histogram(axis: LazyAxis, options: HistogramOptions<D>): Pending<Tensor<D>> {
-    return pendingCall((): Promise<Tensor<D>> => {
+  histogram<O extends OutDType = D>(
+    axis: LazyAxis,
+    options: HistogramOptions<NoInfer<O>> & OutDTypeOption<O>,
+  ): Pending<Tensor<O>> {
+    return pendingCall((): Promise<Tensor<O>> => {
       const given = readOptions('histogram', options, HISTOGRAM_OPTIONS);
       const { bins, range, weight, ...rest } = given;
       return reduce('histogram', binCounts(this, { bins, range, weight }), 'Sum', axis, rest);
-    });
-  }
-
-  /**
-   * The numbers at equal rows, (..batch, M, dim).
-   *
-   * @throws LazyError where M and N differ, and as `toDense`
-   */
-  diag(options?: DenseOptions<Tensor<D>>): Pending<Tensor<D>> {
-    return pendingCall((): Promise<Tensor<D>> => {
-      checkBound('diag', this.inputs);
-      const given = readOptions('diag', options, DENSE_OPTIONS);
-      const { rowsI = 1, rowsJ = 1 } = this;
-      if (rowsI !== rowsJ) {
-        throw new LazyError(
-          'INVALID_ARGUMENT',
-          `diag: there are ${rowsI} rows of i and ${rowsJ} of j. A diagonal needs as many of both; take rows first.`,
-        );
-      }
-      return reduce('diag', diagonal(this), 'Sum', 'j', given);
     });
   }
 }
@@ -331,6 +304,14 @@ function checkMatrix(place: string, of: unknown): asserts of is LazyTensor {
     `${place} is ${of instanceof LazyFormula ? 'complex' : describeValue(of)}. Pass a symbolic matrix of real numbers.`,
   );
 }
+
+type ProductOptions<O extends OutDType> = ReduceOptions<Tensor<O>> & OutDTypeOption<O>;
+
+/** How a real matrix is multiplied by the vectors of another: those of complex numbers number by number. */
+const productOver =
+  ({ field }: LazyFormula) =>
+  (f: VectorExpr, g: VectorExpr): VectorExpr =>
+    field === 'real' || f.dim === 1 ? ops.mul(f, g) : ops.complexMult(ops.real2Complex(f), g);
 
 /** Whether data has one axis. */
 function isVector(v: LazyData): boolean {

@@ -1,7 +1,10 @@
 import { devices } from '@mercer/tensor';
 import { describe, it } from 'vitest';
 import { describeCallsAgain } from './calls-again-suite.test-support.js';
+import { describeComplex } from './complex-suite.test-support.js';
+import { describeOutDtypes } from './out-dtype-suite.test-support.js';
 import { describeBadInput } from './bad-input-suite.test-support.js';
+import { describeFastMath } from './fast-math-suite.test-support.js';
 import { describeGather } from './gather-suite.test-support.js';
 import { describeHistograms } from './histogram-suite.test-support.js';
 import { describeJoint } from './joint-suite.test-support.js';
@@ -12,6 +15,7 @@ import { describeOperations } from './operations-suite.test-support.js';
 import { describePairs } from './pairs-suite.test-support.js';
 import { describePreparedAgain } from './prepared-suite.test-support.js';
 import { describeRadialKernels } from './radial-kernels-suite.test-support.js';
+import { describeThirdAxis } from './third-axis-suite.test-support.js';
 import { describeRandomFormulas } from './random-formulas-suite.test-support.js';
 
 const gpus = devices().filter((found) => found.kind === 'cuda');
@@ -32,6 +36,10 @@ for (const gpu of gpus) {
     describeCallsAgain(() => gpu);
     describeRadialKernels(() => gpu);
     describeRandomFormulas(() => gpu, { trees: 40 });
+    describeComplex(() => gpu);
+    describeOutDtypes(() => gpu);
+    describeFastMath(() => gpu);
+    describeThirdAxis(() => gpu);
     describeBadInput(() => gpu);
   });
 }

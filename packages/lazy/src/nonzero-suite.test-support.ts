@@ -1,4 +1,4 @@
-import { empty, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { empty, full, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { lazyI, lazyJ, param, rangesFromMatrix, type SelectedPairs } from './index.js';
@@ -153,6 +153,68 @@ export function describeNonzero(device: () => Device): void {
         indices: [1, 2, 0, 1, 2, 0, 1],
         values: [3, 3, 3, 3, 3, 3, 3],
       });
+    });
+
+    it.each([
+      [0, true],
+      [5, false],
+    ] as const)('fills tensors with room for %d pairs more', async (more, isDense) => {
+      const [x, y] = [wholeNumbers(1, 37, 2), wholeNumbers(2, 70, 2)];
+      const a = lazyI(await upload(x, 'float32', device()));
+      const b = lazyJ(await upload(y, 'float32', device()));
+      const wanted = neighbours(x, y, 'j');
+      const count = wanted.indices.length;
+      const place = { device: device() };
+      const shape = [count + more, isDense ? 1 : 2];
+      const wide = await full(shape, -7, { ...place, dtype: 'int32' });
+      const out = {
+        offsets: empty([38], { ...place, dtype: 'int64' }),
+        indices: wide.slice(null, 0),
+        values: await full([count + more, 2], -7, { ...place, dtype: 'float32' }),
+      };
+      const found = await a
+        .sqdist(b)
+        .le(4)
+        .nonzero('j', { values: b.sub(a), out });
+      expect(found.offsets).toBe(out.offsets);
+      expect(await read(found)).toEqual(wanted);
+      expect(await read(out)).toEqual({
+        ...wanted,
+        indices: [...wanted.indices, ...Array<number>(more).fill(-7)],
+        values: [...wanted.values, ...Array<number>(2 * more).fill(-7)],
+      });
+      const some = await a
+        .sqdist(b)
+        .le(4)
+        .nonzero('j', { out: { indices: out.indices } });
+      expect(some.indices.shape).toEqual([count]);
+      expect((await read(some)).offsets).toEqual(wanted.offsets);
+    });
+
+    it('writes nothing where there is too little room, or another shape or dtype', async () => {
+      const x = await tensor([[1], [2], [3]], { device: device() });
+      const near = lazyI(x).sub(lazyJ(x)).abs().le(1);
+      const place = { device: device() };
+      const offsets = await full([4], 9, { ...place, dtype: 'int64' });
+      const indices = await full([6], 9, { ...place, dtype: 'int32' });
+      await expect(near.nonzero('j', { out: { offsets, indices } })).rejects.toThrow(
+        /nonzero: indices: out has room for 6 pairs, and there are 7/,
+      );
+      expect([...(await offsets.toTypedArray())]).toEqual([9n, 9n, 9n, 9n]);
+      expect([...(await indices.toTypedArray())]).toEqual([9, 9, 9, 9, 9, 9]);
+      for (const [out, says] of [
+        [{ offsets: empty([3], { ...place, dtype: 'int64' }) }, /offsets/],
+        [{ offsets: empty([4], { ...place, dtype: 'int32' }) as never }, /offsets.*int64/],
+        [{ indices: empty([9, 1], { ...place, dtype: 'int32' }) }, /indices/],
+        [{ values: empty([9, 1], { ...place, dtype: 'float32' }) }, /out has 'values'/],
+      ] as const) {
+        await expect(near.nonzero('j', { out })).rejects.toThrow(says);
+      }
+      const values = empty([9, 2], { ...place, dtype: 'float32' });
+      await expect(near.nonzero('j', { values: near, out: { values } })).rejects.toThrow(/values/);
+      await expect(near.nonzero('j', { values: near, out: { values: x } })).rejects.toThrow(
+        /overlap|memory/,
+      );
     });
 
     it('gives empty results', async () => {

@@ -1,9 +1,18 @@
 import type { KeptRanges, MapReducePlan } from '@mercer/kernels';
+import type { VectorExpr } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import { tensor, type Tensor } from '@mercer/tensor';
+import {
+  cumSum,
+  isTensor,
+  MercerError,
+  type DType,
+  type Tensor,
+  type WorkOptions,
+} from '@mercer/tensor';
 import {
   assertNotPreparing,
   CallSteps,
+  checkOut,
   differentiable,
   launchSteps,
   LOAD_OPTIONS,
@@ -16,8 +25,10 @@ import {
   type CallView,
   type LoadedPart,
   type LoadedProgram,
+  type MemoryView,
   type PairInput,
 } from '@mercer/tensor/operation';
+import { partsOf } from './gradient-outs.js';
 import { inputTensors, inputViews, placedInputs, readable } from './input-views.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError, translation } from './lazy-error.js';
@@ -39,11 +50,25 @@ export interface NonzeroOptions extends Pick<
 > {
   /** What is also computed for every pair that is found. */
   readonly values?: LazyOperand | undefined;
+  /** Takes the results, some or all. */
+  readonly out?: SelectedPairsOut | undefined;
+}
+
+/**
+ * Where the results of `nonzero` are to go: `offsets` of its exact shape; `indices` and `values` with room for as many pairs as there are or
+ * more. The results are views of them with the pairs alone, and what lies behind stays as it was. They share no memory with what is read,
+ * nor with each other; any strides will do.
+ */
+export interface SelectedPairsOut {
+  readonly offsets?: Tensor<'int64'> | undefined;
+  readonly indices?: Tensor<'int32'> | undefined;
+  readonly values?: Tensor<LazyDType> | undefined;
 }
 
 /** Names of {@link NonzeroOptions}. */
 export const NONZERO_OPTIONS: OptionNames<NonzeroOptions> = {
   values: true,
+  out: true,
   stream: true,
   device: true,
   dtype: true,
@@ -89,6 +114,7 @@ async function foundPairs(
   const call = pairCall(WHAT, formulas, inputs, { outs: [], stream, device: where, dtype });
   const { sizes, device } = call;
   const { keptRows, reducedRows } = sidesOf({ axis }, sizes);
+  const outs = readOuts(options.out, formulas[1]);
   checkRows(WHAT, { axis }, call);
   checkCounts(reducedRows, sizes.dtype);
   const ranges =
@@ -104,6 +130,12 @@ async function foundPairs(
     const bound = views.map(
       (one) => one && readable(steps, one, sizes, (spec) => steps.result(spec)),
     );
+    const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
+    checkOuts(
+      outs,
+      { rows: sizes.batch * keptRows, sizes, device, valueDim: formulas[1]?.dim ?? 0 },
+      read,
+    );
     const values = pairsOf(sizes, ranges);
     const loaded = await loadSelection(WHAT, formulas, axis, call, bound, ranges !== undefined, {
       debug,
@@ -111,23 +143,33 @@ async function foundPairs(
       values,
     });
     const pass = { axis, call, ranges, stream, values };
-    const counts = steps.result({ shape: [sizes.batch * keptRows], dtype: sizes.dtype });
-    addSelection(steps, loaded.counts, loaded.counts.plan.counts, bound, { out: counts }, pass);
+    const rows = sizes.batch * keptRows;
+    const counts = steps.result({ shape: [rows + 1], dtype: sizes.dtype });
+    // The sums up to each, from 0 on, are the offsets.
+    steps.fill({ ...counts, shape: [1] }, 0n);
+    const after = { ...counts, shape: [rows], offset: 1 };
+    addSelection(steps, loaded.counts, loaded.counts.plan.counts, bound, { out: after }, pass);
     const found = await launchSteps(WHAT, { steps, tensors: given(steps, tensors) }, options);
     made.push(...found);
-    const counted = found.at(-1) as Tensor<LazyDType>;
     assertNotPreparing(WHAT);
-    const sums = exclusiveSums(await counted.toTypedArray({ stream, signal }));
+    const offsets = await summedUp(found.at(-1) as Tensor<LazyDType>, { stream, signal });
     // What the first pass made follows the inputs.
-    const read = bound.map((one): PairInput | undefined => {
+    const again = bound.map((one): PairInput | undefined => {
       if (one?.view.kind !== 'result') return one;
       const place = tensors.inputs.length + one.view.place;
       return { ...one, view: { ...one.view, kind: 'input', place } };
     });
-    return await writePairs(loaded.pairs, [...tensors.inputs, ...found], read, sums, pass, options);
+    const of = { offsets, outs, inputs: [...tensors.inputs, ...found], bound: again };
+    return await writePairs(loaded.pairs, of, pass, options);
   } finally {
     for (const one of made) one.dispose();
   }
+}
+
+/** What the results of a selection are checked against. */
+interface SelectedSizes extends Pick<PairCall, 'sizes' | 'device'> {
+  readonly rows: number;
+  readonly valueDim: number;
 }
 
 /** What both passes of a selection have. */
@@ -162,12 +204,49 @@ function checkCounts(rows: number, dtype: LazyDType): void {
   );
 }
 
-function exclusiveSums(counts: ArrayLike<number>): BigInt64Array {
-  const offsets = new BigInt64Array(counts.length + 1);
-  for (let row = 0; row < counts.length; row++) {
-    offsets[row + 1] = (offsets[row] ?? 0n) + BigInt(counts[row] ?? 0);
+/** The sums of counts up to each, on their device. */
+async function summedUp(counts: Tensor<LazyDType>, options: WorkOptions): Promise<Tensor<'int64'>> {
+  using whole = await counts.cast('int64', options);
+  return await cumSum(whole, 0, options);
+}
+
+/** What the caller gave for the results. @throws LazyError INVALID_ARGUMENT */
+function readOuts(out: unknown, values: VectorExpr | undefined): SelectedPairsOut {
+  if (out === undefined) return {};
+  const names = ['offsets', 'indices', ...(values === undefined ? [] : ['values'])];
+  return partsOf(WHAT, 'out', out, names);
+}
+
+/** Checks the tensors that a caller gave, but for how many pairs they take. @throws MercerError as `checkOut` does */
+function checkOuts(
+  { offsets, indices, values }: SelectedPairsOut,
+  { rows, sizes, device, valueDim }: SelectedSizes,
+  read: readonly MemoryView[],
+): void {
+  const taken = [...read];
+  const check = (name: string, out: Tensor | undefined, shape: number[], dtype: DType): void => {
+    if (out === undefined) return;
+    checkOut(out, { shape, dtype, device }, taken, `${WHAT}: ${name}`);
+    taken.push(out);
+  };
+  check('offsets', offsets, [rows + 1], 'int64');
+  check('indices', indices, [roomOf(indices)], 'int32');
+  check('values', values, [roomOf(values), valueDim], sizes.dtype);
+}
+
+/** For how many pairs a tensor has room. */
+const roomOf = (out: Tensor | undefined): number => (isTensor(out) ? (out.shape[0] ?? 0) : 0);
+
+/** The part of a tensor that pairs take. @throws MercerError SHAPE_MISMATCH */
+function partFor<T extends Tensor>(name: string, out: T | undefined, pairs: number): T | undefined {
+  if (out === undefined) return undefined;
+  if (roomOf(out) < pairs) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${WHAT}: ${name}: out has room for ${roomOf(out)} pairs, and there are ${pairs}. Pass a tensor with as many rows.`,
+    );
   }
-  return offsets;
+  return out.slice([0, pairs]) as T;
 }
 
 /** Adds a pass over all pairs, with what it reads and writes beside the inputs by name. */
@@ -199,31 +278,41 @@ function addSelection(
   });
 }
 
+/** What the second pass reads, and where its results go. */
+interface CountedPairs {
+  readonly offsets: Tensor<'int64'>;
+  readonly outs: SelectedPairsOut;
+  readonly inputs: readonly Tensor[];
+  readonly bound: readonly (PairInput | undefined)[];
+}
+
+/** Owns the offsets. */
 async function writePairs(
   loaded: LoadedSelection['pairs'],
-  tensors: readonly Tensor[],
-  bound: readonly (PairInput | undefined)[],
-  sums: BigInt64Array,
+  { offsets, outs, inputs: read, bound }: CountedPairs,
   pass: SelectionPass,
   options: Omit<NonzeroOptions, 'values'>,
 ): Promise<SelectedPairs> {
   const { device, sizes } = pass.call;
   const { stream, signal } = options;
   const { valueDim, pass: plan } = loaded.plan;
-  const found = Number(sums.at(-1) ?? 0n);
-  const offsets = await tensor(sums, { device, stream, signal });
   try {
-    const inputs = [...tensors, offsets];
-    const steps = new CallSteps(device, { inputs, outs: [] });
-    const rows = steps.result({ shape: [found], dtype: 'int32' });
+    using last = offsets.slice([offsets.size - 1, offsets.size]);
+    const found = Number((await last.toTypedArray({ stream, signal }))[0] ?? 0n);
+    const into = [partFor('indices', outs.indices, found), partFor('values', outs.values, found)];
+    const inputs = [...read, offsets];
+    const tensors = { inputs, outs: valueDim > 0 ? into : into.slice(0, 1) };
+    const steps = new CallSteps(device, tensors);
+    const rows = steps.rowMajorResult({ shape: [found], dtype: 'int32' });
     const others: Record<string, CallView> = { offsets: steps.input(inputs.length - 1), rows };
     if (valueDim > 0) {
-      others['values'] = steps.result({ shape: [found, valueDim], dtype: sizes.dtype });
+      others['values'] = steps.rowMajorResult({ shape: [found, valueDim], dtype: sizes.dtype });
     }
     if (found > 0) addSelection(steps, loaded, plan, bound, others, pass);
-    const plans = { steps, tensors: given(steps, { inputs }) };
-    const [indices, values] = await launchSteps(WHAT, plans, options);
-    const pairs = { offsets, indices: indices as Tensor<'int32'> };
+    const [indices, values] = await launchSteps(WHAT, { steps, tensors }, options);
+    const ends = await outs.offsets?.copyFrom(offsets, { stream, signal });
+    if (ends !== undefined) offsets.dispose();
+    const pairs = { offsets: ends ?? offsets, indices: indices as Tensor<'int32'> };
     return values === undefined ? pairs : { ...pairs, values: values as Tensor<LazyDType> };
   } catch (error) {
     offsets.dispose();

@@ -2,7 +2,7 @@ import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { LazyDType } from './lazy-dtype.js';
 import { DESCRIBE_OPTIONS, type DescribeOptions, type LazyReductions } from './lazy-reductions.js';
-import type { IndexDType, ResultOf } from './reduction-types.js';
+import type { IndexDType, OutDType, ResultOf } from './reduction-types.js';
 
 /** A reduction among several: what kind, of what, and what the kind needs. */
 export interface ReductionSpec<K extends ReductionKind = ReductionKind> extends DescribeOptions {
@@ -31,7 +31,7 @@ export type KindOfSpec<S> = S extends ReductionKind
 /** The results of `reduceMany`, by name. */
 export type ManyResults<
   S extends ReductionSpecs,
-  D extends LazyDType = LazyDType,
+  D extends OutDType = LazyDType,
   I extends IndexDType = 'int32',
 > = {
   readonly [N in keyof S]: ResultOf<KindOfSpec<S[N]>, D, I>;

@@ -10,8 +10,20 @@ export type LazyAxis = 'i' | 'j';
 /** What row numbers in results can be. */
 export type IndexDType = 'int32' | 'int64';
 
+/** What values in results can be: what is computed in, or a dtype of 16 bits. */
+export type OutDType = LazyDType | 'float16' | 'bfloat16';
+
+/** The option of calls, and of preparations, whose results have values. */
+export interface OutDTypeOption<O extends OutDType = OutDType> {
+  /**
+   * What the values in the results are: a dtype of 16 bits, or float32 of float64 data. Default: what is computed in. Kernels
+   * write that, and the result is a copy of it, rounded once to the nearest, so the sums lose nothing.
+   */
+  readonly outDtype?: O | undefined;
+}
+
 /** What reductions give that find values and where they are. */
-export interface ValuesAndIndices<D extends LazyDType = LazyDType, I extends IndexDType = 'int32'> {
+export interface ValuesAndIndices<D extends OutDType = LazyDType, I extends IndexDType = 'int32'> {
   readonly values: Tensor<D>;
   /** Row numbers of the reduced side, -1 where there is no such row. */
   readonly indices: Tensor<I>;
@@ -23,7 +35,7 @@ export type BothKind = 'MinArgMin' | 'MaxArgMax' | 'KMinArgKMin' | 'KMaxArgKMax'
 /** What a reduction of a kind gives: a tensor of values, of indices, or both. */
 export type ResultOf<
   K extends ReductionKind,
-  D extends LazyDType = LazyDType,
+  D extends OutDType = LazyDType,
   I extends IndexDType = 'int32',
 > = K extends IndexKind ? Tensor<I> : K extends BothKind ? ValuesAndIndices<D, I> : Tensor<D>;
 
@@ -47,18 +59,28 @@ export interface SumOptions {
   readonly sumScheme?: MapReduceProblem['sumScheme'] | undefined;
 }
 
+/** How reductions are computed. */
+export interface ComputeOptions extends SumOptions {
+  /**
+   * Whether quotients, logarithms, powers, roots, sines, cosines and `tanh` of float32 may be computed by the quick instructions of a GPU,
+   * within the wider bounds that the README gives. The plan says `fastMath` where they are. On a CPU and in float64 it changes nothing.
+   * Default false.
+   */
+  readonly fastMath?: boolean | undefined;
+}
+
 /** Options of a call of a reduction of any kind. */
 export type CallReduceOptions<
   K extends ReductionKind,
-  D extends LazyDType,
+  O extends OutDType,
   I extends IndexDType,
-> = ReduceOptions<ResultOf<K, D, NoInfer<I>>> & IndexOption<I>;
+> = ReduceOptions<ResultOf<K, NoInfer<O>, NoInfer<I>>> & IndexOption<I> & OutDTypeOption<O>;
 
 /** Options of a call that computes whole matrices. */
 export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
-export interface ReduceOptions<R = Tensor> extends StreamOption, SumOptions, LoadOptions {
+export interface ReduceOptions<R = Tensor> extends StreamOption, ComputeOptions, LoadOptions {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
   readonly out?: R | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */

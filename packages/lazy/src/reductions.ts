@@ -33,7 +33,8 @@ import { asOuts } from './result-of-kind.js';
 import {
   asResults,
   checkIndexDtype,
-  checkSums,
+  checkOutDtype,
+  checkCompute,
   checkOuts,
   checkRows,
   wantedResults,
@@ -68,7 +69,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     return [[task, [...args]], options];
   },
   identify: ([task, args], options, example) => {
-    const { accumulate, sumScheme, dtype, indexDtype, ranges } = options;
+    const { accumulate, sumScheme, fastMath, dtype, indexDtype, outDtype, ranges } = options;
     const inputs = tensorsOf(task, args);
     if (inputs === undefined) return undefined;
     const tensors = { inputs, outs: outsOf(options) };
@@ -79,7 +80,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     // All else was fixed when it was prepared.
     if (example !== undefined) return { key: '', tensors };
     let key = '';
-    for (const one of [accumulate, sumScheme, dtype, indexDtype]) {
+    for (const one of [accumulate, sumScheme, fastMath, dtype, indexDtype, outDtype]) {
       const part = keyPart(one);
       if (part === undefined) return undefined;
       key += part;
@@ -109,9 +110,9 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
   },
   plan: ([task, args], options, prepared) => {
     const { what, reductions, inputs: declared } = task;
-    const { indexDtype, ranges, stream, accumulate, sumScheme } = options;
+    const { indexDtype, outDtype, ranges, stream, accumulate, sumScheme, fastMath } = options;
     checkIndexDtype(what, indexDtype, reductions);
-    checkSums(what, options);
+    checkCompute(what, options);
     if (prepared !== undefined) {
       for (const [at, one] of args.entries()) assertTensor(one, `${what}: argument ${at}`);
     }
@@ -119,6 +120,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     const formulas = formulasOf(reductions);
     const call = pairCall(what, formulas, inputs, placeOf(options));
     const { sizes, device } = call;
+    checkOutDtype(what, outDtype, reductions, sizes.dtype);
     const example = typeof prepared === 'object' ? prepared : undefined;
     if (example !== undefined) checkPrepared(what, call, inputs, example, ranges !== undefined);
     const outs = outsOf(options);
@@ -134,12 +136,12 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         : readAsItLies(what, input, view, sizes, prepared);
     });
     const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
-    const wanted = wantedResults(reductions, call, indexDtype);
+    const wanted = wantedResults(reductions, call, { indexDtype, outDtype });
     checkOuts(task, call, wanted, outs, read);
     checkRows(what, reductions[0], call);
     const results = reductions.map(() => ({ ...NO_VIEWS }));
     for (const { place, name, shape, dtype } of wanted) {
-      const to = steps.rowMajorResult({ shape, dtype }, name === 'value' ? dtype : 'int32');
+      const to = steps.rowMajorResult({ shape, dtype }, name === 'value' ? sizes.dtype : 'int32');
       const of = results[place];
       if (of !== undefined) of[name] = to;
     }
@@ -155,6 +157,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         reductionOf: wanted.map(({ place }) => place),
         accumulate,
         sumScheme,
+        fastMath,
         stream,
         ranges: ranges === undefined ? undefined : keptRanges(what, reductions[0], ranges),
         refused: (error, place) =>
@@ -174,7 +177,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
 export type TracedReductions = (
   task: JointTask,
   options: ReductionOptions | undefined,
-  compute: (task: JointTask) => Tensor[] | Promise<Tensor[]>,
+  compute: (task: JointTask, options: ReductionOptions | undefined) => Tensor[] | Promise<Tensor[]>,
 ) => Promise<Tensor[]>;
 
 let rule: TracedReductions = ({ what }) => {
@@ -198,8 +201,8 @@ export function computed(
 ): readonly Results[] | Promise<readonly Results[]> {
   const { reductions, what } = task;
   const found = holdTraced(task.inputs, args)
-    ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound) =>
-        operation.start([bound, []], options),
+    ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound, given) =>
+        operation.start([bound, []], given),
       )
     : operation.start([task, args], options);
   return mapped(found, (tensors) => asResults(reductions, tensors));

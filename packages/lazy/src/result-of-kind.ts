@@ -5,10 +5,10 @@ import { describeValue, own, refusePromise } from '@mercer/options';
 import { LazyError } from './lazy-error.js';
 import { asTensors, NO_RESULTS, type Results } from './results.js';
 import type { JointTask } from './task.js';
-import type { LazyDType } from './lazy-dtype.js';
 import type {
   BothKind,
   IndexDType,
+  OutDType,
   PendingResult,
   ResultOf,
   ValuesAndIndices,
@@ -17,7 +17,7 @@ import type {
 /** Results as their kind gives them. */
 export function asResult<
   K extends ReductionKind,
-  D extends LazyDType,
+  D extends OutDType,
   I extends IndexDType = 'int32',
 >({ value, index }: Results): ResultOf<K, D, I> {
   const result =
@@ -33,7 +33,7 @@ const BOTH: Readonly<Record<BothKind, true>> = {
 };
 
 /** The promise of a result of a kind; of one tensor, with the tensor's methods. */
-export function promised<K extends ReductionKind, D extends LazyDType, I extends IndexDType>(
+export function promised<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
   kind: K,
   compute: () => ResultOf<K, D, I> | Promise<ResultOf<K, D, I>>,
 ): PendingResult<ResultOf<K, D, I>> {

@@ -1,10 +1,18 @@
 import { outputsOf, type Reduction } from '@mercer/formula';
+import { addsUp } from '@mercer/kernels';
 import { describeList } from '@mercer/options';
 import { MercerError, type DType, type Tensor } from '@mercer/tensor';
 import { checkOut, sidesOf, type MemoryView } from '@mercer/tensor/operation';
+import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
 import type { PairCall } from './pair-call.js';
-import type { IndexDType, SumOptions } from './reduction-types.js';
+import type {
+  ComputeOptions,
+  IndexDType,
+  IndexOption,
+  OutDType,
+  OutDTypeOption,
+} from './reduction-types.js';
 import { labelOf, type JointTask, type Reductions } from './task.js';
 
 /** The tensors that a reduction writes. */
@@ -47,11 +55,14 @@ export interface WantedResult {
   readonly dtype: DType;
 }
 
-/** The results of a call, in the order of {@link asTensors}: (..batch, kept rows, dim). Kernels write row numbers as int32. */
+/**
+ * The results of a call, in the order of {@link asTensors}: (..batch, kept rows, dim). Kernels write row numbers as int32, and values in
+ * the dtype of the call.
+ */
 export function wantedResults(
   reductions: Reductions,
   { sizes }: PairCall,
-  indexDtype: IndexDType = 'int32',
+  { indexDtype = 'int32', outDtype = sizes.dtype }: IndexOption & OutDTypeOption = {},
 ): readonly WantedResult[] {
   return reductions.flatMap((reduction, place) => {
     const { keptRows } = sidesOf(reduction, sizes);
@@ -59,7 +70,7 @@ export function wantedResults(
       place,
       name,
       shape: [...sizes.batchShape, keptRows, dim],
-      dtype: name === 'value' ? sizes.dtype : indexDtype,
+      dtype: name === 'value' ? outDtype : indexDtype,
     }));
   });
 }
@@ -93,8 +104,15 @@ const SUM_OPTIONS = {
   sumScheme: ['block', 'direct', 'kahan'],
 } as const;
 
-/** @throws LazyError INVALID_ARGUMENT for a way of adding up that there is not */
-export function checkSums(what: string, options: SumOptions): void {
+/** @throws LazyError INVALID_ARGUMENT for a way of computing that there is not */
+export function checkCompute(what: string, options: ComputeOptions): void {
+  const fastMath: unknown = options.fastMath;
+  if (fastMath !== undefined && typeof fastMath !== 'boolean') {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: fastMath is ${describeList(fastMath)}. Pass true or false.`,
+    );
+  }
   for (const [name, allowed] of Object.entries(SUM_OPTIONS)) {
     const value = options[name as keyof typeof SUM_OPTIONS];
     if (value === undefined || (allowed as readonly unknown[]).includes(value)) continue;
@@ -103,6 +121,14 @@ export function checkSums(what: string, options: SumOptions): void {
       `${what}: ${name} is ${describeList(value)}. Use one of ${allowed.join(', ')}.`,
     );
   }
+}
+
+/** How a reduction is to be computed: what derivatives compute of kinds that add up nothing takes no option of sums. */
+export function computeOptionsOf(
+  { kind }: Pick<Reduction, 'kind'>,
+  { accumulate, sumScheme, fastMath }: ComputeOptions,
+): ComputeOptions {
+  return addsUp(kind) ? { accumulate, sumScheme, fastMath } : { fastMath };
 }
 
 /** Whether reductions give row numbers of a dtype, if one is asked for. @throws LazyError INVALID_ARGUMENT */
@@ -124,6 +150,41 @@ export function checkIndexDtype(
   throw new LazyError(
     'INVALID_ARGUMENT',
     `${what}: indexDtype is for row numbers in results, and ${kinds} gives none. Leave it out.`,
+  );
+}
+
+/** What values that are computed in a dtype can be. */
+const OUT_DTYPES: Readonly<Record<LazyDType, readonly OutDType[]>> = {
+  float32: ['float16', 'bfloat16', 'float32'],
+  float64: ['float16', 'bfloat16', 'float32', 'float64'],
+};
+
+/** Whether reductions give values of a dtype, if one is asked for. @throws LazyError INVALID_ARGUMENT */
+export function checkOutDtype(
+  what: string,
+  outDtype: OutDType | undefined,
+  reductions: Reductions,
+  dtype: LazyDType,
+): void {
+  if (outDtype === undefined) return;
+  if (!OUT_DTYPES.float64.includes(outDtype)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: outDtype is ${describeList(outDtype)}. Use one of ${OUT_DTYPES[dtype].join(', ')}.`,
+    );
+  }
+  const values = reductions.flatMap(outputsOf).some(({ name }) => name === 'value');
+  if (!values) {
+    const kinds = reductions.map(({ kind }) => kind).join(', ');
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: outDtype is for values in results, and ${kinds} gives row numbers. Leave it out, or use indexDtype.`,
+    );
+  }
+  if (OUT_DTYPES[dtype].includes(outDtype)) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: outDtype is ${outDtype}, and the values are computed in ${dtype}, so that they have no more digits. Cast the inputs to ${outDtype}, or the result.`,
   );
 }
 

@@ -5,6 +5,7 @@ import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
 import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import { densePairs } from './dense-pairs.js';
+import type { ComputeOptions } from './reduction-types.js';
 import { computed } from './reductions.js';
 import { NO_RESULTS, type Results } from './results.js';
 import { checkPairs, scatterPairs } from './scatter-pairs.js';
@@ -12,10 +13,8 @@ import { indexRows, scatterRows } from './scatter-rows.js';
 import { rowIndex, type Share } from './shares.js';
 
 /** Options of the passes of gradients. */
-export type DerivativeOptions = Pick<
-  CallOptions,
-  'stream' | 'device' | 'ranges' | 'debug' | 'signal'
->;
+export type DerivativeOptions = ComputeOptions &
+  Pick<CallOptions, 'stream' | 'device' | 'ranges' | 'debug' | 'signal'>;
 
 /** What `runDerivatives` gives; the caller owns it. */
 export interface Differentials {

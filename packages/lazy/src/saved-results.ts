@@ -9,7 +9,8 @@ import {
 import type { Tensor } from '@mercer/tensor';
 import { own } from '@mercer/options';
 import { computed } from './reductions.js';
-import { NO_RESULTS, type Results } from './results.js';
+import type { ComputeOptions } from './reduction-types.js';
+import { NO_RESULTS, computeOptionsOf, type Results } from './results.js';
 import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
@@ -26,7 +27,8 @@ export interface SavedForward {
 }
 
 /** Options of what derivatives compute of the forward pass. */
-export interface SavedOptions extends Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
+export interface SavedOptions
+  extends ComputeOptions, Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -48,9 +50,9 @@ export async function savedNodes(
   const saved = own(options.saved ?? {}, 'values', 'indices');
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const options = { stream, device, ranges, debug, signal };
+    const call = { stream, device, ranges, debug, signal, ...computeOptionsOf(reduction, options) };
     const one = jointly({ ...task, what, reduction });
-    const [results = NO_RESULTS] = await computed(one, [], options);
+    const [results = NO_RESULTS] = await computed(one, [], call);
     made.push(...[results.value, results.index].filter((one) => one !== undefined));
     return results;
   };

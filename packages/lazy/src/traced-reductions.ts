@@ -10,15 +10,18 @@ import {
   type DerivativeRule,
   type Value,
 } from '@mercer/tensor/operation';
+import { own } from '@mercer/options';
+import { commonExtent } from './extent.js';
 import type { Input } from './input.js';
 import { mappedInputs } from './mapped-inputs.js';
 import { cotangentInput, derivativesBy, inputAt } from './derivatives.js';
 import type { ReductionOptions, TracedReductions } from './reductions.js';
-import { asResults } from './results.js';
+import type { OutDType } from './reduction-types.js';
+import { asResults, checkOutDtype } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
 import { tablesApart } from './tables-apart.js';
-import { usedBy, type JointTask } from './task.js';
+import { usedBy, type JointTask, type Reductions } from './task.js';
 import {
   isDifferentiated,
   tensorsApart,
@@ -46,6 +49,14 @@ const CONSTANT: readonly ReductionKind[] = [
  */
 export const tracedReductions: TracedReductions = (task, options, compute) => {
   const { what, reductions } = task;
+  const { outDtype } = own(options ?? {}, 'outDtype');
+  if (outDtype !== undefined) {
+    const { dtype = options?.dtype ?? 'float32' } = commonExtent(what, task.inputs);
+    checkOutDtype(what, outDtype, reductions, dtype);
+    // Derivatives need the values as they were computed: these are cast.
+    const computed = tracedReductions(task, { ...options, outDtype: undefined }, compute);
+    return promisesTraced(pending(computed.then(castValues(reductions, outDtype))));
+  }
   if (options?.out !== undefined) {
     throw writesTraced(what, 'the option out overwrites a tensor');
   }
@@ -64,7 +75,7 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
   };
   const call = differentiable<(...args: Tensors) => Promise<Tensor[]>, Tensors>(
     what,
-    async (tensors) => compute(await over(apart.bind(tensors))),
+    async (tensors) => compute(await over(apart.bind(tensors)), options),
     isConstant ? 'constant' : ruleOf(what, apart, whole, options),
     ({ args: [tensors], mapped: [isMapped], size }) => {
       const bound = mappedInputs(apart, tensors, isMapped as readonly boolean[], size);
@@ -76,6 +87,14 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
   );
   return promisesTraced(call(apart.tensors));
 };
+
+const castValues =
+  (reductions: Reductions, dtype: OutDType) =>
+  async (tensors: readonly Tensor[]): Promise<Tensor[]> => {
+    const names = reductions.flatMap(outputsOf).map(({ name }) => name);
+    const cast = tensors.map(async (one, at) => (names[at] === 'value' ? one.cast(dtype) : one));
+    return Promise.all(cast);
+  };
 
 /** The rule of a task: what is wanted of the gradients is computed together. */
 const ruleOf = (
@@ -102,7 +121,7 @@ async function gradientsBy(
   { places: placesOfTensors, bind }: InputsApart,
   { args: [tensors], result, wanted: [wanted] }: AppliedCall<Tensors>,
   cotangents: readonly (Value | undefined)[],
-  { ranges, debug }: ReductionOptions = {},
+  { ranges, debug, accumulate, sumScheme, fastMath }: ReductionOptions = {},
 ): Promise<readonly (Value | undefined)[]> {
   const inputs = bind(tensors);
   const results = asResults(reductions, result as unknown as readonly Tensor[]);
@@ -129,9 +148,9 @@ async function gradientsBy(
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
     const { value: values, index } = results[at] ?? {};
     const saved = { values, indices: index as Tensor<'int32'> | undefined };
-    const derivatives = await derivativesBy(what, whole, places, { ranges, debug, saved }, []);
+    const run = { ranges, debug, accumulate, sumScheme, fastMath };
+    const derivatives = await derivativesBy(what, whole, places, { ...run, saved }, []);
     const by = places.map((place) => inputAt(task, place));
-    const run = { ranges, debug };
     const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);
     for (const [n, place] of places.entries()) add(place, gradients[n] as Tensor);
   }

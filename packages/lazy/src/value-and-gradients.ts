@@ -11,10 +11,10 @@ import type { LazyDType } from './lazy-dtype.js';
 import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
-import type { ResultOf } from './reduction-types.js';
+import type { ResultOf, ComputeOptions } from './reduction-types.js';
 import { asResult } from './result-of-kind.js';
 import { computed } from './reductions.js';
-import { asResults, asTensors, NO_RESULTS } from './results.js';
+import { asResults, asTensors, checkCompute, NO_RESULTS, computeOptionsOf } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { jointly } from './task.js';
 import { tablesApart } from './tables-apart.js';
@@ -28,7 +28,8 @@ export interface GradientsOptions<
   K extends ReductionKind = ReductionKind,
   D extends LazyDType = LazyDType,
   V extends NamedVariables = NamedVariables,
-> extends Pick<CallOptions, 'stream' | 'ranges' | 'debug' | 'signal'> {
+>
+  extends ComputeOptions, Pick<CallOptions, 'stream' | 'ranges' | 'debug' | 'signal'> {
   /** What the results are multiplied by before they are added up: of the shape of the values. Default: ones. */
   readonly cotangent?: LazyData | undefined;
   /** Takes the results, some or all. They share no memory with what is read, nor with each other; any strides will do. */
@@ -38,6 +39,9 @@ export interface GradientsOptions<
 const GRADIENTS_OPTIONS: OptionNames<GradientsOptions> = {
   cotangent: true,
   out: true,
+  accumulate: true,
+  sumScheme: true,
+  fastMath: true,
   stream: true,
   ranges: true,
   ...LOAD_OPTIONS,
@@ -75,7 +79,7 @@ const WITHOUT_FORWARD: readonly ReductionKind[] = ['Sum', 'Mean'];
  * `gradient`. Of Sum and Mean the value and all gradients by variables of the kept side and by parameters are one pass; gradients
  * by variables of the reduced side are together another one, over the other side; rows by index are of the side that the index
  * follows. Other kinds are computed first, since their derivatives need the result. `out` is written when everything is
- * computed.
+ * computed. `accumulate`, `sumScheme` and `fastMath` are those of `gradient`; they hold for the value too, where it is a sum.
  *
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, INVALID_ARGUMENT; MercerError SHAPE_MISMATCH,
  * DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
@@ -107,6 +111,7 @@ export async function valueAndGradients<
   const { cotangent, out: given, ...rest } = readOptions(what, options, GRADIENTS_OPTIONS);
   const out = readOptions(`${what}: out`, given, OUT_NAMES);
   checkReduction(what, of);
+  checkCompute(what, rest);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);
@@ -130,8 +135,9 @@ export async function valueAndGradients<
   const written: Tensor[] = [];
   try {
     const isFirst = !WITHOUT_FORWARD.includes(task.reduction.kind);
+    const firstCall = { ...where, ...NO_SUMS, ...computeOptionsOf(task.reduction, rest) };
     const [first = NO_RESULTS] = isFirst
-      ? await computed(jointly({ ...task, what }), [], where)
+      ? await computed(jointly({ ...task, what }), [], firstCall)
       : [];
     written.push(...present(asTensors(reductions, [first])));
     const saved = { values: first.value, indices: first.index as Tensor<'int32'> | undefined };
@@ -156,6 +162,8 @@ export async function valueAndGradients<
     for (const one of made) one.dispose();
   }
 }
+
+const NO_SUMS: ComputeOptions = { accumulate: undefined, sumScheme: undefined };
 
 const present = (tensors: readonly (Tensor | undefined)[]): Tensor[] =>
   tensors.filter((one) => one !== undefined);

@@ -238,6 +238,47 @@ export function describeLazyDerivatives(
   });
 
   describe('derivatives through other ways to reduce', () => {
+    it('products of complex matrices and vectors, parts and transposes', async () => {
+      const f: Scalar = (x, y, v) => {
+        const product = complexOf(lazyI(x)).mul(complexOf(lazyJ(y)).exp());
+        const parts = product.elem(1).concat(product.extract(0, 1)).t();
+        return weighed(parts.matmul(v));
+      };
+      await expectDerivatives(f, [
+        await drawn([3, 4], [-1, 1], 1),
+        await drawn([2, 4], [-1, 1], 2),
+        await drawn([3, 4], [-1, 1], 3),
+      ]);
+    });
+
+    it('adds up the gradients as the call adds up', async () => {
+      // 1, then terms that float32 loses one by one.
+      const rows = 20_001;
+      const place = { device: device() } as const;
+      const terms = new Float32Array(rows).fill(2 ** -25).fill(1, 0, 1);
+      const y = await tensor(terms, { shape: [rows, 1], ...place });
+      const one = await tensor([[1]], place);
+      const wanted = [[Math.fround(1 + 20_000 * 2 ** -25)]];
+      const slope = grad((x: AnyTensor<'float32'>) =>
+        lazyI(x).mul(lazyJ(y)).sum('j', { accumulate: 'float64', sumScheme: 'direct' }).sum(),
+      );
+      expect(await (await slope(one)).toNested()).toEqual(wanted);
+    });
+
+    it('results in 16 bits, whose derivatives are those of what was computed', async () => {
+      const [x, y] = [await drawn([5, 3], [-1, 1], 1), await drawn([40, 3], [-1, 1], 2)];
+      const slopes = async (outDtype: 'float16' | undefined): Promise<readonly number[]> => {
+        const f = grad(async (v: Tensor) => {
+          const distance = lazyI(v).sqdist(lazyJ(y));
+          const found = await distance.logSumExp('j', { outDtype });
+          if (outDtype !== undefined) expect(found.dtype).toBe(outDtype);
+          return (await found.cast('float64')).sum();
+        });
+        return [...(await (await f(x)).toTypedArray())].map(Number);
+      };
+      expect(await slopes('float16')).toEqual(await slopes(undefined));
+    });
+
     it('a text, by its arguments', async () => {
       const sums = genred('Exp(-SqDist(x, y)) * p', ['x = Vi(3)', 'y = Vj(3)', 'p = Pm(2)'], {
         axis: 1,

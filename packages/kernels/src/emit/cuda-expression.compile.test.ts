@@ -2,6 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { everyOpKernel } from './every-op-kernel.test-support.js';
+import { fastMathKernel } from './fast-math-cases.test-support.js';
 
 useNvrtc();
 
@@ -12,8 +13,12 @@ describe.skipIf(!nvrtc.isAvailable())(
       'every operation compiles for %s without a warning',
       { timeout: 120_000 },
       async (arch) => {
-        for (const dtype of ['float32', 'float64'] as const) {
-          const { source } = everyOpKernel(dtype, arch === 'sm_90a');
+        const kernels = [
+          everyOpKernel('float32', arch === 'sm_90a'),
+          everyOpKernel('float64', arch === 'sm_90a'),
+          fastMathKernel(),
+        ];
+        for (const { source } of kernels) {
           const options = [`--gpu-architecture=${arch}`, '--ptxas-options=-v'];
           const { log } = await nvrtc.compile({ source, options });
           expect(log).toContain('registers');

@@ -9,6 +9,7 @@ import {
 } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { cudaLiteral, cudaType } from './cuda-literal.js';
+import { fastText } from './fast-math.js';
 import type { CudaHelper } from './cuda-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
@@ -34,6 +35,8 @@ export interface CudaExpressionOptions {
   readonly approximateRoots?: boolean;
   /** float32 exponentials e^x by the special-function unit, within (3 + 1.3 |x|) u, and 0 below the normal range. */
   readonly approximateExponentials?: boolean;
+  /** float32 quotients, logarithms, powers, roots, sines, cosines and `tanh` as `FAST_TEXTS` says, within the bounds there. */
+  readonly fastMath?: boolean | undefined;
   /** Prefix of the local names. */
   readonly prefix?: string;
 }
@@ -125,7 +128,10 @@ export function emitCudaExpressions(
     const args = node.args.map((arg) => text.get(arg) ?? '');
     const low = dtype === 'float32' ? exponentLowPart(node, isFixed, text) : undefined;
     const table = rules({ ...context, exponentLow: () => low });
-    const value = applyRule(table, node, args);
+    const isFast = dtype === 'float32' && options.fastMath === true;
+    const fast = isFast ? fastText(node, args, nonNegative) : undefined;
+    if (fast !== undefined) helpers.add(fast.helper);
+    const value = fast?.text ?? applyRule(table, node, args);
     if (node.args.length === 0 || node.type === 'bool') {
       text.set(node, node.type === 'bool' ? `(${value})` : value);
       continue;

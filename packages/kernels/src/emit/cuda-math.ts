@@ -3,10 +3,11 @@ import type { MathFunction } from '../math/math-function.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
 import { cudaLiteral } from './cuda-literal.js';
+import { FAST_TEXTS, isFastHelper, type FastHelper } from './fast-math.js';
 import { helpersInOrder } from './helpers-in-order.js';
 
-/** Helper functions that emitted expressions may call: those of this file, and functions of `math`. */
-export type CudaHelper = BasicHelper | MathFunction;
+/** Helper functions that emitted expressions may call: those of this file, those of `fastMath`, and functions of `math`. */
+export type CudaHelper = BasicHelper | FastHelper | MathFunction;
 
 /** Helper functions whose text is in this file, each with what it calls. */
 const NEEDS = {
@@ -38,9 +39,16 @@ export function horner(coefficients: readonly number[], x: string, dtype: Pairwi
 
 /** The text of the helpers asked for and of those that they need, each once. */
 export function cudaHelpers(wanted: Iterable<CudaHelper>, dtype: PairwiseDType): string {
-  const { own, functions } = helpersInOrder<BasicHelper>(wanted, NEEDS);
+  const all = [...new Set(wanted)];
+  const usual = all.filter((helper): helper is BasicHelper | MathFunction => !isFastHelper(helper));
+  const { own, functions } = helpersInOrder<BasicHelper>(usual, NEEDS);
   const texts = dtype === 'float32' ? FLOAT32 : FLOAT64;
-  return [...own.map((helper) => texts[helper]), ...cudaMathText(functions, dtype)].join('\n');
+  const fast = all.filter(isFastHelper);
+  return [
+    ...own.map((helper) => texts[helper]),
+    ...fast.map((helper) => FAST_TEXTS[helper]),
+    ...cudaMathText(functions, dtype),
+  ].join('\n');
 }
 
 // x = 2^e m with m in [3/4, 3/2): then y log2 x = y e + y log2 m, and y e is kept exact inside one

@@ -13,6 +13,7 @@ export function everyOpKernel(
   dtype: PairwiseDType,
   approximate = false,
   exprs: readonly RealExpr[] = ALL,
+  fastMath = false,
 ): CudaKernel {
   const type = cudaType(dtype);
   const helpers = new Set<CudaHelper>();
@@ -22,6 +23,7 @@ export function everyOpKernel(
       bindings: { a: 'x', b: 'y' },
       approximateRoots: approximate,
       approximateExponentials: approximate,
+      fastMath,
       uniform: ['p', 'q'],
       positive: ['p'],
     });

@@ -27,5 +27,5 @@ export {
   type SelectionProblem,
 } from './selection/plan-selection.js';
 export { selectionParams } from './selection/selected-rows.js';
-export { aloneOf } from './plan-sums.js';
+export { addsUp, aloneOf } from './plan-sums.js';
 export { takesOnePass } from './takes-one-pass.js';

@@ -42,5 +42,7 @@ export interface LaunchedPlan extends PlannedReduction {
   readonly ranges?: true | undefined;
   /** How sums are added up where that is unusual. */
   readonly sums?: SumOptions | undefined;
+  /** Whether functions keep the wider bounds alone, where that is quicker: on a GPU, in float32. */
+  readonly fastMath?: true | undefined;
   readonly inputs: readonly MapReduceInput[];
 }

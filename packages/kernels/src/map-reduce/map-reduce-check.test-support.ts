@@ -31,7 +31,7 @@ export interface Place {
 /** One reduction on random data. */
 export interface MapReduceCase extends Pick<
   MapReduceProblem,
-  'further' | 'storage' | 'accumulate' | 'sumScheme'
+  'further' | 'storage' | 'accumulate' | 'sumScheme' | 'fastMath'
 > {
   readonly reduction: Reduction;
   /** Of the kept side. */
@@ -83,6 +83,7 @@ export function checkMapReduce(
   const sums = {
     ...(accumulate !== undefined && { accumulate }),
     ...(sumScheme !== undefined && { sumScheme }),
+    ...(one.fastMath !== undefined && { fastMath: one.fastMath }),
   };
   const problem = {
     ...sums,

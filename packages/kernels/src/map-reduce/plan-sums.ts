@@ -3,7 +3,8 @@ import { PlanError } from '../plan-error.js';
 import type { MapReduceProblem } from './problem.js';
 import type { SumOptions, SumScheme } from './reducers/sum-options.js';
 
-const addsUp = (kind: ReductionKind): boolean =>
+/** Whether a reduction adds up what is rounded, so that it matters how. */
+export const addsUp = (kind: ReductionKind): boolean =>
   kind === 'Sum' || kind === 'Mean' || traitsOf(kind).isExponential;
 
 /** Whether a reduction compares or counts: nothing of it is rounded, however sums beside it are added up. */

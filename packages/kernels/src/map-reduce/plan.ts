@@ -63,7 +63,7 @@ function* unrolledSteps(
   limits: DeviceLimits,
   whole = false,
 ): Steps<UnrolledPlan> {
-  const read = plannedProblem(problem);
+  const read = plannedProblem(problem, limits);
   const { all, kept, reduced } = read;
   const { dtype } = problem;
   const lowered = yield* writtenOut(all);

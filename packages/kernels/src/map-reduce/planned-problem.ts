@@ -1,5 +1,6 @@
 import { sidesOf } from './params.js';
 import { traitsOf, type Reduction, type VectorExpr } from '@mercer/formula';
+import type { DeviceLimits } from '../device-limits.js';
 import { PlanError } from '../plan-error.js';
 import { plannedReduction, type LaunchedPlan, type MapReduceInput } from './launched-plan.js';
 import { rootsOf } from './lowering/written-out.js';
@@ -10,6 +11,7 @@ import {
   planInputs,
   type InputReads,
 } from './plan-inputs.js';
+import { fastMathOf, fastMathText } from './plan-fast-math.js';
 import { planSums, sumsText } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 
@@ -33,7 +35,7 @@ export interface PlannedProblem {
 }
 
 /** Reads a problem. Throws a `PlanError` for reductions over different axes and for sums that there are not. */
-export function plannedProblem(problem: MapReduceProblem): PlannedProblem {
+export function plannedProblem(problem: MapReduceProblem, limits: DeviceLimits): PlannedProblem {
   const { dtype, reduction, further = [], rowsI, rowsJ, batch, ranges } = problem;
   const { axis } = reduction;
   const all = [reduction, ...further];
@@ -41,6 +43,7 @@ export function plannedProblem(problem: MapReduceProblem): PlannedProblem {
   const roots = all.flatMap(rootsOf);
   const { kept, reduced } = sidesOf(reduction);
   const sums = planSums(problem);
+  const fastMath = fastMathOf(problem, limits);
   const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${k}` : ''}`).join(' + ');
   return {
     all,
@@ -53,6 +56,7 @@ export function plannedProblem(problem: MapReduceProblem): PlannedProblem {
       axis,
       ranges: ranges === true ? true : undefined,
       sums,
+      ...fastMath,
       ...plannedReduction(reduction),
       further: further.length > 0 ? Object.freeze(further.map(plannedReduction)) : undefined,
     },
@@ -71,6 +75,7 @@ export function plannedProblem(problem: MapReduceProblem): PlannedProblem {
       ...inputs.flatMap(({ position, storage }) => (storage ? [`${storage} ${position}`] : [])),
       ...(ranges === true ? ['ranges'] : []),
       ...(sums === undefined ? [] : [sumsText(sums)]),
+      ...fastMathText(fastMath),
     ],
   };
 }

@@ -29,6 +29,11 @@ export interface MapReduceProblem {
    * term by term. 'kahan': term by term with what each addition lost (Kahan, CACM 8, 1965).
    */
   readonly sumScheme?: SumScheme | undefined;
+  /**
+   * Functions of formulas by the special-function unit of a GPU, in float32, within the bounds of `FAST_TEXTS`. On a CPU and in float64 it
+   * changes nothing: what is computed keeps these bounds too. Default false.
+   */
+  readonly fastMath?: boolean | undefined;
   /** Sizes to choose a plan by. A plan is right for every size. */
   readonly rowsI: number;
   readonly rowsJ: number;
@@ -41,6 +46,7 @@ const NO_MORE = {
   storage: undefined,
   accumulate: undefined,
   sumScheme: undefined,
+  fastMath: undefined,
 };
 
 /** A problem that has every property: nothing is looked for on Object.prototype. */

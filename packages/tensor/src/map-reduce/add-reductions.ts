@@ -32,7 +32,10 @@ export interface ReductionViews {
 }
 
 /** Reductions of formulas over the same pairs of rows, along one axis. */
-export interface ReductionsCall extends Pick<MapReduceProblem, 'accumulate' | 'sumScheme'> {
+export interface ReductionsCall extends Pick<
+  MapReduceProblem,
+  'accumulate' | 'sumScheme' | 'fastMath'
+> {
   /** For messages. */
   readonly what: string;
   readonly reductions: readonly [Reduction, ...Reduction[]];
@@ -134,6 +137,7 @@ function problemOf({
   ranges,
   accumulate,
   sumScheme,
+  fastMath,
 }: ReductionsCall): MapReduceProblem {
   const used = new Set(
     inputsOf(...formulasOf([reduction, ...further])).map(({ position }) => position),
@@ -150,6 +154,7 @@ function problemOf({
     batch,
     accumulate,
     sumScheme,
+    fastMath,
   };
 }
 

@@ -24,6 +24,7 @@ export function cudaPairText(plan: CudaMapReducePlan): CudaPairText {
     bindings,
     approximateRoots: true,
     approximateExponentials: true,
+    fastMath: plan.fastMath,
   };
   const helpers = new Set<CudaHelper>();
   const loads = gathers.map((gather, n) => {

@@ -26,7 +26,7 @@ export function* planPairTile(
   limits: DeviceLimits,
   selects = false,
 ): Steps<PairTilePlan> {
-  const read = plannedProblem(problem);
+  const read = plannedProblem(problem, limits);
   const { all, roots } = read;
   const { dtype, reduction } = problem;
   const { sums } = read.common;

@@ -19,6 +19,12 @@ EMU_APPROXIMATE(ex2, exp2(x))
 EMU_APPROXIMATE(sqrt, sqrt(x))
 EMU_APPROXIMATE(rsqrt, 1.0 / sqrt(x))
 EMU_APPROXIMATE(rcp, 1.0 / x)
+EMU_APPROXIMATE(sin, sin(x))
+EMU_APPROXIMATE(cos, cos(x))
+static inline void ptx_div_approx_ftz_f32(float& r, float a, float b) {
+  const double x = emu_flush(a), y = emu_flush(b);
+  r = fabs(y) > 8.507059173023462e37 && isfinite(y) ? (isfinite(x) ? 0.0f : __int_as_float(0x7fffffff)) : emu_flush(emu_cut(x / y));
+}
 static inline void ptx_rcp_approx_ftz_f64(double& r, double a) { r = emu_high(emu_flush(1.0 / emu_flush(emu_high(a)))); }
 static inline void ptx_rsqrt_approx_ftz_f64(double& r, double a) { r = emu_high(emu_flush(1.0 / sqrt(emu_flush(emu_high(a))))); }
 static inline float emu_nan() { return __int_as_float(0x7fffffff); }

@@ -83,6 +83,7 @@ export function cudaTileDialect(
         bindings: Object.fromEntries(names.map((name) => [name, name])),
         approximateRoots: true,
         approximateExponentials: true,
+        fastMath: plan.fastMath,
       });
       for (const helper of used) helpers.add(helper);
       return { statements, results, slots };
