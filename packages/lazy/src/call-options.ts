@@ -10,6 +10,7 @@ import type {
   ReduceOptions,
   SumOptions,
 } from './reduction-types.js';
+import { SHARD_OPTIONS } from './shards/shard-options.js';
 
 /**
  * Options of a call as the methods read them: own properties only, unknown names refused.
@@ -49,7 +50,11 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions> = {
 };
 
 /** Options of calls of reductions that give no row numbers. */
-export const REDUCE_OPTIONS: OptionNames<ReduceOptions> = { ...DENSE_OPTIONS, ranges: true };
+export const REDUCE_OPTIONS: OptionNames<ReduceOptions> = {
+  ...DENSE_OPTIONS,
+  ranges: true,
+  ...SHARD_OPTIONS,
+};
 
 /** Options of calls of reductions. */
 export const CALL_OPTIONS: OptionNames<ReduceOptions & IndexOption> = {
