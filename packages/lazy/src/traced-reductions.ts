@@ -13,7 +13,8 @@ import {
 import type { Input } from './input.js';
 import { mappedInputs } from './mapped-inputs.js';
 import { cotangentInput, derivativesBy, inputAt } from './derivatives.js';
-import type { ReductionOptions, TracedReductions } from './reductions.js';
+import type { ReductionOptions } from './call-options.js';
+import type { TracedReductions } from './reductions.js';
 import { asResults } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
