@@ -12,6 +12,7 @@ import type {
   OutDTypeOption,
   ReduceOptions,
 } from './reduction-types.js';
+import { SHARD_OPTIONS } from './shards/shard-options.js';
 
 /**
  * Options of a call as the methods read them: own properties only, unknown names refused.
@@ -25,6 +26,11 @@ export const readOptions = optionReader(
 
 /** Options of a call that say nothing about what is computed, and not where its results go. */
 export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption, OutDTypeOption {}
+
+/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
+export interface ReductionOptions extends CallOptions {
+  out?: unknown;
+}
 
 /** Options of a preparation. */
 export interface PrepareOptions<I extends IndexDType = IndexDType, O extends OutDType = OutDType>
@@ -56,6 +62,7 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions & OutDTypeOption> = {
 export const REDUCE_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption> = {
   ...DENSE_OPTIONS,
   ranges: true,
+  ...SHARD_OPTIONS,
 };
 
 /** Options of calls of reductions. */
