@@ -1,4 +1,4 @@
-import type { KeptRanges, MapReducePlan } from '@mercer/kernels';
+import type { MapReducePlan } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { tensor, type Tensor } from '@mercer/tensor';
 import {
@@ -13,6 +13,7 @@ import {
   pointerAt,
   rangeTables,
   sidesOf,
+  type CallRanges,
   type CallView,
   type LoadedPart,
   type LoadedProgram,
@@ -134,7 +135,7 @@ async function foundPairs(
 interface SelectionPass {
   readonly axis: 0 | 1;
   readonly call: PairCall;
-  readonly ranges: KeptRanges | undefined;
+  readonly ranges: CallRanges | undefined;
   readonly stream: NonzeroOptions['stream'];
   readonly values: number;
 }

@@ -112,6 +112,7 @@ function* unrolledSteps(
     batch: problem.batch,
     terms: axis === 1 ? problem.rowsJ : problem.rowsI,
     mergeable: problem.ranges !== true,
+    blockRows: problem.ranges === true ? problem.rangeRows : undefined,
     whole,
   };
   const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${k}` : ''}`).join(' + ');
