@@ -46,9 +46,7 @@ export async function moved(
   work: WorkOptions,
 ): Promise<Boxes> {
   const { dtype, device, shape } = low;
-  const nothing = s.track(
-    await full([1, shape[1] ?? 1], Infinity, { dtype, device, ...work }),
-  );
+  const nothing = s.track(await full([1, shape[1] ?? 1], Infinity, { dtype, device, ...work }));
   const of = async (edges: Points): Promise<Points> => {
     const kept = s.track(edges.slice(by === 1 ? [0, -1] : [1]));
     const parts = by === 1 ? [nothing, kept] : [kept, nothing];
@@ -56,4 +54,3 @@ export async function moved(
   };
   return { low: await of(low), high: await of(high) };
 }
-

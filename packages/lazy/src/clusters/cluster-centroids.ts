@@ -4,7 +4,12 @@ import { isTraced } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import type { LazyDType } from '../lazy-dtype.js';
 import { checkLabels, checkPoints, checkPositive } from './cluster-data.js';
-import { CLUSTER_OPTIONS, clusterCount, clusterRanges, type ClusterOptions } from './cluster-ranges.js';
+import {
+  CLUSTER_OPTIONS,
+  clusterCount,
+  clusterRanges,
+  type ClusterOptions,
+} from './cluster-ranges.js';
 
 /** Options of {@link clusterCentroids}. */
 export interface CentroidOptions<D extends LazyDType = LazyDType> extends ClusterOptions {

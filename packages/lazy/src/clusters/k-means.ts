@@ -230,15 +230,18 @@ async function seeded(
   const [rows = 0] = x.shape;
   const { device } = x;
   const draws = random.split(key, clusters);
-  const start = await random.choice(rows, [1], { key: draws[0] as random.RandomKey, device, ...work });
+  const start = await random.choice(rows, [1], {
+    key: draws[0] as random.RandomKey,
+    device,
+    ...work,
+  });
   const chosen = [s.track(start)];
   let nearest: Points | undefined;
   for (const draw of draws.slice(1)) {
     const latest = s.track(await take(x, chosen.at(-1) as Tensor<'int32'>, 0, work));
     const found = s.track(await lazyI(x).sqdist(lazyJ(latest)).sum('j', work)).reshape([rows]);
     const squared = s.track(found) as Points;
-    nearest =
-      nearest === undefined ? squared : s.track((await nearest.minimum(squared)) as Points);
+    nearest = nearest === undefined ? squared : s.track((await nearest.minimum(squared)) as Points);
     chosen.push(await drawn(s, nearest, draw, work));
   }
   const places = await Promise.all(chosen.map((one) => one.item()));

@@ -30,7 +30,7 @@ const [LEAST_ROWS, MOST_ROWS] = [32, 512] as const;
  * Widths of clusters, in cutoffs, at which the boxes that meet a cluster hold about twice as many points as the balls of its own, by how
  * many axes are cut.
  */
-const WIDTHS = [2, 2, 0.3, 0.17] as const;
+const WIDTHS = [2, 2, 0.35, 0.195] as const;
 
 /** The tiling of points with these bounds into clusters that are about cubes. */
 export function planTiling(

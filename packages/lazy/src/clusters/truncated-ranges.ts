@@ -4,6 +4,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import {
   arange,
   map,
+  MercerError,
   scatterAdd,
   scope,
   stack,
@@ -123,6 +124,7 @@ export async function truncatedRanges<D extends LazyDType>(
     if (one.shape[0] !== 0) continue;
     throw new LazyError('INVALID_ARGUMENT', `${what}: ${name} has no rows. Pass one at least.`);
   }
+  checkAlike(what, x, y);
   const isOne = (x as Tensor) === (y as Tensor);
   return scope(async (s) => {
     const tile = { cutoff, clusterSize, work };
@@ -143,6 +145,16 @@ export async function truncatedRanges<D extends LazyDType>(
     };
     return asResult({ i, j, ranges, cutoff, error, pairs: forward.pairs, work }, s);
   });
+}
+
+/** @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH */
+function checkAlike(what: string, x: Points, y: Points): void {
+  const code = x.dtype === y.dtype ? 'SHAPE_MISMATCH' : 'DTYPE_MISMATCH';
+  if (x.dtype === y.dtype && x.shape[1] === y.shape[1]) return;
+  throw new MercerError(
+    code,
+    `${what}: x is ${x.label} and y is ${y.label}. Both have rows of as many coordinates, of one dtype.`,
+  );
 }
 
 /** @throws LazyError INVALID_ARGUMENT */
@@ -234,7 +246,9 @@ async function meeting(
   const { rows, ranges } = reduced;
   const count = ranges.at(-1)?.[1] ?? 0;
   const row = async (at: Tensor<'int32'>, of: typeof START): Promise<Tensor<'int64'>> =>
-    s.track(await map(of, { cluster: at }, { dtype: 'int64', parameters: { rows, count }, ...work }));
+    s.track(
+      await map(of, { cluster: at }, { dtype: 'int64', parameters: { rows, count }, ...work }),
+    );
   const starts = await row(first.at, START);
   const ends = await row(last.at, END);
   const met = s.track((await stack([starts, ends], 1, work)) as Tensor<'int64'>);
@@ -248,7 +262,8 @@ async function meeting(
   const [from, until] = kept.ranges.at(-1) ?? [0, 0];
   const missing = kept.rows - (until - from);
   const pairs =
-    kept.rows * (await total(0)) - (missing === 0 ? 0 : missing * (await total(slices.at(-2) ?? 0)));
+    kept.rows * (await total(0)) -
+    (missing === 0 ? 0 : missing * (await total(slices.at(-2) ?? 0)));
   vouchForSpans(met, { reducedRows: count, pairs });
   return { slices, met, pairs };
 }

@@ -62,8 +62,7 @@ export function sidesOf(
 export const pairsOf = (
   { rowsI, rowsJ, batch }: Pick<PairSizes, 'rowsI' | 'rowsJ' | 'batch'>,
   ranges: CallRanges | undefined,
-): number =>
-  batch * ((ranges === undefined ? undefined : pairsOfRanges(ranges)) ?? rowsI * rowsJ);
+): number => batch * ((ranges === undefined ? undefined : pairsOfRanges(ranges)) ?? rowsI * rowsJ);
 
 /** The formulas of reductions: those that are reduced, and the weights. */
 export const formulasOf = (reductions: readonly Reduction[]): Reduction['formula'][] =>

@@ -10,6 +10,8 @@ import { tileOf, type MapReduceShape } from '../map-reduce-shape.js';
 const [CUDA_THREADS, WARP] = [128, 32];
 /** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
 const LEAST_BLOCKS = 4;
+/** The same of blocks of a warp, whose spans take registers too. */
+const LEAST_WARPS = 8;
 /** A part of the reduced rows is a multiple of so many. */
 export const PART_UNIT = 16;
 
@@ -76,8 +78,9 @@ export function chooseCudaTile(
 
 /** Threads of a block: a warp where ranges have few rows, so that none of its threads is without one. */
 function blockOf({ blockRows, pairs }: MapReduceShape): Pick<CudaTile, 'threads' | 'resident'> {
-  const threads = blockRows === undefined || pairs > 0 ? CUDA_THREADS : WARP;
-  return { threads, resident: (LEAST_BLOCKS * CUDA_THREADS) / threads };
+  return blockRows === undefined || pairs > 0
+    ? { threads: CUDA_THREADS, resident: LEAST_BLOCKS }
+    : { threads: WARP, resident: LEAST_WARPS };
 }
 
 /** Of the cuts that registers allow the one that keeps multiprocessors busiest. */
@@ -107,7 +110,8 @@ function chooseParts(
       (count) =>
         count === 1 ||
         (count <= most &&
-          count * words <= ROW_REGISTERS[dtype] && count * operations <= UNROLLED_OPERATIONS[kind]),
+          count * words <= ROW_REGISTERS[dtype] &&
+          count * operations <= UNROLLED_OPERATIONS[kind]),
     )
     .flatMap((rowsPerThread) => {
       const blocks = batch * Math.ceil(rows / batch / (threads * rowsPerThread));
