@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
-import { isTensor, MercerError, scatterAdd, type Tensor } from '@mercer/tensor';
-import { isTraced } from '@mercer/tensor/operation';
+import { full, isTensor, MercerError, scatterAdd, type Tensor } from '@mercer/tensor';
+import { assertTensor, isTraced } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import type { LazyDType } from '../lazy-dtype.js';
 import { checkLabels, checkPoints, checkPositive } from './cluster-data.js';
@@ -106,6 +106,22 @@ export async function clusterRangesCentroids<D extends LazyDType>(
   }
 }
 
+/** @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED */
+function checkWeights(what: string, weights: Tensor, { shape, dtype, label }: Tensor): void {
+  if (!isTraced(weights)) assertTensor(weights, `${what}: the weights`);
+  if (weights.dtype !== dtype) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: the weights are ${weights.label} and x is ${label}. Cast one of them.`,
+    );
+  }
+  if (weights.shape.length === 1 && weights.shape[0] === shape[0]) return;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: the weights are ${weights.label}. Their shape must be [${shape[0]}], one for each row of x.`,
+  );
+}
+
 async function centroidsOf<D extends LazyDType>(
   what: string,
   x: Tensor<D>,
@@ -120,32 +136,28 @@ async function centroidsOf<D extends LazyDType>(
   const [rows = 0] = x.shape;
   checkLabels(what, labels, rows);
   if (minWeight !== 0) checkPositive(what, 'minWeight', minWeight);
-  if (weights !== undefined && (weights.shape.length !== 1 || weights.shape[0] !== rows)) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: the weights are ${weights.label}. Their shape must be [${rows}], one for each row of x.`,
-    );
-  }
+  if (weights !== undefined) checkWeights(what, weights, x);
   const count = await clusterCount(what, labels, given.count, work);
-  const made: unknown[] = [];
-  const track = <T>(one: T): T => {
-    made.push(one);
+  const made: Tensor[] = [];
+  // what a derivative reads is its own
+  const isTracedCall = isTraced(x) || isTraced(weights);
+  const track = <T extends Tensor>(one: T): T => {
+    if (!isTracedCall) made.push(one);
     return one;
   };
   try {
-    const ones =
-      weights === undefined ? track(await x.slice(null, [0, 1]).mul(0).add(1)) : undefined;
-    const column = (ones ?? track((weights as Tensor<D>).reshape([rows, 1]))) as Tensor<'float64'>;
-    const terms = ones === undefined ? track(await x.mul(column)) : x;
+    const { dtype, device } = x;
+    const column =
+      weights === undefined
+        ? track(await full([rows, 1], 1, { dtype, device, ...work }))
+        : track(weights.reshape([rows, 1]));
+    const terms = weights === undefined ? x : track((await x.mul(column)) as Tensor<D>);
     const sums = track(await scatterAdd(terms as Tensor<'float64'>, labels, count, work));
-    const totals = track(await scatterAdd(column, labels, count, work));
+    const totals = track(await scatterAdd(column as Tensor<'float64'>, labels, count, work));
     const divisors = minWeight === 0 ? totals : track(await totals.clamp(minWeight, Infinity));
-    return {
-      centroids: (await sums.div(divisors)) as unknown as Tensor<D>,
-      weights: (await totals.reshape([count]).add(0)) as unknown as Tensor<D>,
-    };
+    const centroids = (await sums.div(divisors)) as Tensor as Tensor<D>;
+    return { centroids, weights: totals.reshape([count]) as Tensor as Tensor<D> };
   } finally {
-    // what is traced belongs to its derivative
-    for (const one of made) if (isTensor(one) && one !== (x as Tensor)) one.dispose();
+    for (const one of made) one.dispose();
   }
 }

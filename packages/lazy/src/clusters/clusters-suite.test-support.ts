@@ -1,5 +1,6 @@
 import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { uniform } from '../reference.test-support.js';
 import {
   clusterCentroids,
@@ -7,11 +8,13 @@ import {
   clusterRangesCentroids,
   fromMatrix,
   gridCluster,
+  kMeans,
   lazyI,
   lazyJ,
   rangesFromMatrix,
   sortClusters,
   swapAxes,
+  truncatedRanges,
   type PlacedRanges,
   type Ranges,
   type RowRange,
@@ -336,6 +339,63 @@ export function describeClusters(device: () => Device): void {
       ).rejects.toThrow(/rangesJ\[1\]/);
       await expect(fromMatrix(rangesI, rangesJ, keep as never)).rejects.toThrow(/rangesFromMatrix/);
     });
+  });
+
+  it('give everything back but what they return', async () => {
+    const x = await on(cloud(4, 200, 3), 'float32');
+    const weights = await tensor(new Float32Array(200).fill(2), { device: device() });
+    const mask = await on([[1]], 'float64');
+    const labels = await gridCluster(x, 0.3);
+    const key = random.key(1);
+    const works: Record<string, () => Promise<readonly { dispose(): void }[]>> = {
+      gridCluster: async () => [await gridCluster(x, 0.3)],
+      'gridCluster that refuses': async () => {
+        await expect(gridCluster(x, 1e-30)).rejects.toMatchObject({ code: 'LIMIT' });
+        return [];
+      },
+      sortClusters: async () => {
+        const { rows, labels: sorted, order } = await sortClusters(x, labels);
+        return [rows, sorted, order];
+      },
+      clusterRanges: async () => [await clusterRanges(labels)],
+      clusterCentroids: async () => Object.values(await clusterCentroids(x, labels)),
+      clusterRangesCentroids: async () =>
+        Object.values(await clusterRangesCentroids(x, labels, { weights })),
+      fromMatrix: async () => {
+        const { redrangesI, redrangesJ } = await fromMatrix([[0, 200]], [[0, 200]], mask);
+        return [redrangesI, redrangesJ];
+      },
+      kMeans: async () => {
+        const found = await kMeans(x, 3, { key, maxIterations: 2 });
+        return [found.labels, found.centroids];
+      },
+      'kMeans with an empty cluster': async () => {
+        using far = await on(
+          [
+            [0, 0, 0],
+            [99, 99, 99],
+          ],
+          'float32',
+        );
+        const found = await kMeans(x, 2, { centroids: far, maxIterations: 2 });
+        return [found.labels, found.centroids];
+      },
+      'truncatedRanges of one': async () => [await truncatedRanges(x, x, { cutoff: 0.2 })],
+      'truncatedRanges of two': async () => {
+        using other = await x.clone();
+        return [await truncatedRanges(x, other, { cutoff: 0.2 })];
+      },
+    };
+    const kept: Record<string, unknown> = {};
+    for (const [name, work] of Object.entries(works)) {
+      const once = async (): Promise<void> => {
+        for (const one of await work()) one.dispose();
+        await device().synchronize();
+      };
+      await once();
+      kept[name] = await memoryKept(device(), once);
+    }
+    expect(kept).toEqual(Object.fromEntries(Object.keys(works).map((name) => [name, NOTHING])));
   });
 
   it('cluster a cloud from end to end as a dense sum does', async () => {

@@ -66,7 +66,6 @@ export async function gridCluster(
     for (const [axis, width] of sizes.entries()) {
       const first = Math.floor((low[axis] ?? 0) / width);
       const count = Math.floor((high[axis] ?? 0) / width) - first + 1;
-      const place = s.track(wide.slice(null, axis)).div(width).floor().sub(first);
       const isLarge = cells * count > MOST_CELLS;
       const before = isLarge && keys !== undefined ? await compact(s, keys, work) : keys;
       if (isLarge) cells = rows;
@@ -76,6 +75,7 @@ export async function gridCluster(
           `${what}: axis ${axis} has ${count} cells of width ${width}, and ${MOST_CELLS} / ${rows} rows can be told apart. Make them wider.`,
         );
       }
+      const place = s.track(wide.slice(null, axis)).div(width).floor().sub(first);
       keys = s.track(await (before === undefined ? place : before.mul(count).add(place)));
       cells *= count;
     }

@@ -195,7 +195,7 @@ async function means(
   centroids: Points,
   work: WorkOptions,
 ): Promise<Points> {
-  const [clusters = 0, dim = 1] = centroids.shape;
+  const [clusters = 0] = centroids.shape;
   const counts = s.track(await countRows(labels, clusters, work));
   const sums = s.track(await scatterAdd(x as Tensor<'float64'>, labels, clusters, work));
   const count = s.track(counts.reshape([clusters, 1]));
@@ -205,7 +205,8 @@ async function means(
   );
   let other = centroids;
   if (empties > 0) {
-    const farthest = s.track((await topK(distances, empties, 0, work)).indices);
+    const { values, indices: farthest } = await topK(distances, empties, 0, work);
+    for (const one of [values, farthest]) s.track(one);
     const rows = s.track(await take(x, farthest, 0, work));
     // which of the far rows each empty cluster takes: how many empty ones are before it
     const flags = await isEmpty.toTypedArray(work);
@@ -213,10 +214,9 @@ async function means(
     const which = Array.from(flags, (flag) => (flag ? next++ : 0));
     other = s.track((await take(rows, which, 0, work)) as Points);
   }
-  const shape = [clusters, dim];
   const { dtype } = x;
   const moved = await map(MEAN, { sum: sums, count, other }, { dtype, ...work });
-  return s.track(moved.reshape(shape) as Points);
+  return s.track(moved as Points);
 }
 
 /** Centroids by k-means++. */

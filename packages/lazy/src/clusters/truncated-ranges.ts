@@ -83,8 +83,8 @@ export interface TruncatedRanges<D extends LazyDType = LazyDType> {
  * at most `error * sum_j |b_j|` in every row; rounding comes on top. With `{ kernel, bandwidth, error }` the cutoff is that of `cutoffOf`. Derivatives
  * of the sum are those of the pairs that are kept.
  *
- * With one set of points pass it twice: `truncatedRanges(x, x, ..)` sorts it once, and the kept pairs are symmetric, so that `x.solve` and other
- * solvers take them.
+ * With one set of points pass it twice: `truncatedRanges(x, x, ..)` sorts it once, and the kept pairs are symmetric, so that solvers may take
+ * the sum as a symmetric operator.
  *
  * Clusters have the same number of rows. They are cut along the three longest axes, so that it helps for points of few dimensions, or that
  * lie near a surface of few; what is kept is right for any.
