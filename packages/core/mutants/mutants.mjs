@@ -1,5 +1,6 @@
 import { firstCalls } from './first-calls.mjs';
 import { launchSites } from './launch-sites.mjs';
+import { clusters } from './clusters.mjs';
 import { solvers } from './solvers.mjs';
 import { transforms } from './transforms.mjs';
 import { undoneMends } from './undone-mends.mjs';
@@ -63,4 +64,5 @@ export const mutants = [
   ...launchSites,
   ...transforms,
   ...solvers,
+  ...clusters,
 ];

@@ -35,7 +35,7 @@ export async function boxesOf(
 export function boxesMeet(i: Boxes, j: Boxes, squared: number): LazyTensor {
   const above = lazyJ(j.low).sub(lazyI(i.high)).relu();
   const below = lazyI(i.low).sub(lazyJ(j.high)).relu();
-  return above.add(below).sqnorm2().le(squared) as unknown as LazyTensor;
+  return above.add(below).sqnorm2().le(squared);
 }
 
 /** Boxes moved by one place up or down; the one that is missing meets nothing. */

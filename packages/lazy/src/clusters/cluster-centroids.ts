@@ -97,7 +97,7 @@ export async function clusterRangesCentroids<D extends LazyDType>(
   checkLabels(what, labels, undefined);
   const { stream, signal } = given;
   const count = await clusterCount(what, labels, given.count, { stream, signal });
-  const found = await centroidsOf(what, x, labels, { ...given, count } as CentroidOptions<D>, 1e-9);
+  const found = await centroidsOf(what, x, labels, { ...given, count }, 1e-9);
   try {
     return { ranges: await clusterRanges(labels, { count, stream, signal }), ...found };
   } catch (error) {

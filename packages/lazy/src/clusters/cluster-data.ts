@@ -13,7 +13,7 @@ export type Points = Tensor<LazyDType>;
 /** @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, SHAPE_MISMATCH, DISPOSED */
 export function checkPoints(what: string, name: string, x: unknown): asserts x is Points {
   assertTensor(x, `${what}: ${name}`);
-  const { dtype, shape, label } = x as Tensor;
+  const { dtype, shape, label } = x;
   if (dtype !== 'float32' && dtype !== 'float64') {
     throw new MercerError(
       'DTYPE_MISMATCH',
@@ -34,7 +34,7 @@ export function checkLabels(
   rows: number | undefined,
 ): asserts labels is Tensor<'int32'> {
   assertTensor(labels, `${what}: the labels`);
-  const { dtype, shape, label } = labels as Tensor;
+  const { dtype, shape, label } = labels;
   if (dtype !== 'int32') {
     throw new MercerError(
       'DTYPE_MISMATCH',

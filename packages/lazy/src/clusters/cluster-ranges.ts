@@ -39,9 +39,9 @@ export async function clusterRanges(
   const count = await clusterCount(what, labels, given, work);
   return scope(async (s) => {
     const counts = s.track(await countRows(labels, count, work));
-    const ends = s.track((await cumSum(counts, 0, work)) as Tensor<'int64'>);
-    const starts = s.track((await ends.sub(counts)) as Tensor<'int64'>);
-    return (await stack([starts, ends], 1, work)) as Tensor<'int64'>;
+    const ends = s.track(await cumSum<'int32'>(counts, 0, work));
+    const starts = s.track(await ends.sub(counts));
+    return await stack([starts, ends], 1, work);
   });
 }
 
@@ -55,5 +55,5 @@ export async function clusterCount(
   if (given !== undefined) return checkWhole(what, 'count', given, 0);
   if (labels.size === 0) return 0;
   using largest = await labels.max(undefined, work);
-  return Math.max(0, Number(await largest.item()) + 1);
+  return Math.max(0, (await largest.item()) + 1);
 }

@@ -28,6 +28,8 @@ export function cloud(seed: number, rows: number, dim: number, scale = 1): numbe
   );
 }
 
+const disposables = (of: object): readonly Tensor[] => Object.values(of) as Tensor[];
+
 export const asList = async (x: Tensor): Promise<number[]> =>
   Array.from(await x.toTypedArray(), Number);
 
@@ -358,9 +360,9 @@ export function describeClusters(device: () => Device): void {
         return [rows, sorted, order];
       },
       clusterRanges: async () => [await clusterRanges(labels)],
-      clusterCentroids: async () => Object.values(await clusterCentroids(x, labels)),
+      clusterCentroids: async () => disposables(await clusterCentroids(x, labels)),
       clusterRangesCentroids: async () =>
-        Object.values(await clusterRangesCentroids(x, labels, { weights })),
+        disposables(await clusterRangesCentroids(x, labels, { weights })),
       fromMatrix: async () => {
         const { redrangesI, redrangesJ } = await fromMatrix([[0, 200]], [[0, 200]], mask);
         return [redrangesI, redrangesJ];

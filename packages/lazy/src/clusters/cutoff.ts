@@ -63,7 +63,7 @@ export function cutoffOf(options: CutoffOptions): number {
   checkPositive(what, 'the bandwidth', bandwidth);
   checkPositive(what, 'the error', error);
   if (typeof kernel === 'function') return bandwidth * crossing(kernel, error);
-  if (!Object.hasOwn(CUTOFFS, kernel as string)) {
+  if (!Object.hasOwn(CUTOFFS, kernel)) {
     throw new LazyError(
       'INVALID_ARGUMENT',
       `${what}: the kernel is ${describeValue(kernel)}. Use ${Object.keys(CUTOFFS).join(', ')}, or a function of the distance that bounds it.`,

@@ -97,7 +97,7 @@ async function listOf(
   let before = 0;
   for (const [k, range] of list.entries()) {
     const [start, end] = range;
-    const isRange = range.length === 2 && Number.isSafeInteger(start) && Number.isSafeInteger(end);
+    const isRange = (range.length as number) === 2 && Number.isSafeInteger(start) && Number.isSafeInteger(end);
     if (isRange && start >= before && end >= start) {
       before = end;
       continue;
@@ -117,7 +117,7 @@ async function rowsOf(
   work: WorkOptions,
 ): Promise<readonly RowRange[]> {
   const { dtype, shape, label } = given;
-  if ((dtype !== 'int64' && dtype !== 'int32') || shape.length !== 2 || shape[1] !== 2) {
+  if (!['int64', 'int32'].includes(dtype) || shape.length !== 2 || shape[1] !== 2) {
     throw new LazyError(
       'INVALID_ARGUMENT',
       `${what}: ${name} is ${label}. Pass int64 (clusters, 2), as clusterRanges gives it, or a list of [start, end].`,
@@ -137,11 +137,11 @@ async function maskOf(
 ): Promise<LazyTensor> {
   if (keep instanceof LazyTensor) return keep;
   if (keep.dtype === 'float32' || keep.dtype === 'float64') {
-    return lazyPair(keep as Tensor<LazyDType>) as LazyTensor;
+    return lazyPair(keep as Tensor<LazyDType>);
   }
   const numbers = await keep.cast('float32', work);
   made.push(numbers);
-  return lazyPair(numbers) as LazyTensor;
+  return lazyPair(numbers);
 }
 
 function checkExtents(what: string, { shape }: LazyTensor, rowsI: number, rowsJ: number): void {
@@ -170,7 +170,7 @@ async function tableOf(
   }
   const placed = await tensor(words, { ...options, shape: [list.length, 2] });
   made.push(placed);
-  return placed as Tensor<'int64'>;
+  return placed;
 }
 
 interface Sides {

@@ -63,7 +63,7 @@ export async function gridCluster(
     const wide = s.track(await x.cast('float64', work));
     let keys: Tensor<'float64'> | undefined;
     let cells = 1;
-    for (const [axis, width] of sizes.entries()) {
+    for (const [axis, width] of (sizes as readonly number[]).entries()) {
       const first = Math.floor((low[axis] ?? 0) / width);
       const count = Math.floor((high[axis] ?? 0) / width) - first + 1;
       const isLarge = cells * count > MOST_CELLS;

@@ -81,7 +81,7 @@ export async function kMeans<D extends LazyDType>(
   options?: KMeansOptions<D>,
 ): Promise<KMeansClusters<D>> {
   const what = 'kMeans';
-  const given = readOptions(what, options, K_MEANS_OPTIONS) as KMeansOptions<D>;
+  const given = readOptions<KMeansOptions<D>>(what, options, K_MEANS_OPTIONS);
   const { key, centroids: first, maxIterations = 300, tolerance = 0, stream, signal } = given;
   const work = { stream, signal };
   checkPoints(what, 'x', x);
@@ -105,21 +105,21 @@ export async function kMeans<D extends LazyDType>(
     let centroids: Points =
       first === undefined
         ? await seeded(s, points, clusters, key as random.RandomKey, work)
-        : s.track((await (first as Points).clone(work)) as Points);
+        : s.track((await (first as Points).clone(work)));
     let [iterations, converged] = [0, false];
     let assigned = await assign(s, points, centroids, work);
     while (iterations < maxIterations && !converged) {
       signal?.throwIfAborted();
       const next = await means(s, points, assigned, centroids, work);
       const moves = s.track(await s.track(await next.sub(centroids)).square());
-      const moved = Number(await s.track(await moves.sum(undefined, work)).item());
+      const moved = await s.track(await moves.sum(undefined, work)).item();
       for (const one of [centroids, assigned.labels, assigned.distances]) one.dispose();
       centroids = next;
       assigned = await assign(s, points, centroids, work);
       iterations++;
       converged = moved <= tolerance;
     }
-    const inertia = Number(await s.track(await assigned.distances.sum(undefined, work)).item());
+    const inertia = await s.track(await assigned.distances.sum(undefined, work)).item();
     return {
       labels: s.keep(assigned.labels),
       centroids: s.keep(centroids as Tensor as Tensor<D>),
@@ -177,7 +177,7 @@ async function assign(
   for (const one of [values, indices]) s.track(one);
   return {
     labels: s.track(indices.reshape([rows])),
-    distances: s.track(values.reshape([rows])) as Points,
+    distances: s.track<Points>(values.reshape([rows])),
   };
 }
 
@@ -212,7 +212,7 @@ async function means(
     const flags = await isEmpty.toTypedArray(work);
     let next = 0;
     const which = Array.from(flags, (flag) => (flag ? next++ : 0));
-    other = s.track((await take(rows, which, 0, work)) as Points);
+    other = s.track<Points>(await take(rows, which, 0, work));
   }
   const { dtype } = x;
   const moved = await map(MEAN, { sum: sums, count, other }, { dtype, ...work });
@@ -240,12 +240,12 @@ async function seeded(
   for (const draw of draws.slice(1)) {
     const latest = s.track(await take(x, chosen.at(-1) as Tensor<'int32'>, 0, work));
     const found = s.track(await lazyI(x).sqdist(lazyJ(latest)).sum('j', work)).reshape([rows]);
-    const squared = s.track(found) as Points;
-    nearest = nearest === undefined ? squared : s.track((await nearest.minimum(squared)) as Points);
+    const squared = s.track<Points>(found);
+    nearest = nearest === undefined ? squared : s.track<Points>(await nearest.minimum(squared));
     chosen.push(await drawn(s, nearest, draw, work));
   }
   const places = await Promise.all(chosen.map((one) => one.item()));
-  return s.track((await take(x, places.map(Number), 0, work)) as Points);
+  return s.track<Points>(await take(x, places.map(Number), 0, work));
 }
 
 /** The number of a row, drawn with a probability in proportion to its weight; the last one where none weighs anything. */
@@ -259,7 +259,7 @@ async function drawn(
   using uniform = await random.uniform([1], { key, dtype: 'float64', device: 'cpu' });
   const share = await uniform.item();
   const wide = s.track(await weights.cast('float64', work));
-  const sums = s.track((await cumSum(wide, 0, work)) as Tensor<'float64'>);
+  const sums = s.track(await cumSum<'float64'>(wide, 0, work));
   const limit = s.track(await s.track(sums.slice([rows - 1])).mul(share));
   const isBefore = s.track(await sums.le(limit));
   const ones = s.track(await isBefore.cast('int32', work));

@@ -251,7 +251,7 @@ async function meeting(
     );
   const starts = await row(first.at, START);
   const ends = await row(last.at, END);
-  const met = s.track((await stack([starts, ends], 1, work)) as Tensor<'int64'>);
+  const met = s.track(await stack([starts, ends], 1, work));
   const slices = await slicesOf(first.offsets, work);
   const lengths = s.track(await ends.sub(starts));
   const total = async (from: number): Promise<number> => {
