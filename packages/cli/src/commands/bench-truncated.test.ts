@@ -27,7 +27,7 @@ describe('mercer bench truncated', () => {
       schema: 1,
       suite: 'truncated',
       device: { id: 'cpu' },
-      error: 1e-4,
+      error: 0.05,
     });
     expect(report.rows.map(({ bandwidth }) => bandwidth)).toEqual([0.05, 0.2]);
     for (const { bandwidth, cutoff, ...row } of report.rows) {

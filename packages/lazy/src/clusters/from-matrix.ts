@@ -97,7 +97,8 @@ async function listOf(
   let before = 0;
   for (const [k, range] of list.entries()) {
     const [start, end] = range;
-    const isRange = (range.length as number) === 2 && Number.isSafeInteger(start) && Number.isSafeInteger(end);
+    const isRange =
+      (range.length as number) === 2 && Number.isSafeInteger(start) && Number.isSafeInteger(end);
     if (isRange && start >= before && end >= start) {
       before = end;
       continue;

@@ -105,7 +105,7 @@ export async function kMeans<D extends LazyDType>(
     let centroids: Points =
       first === undefined
         ? await seeded(s, points, clusters, key as random.RandomKey, work)
-        : s.track((await (first as Points).clone(work)));
+        : s.track(await (first as Points).clone(work));
     let [iterations, converged] = [0, false];
     let assigned = await assign(s, points, centroids, work);
     while (iterations < maxIterations && !converged) {
