@@ -72,7 +72,8 @@ export interface KMeansClusters<D extends LazyDType = LazyDType> {
  *
  * const x = await tensor([[0], [1], [10], [11]], { device: 'cpu' });
  * const { centroids, inertia } = await kMeans(x, 2, { key: random.key(1) });
- * console.log((await centroids.toNested()).flat().sort((a, b) => a - b), inertia); // [ 0.5, 10.5 ] 1
+ * const found = [...(await centroids.toTypedArray())].sort((a, b) => a - b);
+ * console.log(found, inertia); // [ 0.5, 10.5 ] 1
  * ```
  */
 export async function kMeans<D extends LazyDType>(
