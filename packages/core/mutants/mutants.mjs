@@ -2,6 +2,7 @@ import { firstCalls } from './first-calls.mjs';
 import { launchSites } from './launch-sites.mjs';
 import { reductions } from './reductions.mjs';
 import { shards } from './shards.mjs';
+import { clusters } from './clusters.mjs';
 import { solvers } from './solvers.mjs';
 import { transforms } from './transforms.mjs';
 import { undoneMends } from './undone-mends.mjs';
@@ -67,4 +68,5 @@ export const mutants = [
   ...solvers,
   ...reductions,
   ...shards,
+  ...clusters,
 ];

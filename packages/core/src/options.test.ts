@@ -27,6 +27,10 @@ const sumOf = (x: mercer.Tensor): Promise<mercer.Tensor> => x.sum();
 async function rowsOf(): Promise<readonly Row[]> {
   const a = await tensor(data, { shape: [rows, rows], device: 'cpu' });
   const at = await tensor(index, { device: 'cpu' });
+  const labels = await tensor(
+    Int32Array.from({ length: rows }, () => 0),
+    { device: 'cpu' },
+  );
   const cube = await tensor(new Float32Array(64), { shape: [4, 4, 4], device: 'cpu' });
   const vector = await tensor(new Float32Array(rows), { device: 'cpu' });
   const x = lazyI(a, { name: 'x' });
@@ -230,6 +234,15 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['genericLogSumExp', (o) => mercer.genericLogSumExp('x', 'a = Vj(1)', ['x = Vi(1)'], o)],
     ['gradient', (o) => mercer.gradient(sum, 'x', vector, o)],
     ['valueAndGradients', (o) => mercer.valueAndGradients(sum, { x: 'x' }, o)],
+    ['gridCluster', (o) => mercer.gridCluster(a, 1, o)],
+    ['sortClusters', (o) => mercer.sortClusters(a, labels, o)],
+    ['clusterRanges', (o) => mercer.clusterRanges(labels, o)],
+    ['clusterCentroids', (o) => mercer.clusterCentroids(a, labels, o), 'weight', 'weights'],
+    ['clusterRangesCentroids', (o) => mercer.clusterRangesCentroids(a, labels, o)],
+    ['cutoffOf', (o) => mercer.cutoffOf(o)],
+    ['fromMatrix', (o) => mercer.fromMatrix([], [], a, o)],
+    ['kMeans', (o) => mercer.kMeans(a, 2, o), 'maxIteration', 'maxIterations'],
+    ['truncatedRanges', (o) => mercer.truncatedRanges(a, a, o), 'cutOff', 'cutoff'],
     ['lazyI', (o) => lazyI(a, o)],
     ['lazyJ', (o) => lazyJ(a, o)],
     ['lazyPair', (o) => mercer.lazyPair(a, o)],

@@ -57,6 +57,24 @@ export { LazyReduction, type PreparedRanges, type PreparedReduction } from './la
 export type { DescribeOptions } from './lazy-reductions.js';
 export { LazyTensor } from './lazy-tensor.js';
 export {
+  clusterCentroids,
+  clusterRangesCentroids,
+  type CentroidOptions,
+  type Centroids,
+  type RangesAndCentroids,
+} from './clusters/cluster-centroids.js';
+export { clusterRanges, type ClusterOptions } from './clusters/cluster-ranges.js';
+export { cutoffOf, type CutoffOptions, type DecayingKernel } from './clusters/cutoff.js';
+export { fromMatrix, type ClusterTable, type PlacedRanges } from './clusters/from-matrix.js';
+export { gridCluster } from './clusters/grid-cluster.js';
+export { kMeans, type KMeansClusters, type KMeansOptions } from './clusters/k-means.js';
+export { sortClusters, type SortedClusters } from './clusters/sort-clusters.js';
+export {
+  truncatedRanges,
+  type TruncatedOptions,
+  type TruncatedRanges,
+} from './clusters/truncated-ranges.js';
+export {
   rangesFromMatrix,
   swapAxes,
   type KeptRanges,
@@ -64,7 +82,7 @@ export {
   type RowRange,
 } from '@mercer/kernels';
 export type { NonzeroOptions, SelectedPairs, SelectedPairsOut } from './nonzero.js';
-export type { RangesOption } from './ranges-option.js';
+export type { MetRanges, RangesOption } from './ranges-option.js';
 export type {
   CallReduceOptions,
   DenseOptions,

@@ -22,6 +22,7 @@ import {
   pointerAt,
   rangeTables,
   sidesOf,
+  type CallRanges,
   type CallView,
   type LoadedPart,
   type LoadedProgram,
@@ -176,7 +177,7 @@ interface SelectedSizes extends Pick<PairCall, 'sizes' | 'device'> {
 interface SelectionPass {
   readonly axis: 0 | 1;
   readonly call: PairCall;
-  readonly ranges: KeptRanges | undefined;
+  readonly ranges: CallRanges | undefined;
   readonly stream: NonzeroOptions['stream'];
   readonly values: number;
 }

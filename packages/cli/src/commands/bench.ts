@@ -31,6 +31,7 @@ import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
 import { benchShardsCommand } from './bench-shards.js';
 import { benchSolversCommand } from './bench-solvers.js';
+import { benchTruncatedCommand } from './bench-truncated.js';
 import {
   measure,
   sub,
@@ -79,7 +80,7 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|solvers|shards|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|solvers|shards|limits|truncated`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
@@ -154,6 +155,7 @@ export function benchCommand(): Command {
   command.addCommand(benchCallsCommand());
   command.addCommand(benchShardsCommand());
   command.addCommand(benchAutodiffCommand());
+  command.addCommand(benchTruncatedCommand());
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),
     { hidden: true }, // what the suites run with an empty store and with a filled one

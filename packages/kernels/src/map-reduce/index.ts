@@ -10,7 +10,7 @@ export type {
 } from './plan-types.js';
 export { planMapReduce, planMapReduceSteps } from './plan.js';
 export { pairsInRanges } from './ranges/pairs-in-ranges.js';
-export { planRanges, type PlannedRanges } from './ranges/plan-ranges.js';
+export { planRanges, planTasks, type PlannedRanges } from './ranges/plan-ranges.js';
 export {
   rangesFromMatrix,
   swapAxes,

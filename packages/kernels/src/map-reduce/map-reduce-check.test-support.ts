@@ -48,7 +48,7 @@ export interface MapReduceCase extends Pick<
   readonly fill?: (place: Place) => number;
   readonly fillsHalf?: true | undefined;
   /** Sizes that the plan is made for, if not those of the launch. */
-  readonly planned?: { readonly rowsI: number; readonly rowsJ: number };
+  readonly planned?: Pick<MapReduceProblem, 'rowsI' | 'rowsJ' | 'rangeRows'>;
   /** Rows of inputs that are read by index, by position. */
   readonly tables?: Readonly<Record<number, number>>;
   /** Positions of inputs with values of pairs whose i lie next to each other. */

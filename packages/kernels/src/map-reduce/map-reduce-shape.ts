@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
+import type { RangeRows } from './problem.js';
 
 /** What decides how the rows are cut. */
 export interface MapReduceShape {
@@ -21,6 +22,8 @@ export interface MapReduceShape {
   readonly terms: number;
   /** Whether the reduced rows may be seen in parts. */
   readonly mergeable: boolean;
+  /** Kept rows of a block at most, where ranges have few. */
+  readonly blockRows: RangeRows | undefined;
   /** Whether one thread must see all rows that a kept row is reduced over, in order. */
   readonly whole: boolean;
 }

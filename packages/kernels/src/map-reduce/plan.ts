@@ -89,6 +89,7 @@ function* unrolledSteps(
     batch: problem.batch,
     terms: read.reducedRows,
     mergeable: problem.ranges !== true,
+    blockRows: problem.ranges === true ? problem.rangeRows : undefined,
     whole,
   };
   const head = read.headOf(

@@ -3,6 +3,9 @@ import type { HalfDType } from './half-dtype.js';
 import type { SumScheme } from './reducers/sum-options.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
+/** Kept rows of a range, roughly. */
+export type RangeRows = 32 | 64 | 128;
+
 /**
  * A formula of i, j and parameters, reduced over j for every i (axis 1), or over i for every j (axis 0).
  * Results and inputs have the data type, but for inputs stored in 16 bits; row numbers in results are int32.
@@ -16,6 +19,8 @@ export interface MapReduceProblem {
   readonly further?: readonly Reduction[] | undefined;
   /** Block-sparse: the launch says which rows each kept row is reduced over, see `planRanges`. Default false. */
   readonly ranges?: boolean | undefined;
+  /** Kept rows that a range has, where they are few: a block of a GPU keeps no more. Default: as many as it likes. */
+  readonly rangeRows?: RangeRows | undefined;
   readonly dtype: PairwiseDType;
   /** Inputs by position that are stored in 16 bits; only with float32, which computes and which results have. */
   readonly storage?: Readonly<Record<number, HalfDType>> | undefined;
@@ -43,6 +48,7 @@ export interface MapReduceProblem {
 const NO_MORE = {
   further: undefined,
   ranges: undefined,
+  rangeRows: undefined,
   storage: undefined,
   accumulate: undefined,
   sumScheme: undefined,

@@ -2,10 +2,8 @@ import { inputsOf, type Reduction } from '@mercer/formula';
 import {
   aloneOf,
   emitMapReduceSteps,
-  pairsInRanges,
   planMapReduceSteps,
   takesOnePass,
-  type KeptRanges,
   type MapReducePlan,
   type MapReduceProblem,
 } from '@mercer/kernels';
@@ -22,7 +20,7 @@ import {
 } from '../operation/call-steps.js';
 import { loadProblem, type LoadedProgram } from '../program.js';
 import { halfStorage, pairArguments, type PairInput, type PairSizes } from './pair-inputs.js';
-import { rangeTables } from './range-tables.js';
+import { pairsOfRanges, rangeRowsOf, rangeTables, type CallRanges } from './range-tables.js';
 
 /** Where the values and the row numbers of a reduction go: row-major (..batch, kept rows, dim), undefined where it gives none. */
 export interface ReductionViews {
@@ -47,7 +45,7 @@ export interface ReductionsCall extends Pick<
   /** The place of the reduction that gives each result of the call, by its place. */
   readonly reductionOf: readonly number[];
   /** Which rows meet, of the side that is kept; without it all. */
-  readonly ranges: KeptRanges | undefined;
+  readonly ranges: CallRanges | undefined;
   /** Where ranges are placed. */
   readonly stream: Stream | undefined;
   /** What an error of the planner becomes for the caller; with the place of the reduction that was planned alone. */
@@ -66,8 +64,8 @@ export function sidesOf(
 /** How many pairs of rows a call goes over: all, or those of its ranges. */
 export const pairsOf = (
   { rowsI, rowsJ, batch }: Pick<PairSizes, 'rowsI' | 'rowsJ' | 'batch'>,
-  ranges: KeptRanges | undefined,
-): number => batch * (ranges === undefined ? rowsI * rowsJ : pairsInRanges(ranges));
+  ranges: CallRanges | undefined,
+): number => batch * ((ranges === undefined ? undefined : pairsOfRanges(ranges)) ?? rowsI * rowsJ);
 
 /** The formulas of reductions: those that are reduced, and the weights. */
 export const formulasOf = (reductions: readonly Reduction[]): Reduction['formula'][] =>
@@ -82,7 +80,7 @@ export const formulasOf = (reductions: readonly Reduction[]): Reduction['formula
 export function addReductions(steps: CallSteps, call: ReductionsCall): void {
   const { reductions, sizes, inputs, results } = call;
   const { device } = steps;
-  const problem = problemOf(call);
+  const problem = problemOf(call, device);
   const program = `map-reduce ${JSON.stringify([described(reductions), { ...problem, reduction: 0, further: 0, rowsI: 0, rowsJ: 0, batch: 0 }])}`;
   steps.add({
     program,
@@ -130,15 +128,18 @@ function checkTables(what: string, tables: LoadedPart['tables']): void {
 }
 
 /** The problem of all reductions in one pass. */
-function problemOf({
-  reductions: [reduction, ...further],
-  sizes: { dtype, rowsI, rowsJ, batch },
-  inputs,
-  ranges,
-  accumulate,
-  sumScheme,
-  fastMath,
-}: ReductionsCall): MapReduceProblem {
+function problemOf(
+  {
+    reductions: [reduction, ...further],
+    sizes: { dtype, rowsI, rowsJ, batch },
+    inputs,
+    ranges,
+    accumulate,
+    sumScheme,
+    fastMath,
+  }: ReductionsCall,
+  device: Device,
+): MapReduceProblem {
   const used = new Set(
     inputsOf(...formulasOf([reduction, ...further])).map(({ position }) => position),
   );
@@ -149,6 +150,7 @@ function problemOf({
     dtype,
     storage,
     ranges: ranges !== undefined,
+    rangeRows: ranges === undefined ? undefined : rangeRowsOf(device, ranges),
     rowsI,
     rowsJ,
     batch,
@@ -180,7 +182,7 @@ async function loadPasses(
   for (const [place, reduction] of reductions.entries()) {
     const alone = { ...call, ...aloneOf(call, reduction), reductions: [reduction] as const };
     try {
-      passes.push(await loadPass(device, problemOf(alone), options));
+      passes.push(await loadPass(device, problemOf(alone, device), options));
     } catch (error) {
       throw refused(error, place);
     }

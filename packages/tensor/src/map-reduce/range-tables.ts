@@ -1,18 +1,73 @@
-import { planRanges, type KeptRanges, type MapReducePlan } from '@mercer/kernels';
+import {
+  pairsInRanges,
+  planRanges,
+  planTasks,
+  type KeptRanges,
+  type MapReducePlan,
+  type MapReduceProblem,
+  type RowRange,
+} from '@mercer/kernels';
 import { tensor } from '../create.js';
 import type { Device, WorkOptions } from '../device.js';
 import type { LoadedPart } from '../operation/call-steps.js';
 import type { Tensor } from '../tensor.js';
 
+/** Ranges of the reduced side as rows [start, end) of a table (spans, 2) on a device. */
+export type SpanTable = Tensor<'int64'>;
+
+/** Ranges of a call: those that are met are a list, or a table on a device. */
+export type CallRanges = KeptRanges<readonly RowRange[] | SpanTable>;
+
 /** Ranges of a call over pairs of rows, and how many rows both sides have. */
 export interface RangesCall {
-  readonly ranges: KeptRanges;
+  readonly ranges: CallRanges;
   readonly keptRows: number;
   readonly reducedRows: number;
 }
 
+/** What is known of the spans of a table. */
+interface KnownSpans {
+  /** No span ends beyond. */
+  readonly reducedRows: number;
+  /** Pairs of a kept row and one that it meets. */
+  readonly pairs: number;
+}
+
+const known = new WeakMap<SpanTable, KnownSpans>();
+
 /**
- * Places ranges where the kernels of a plan look for them. The tensors are pushed to `made`, whose owner disposes them.
+ * Says that the spans of a table ascend within each slice, do not overlap and end within so many rows. A table of which nobody says so
+ * is read back and checked before kernels follow it.
+ */
+export function vouchForSpans(spans: SpanTable, about: KnownSpans): void {
+  known.set(spans, about);
+}
+
+const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => 'dtype' in met;
+
+/** How many pairs ranges hold; undefined where a table does not tell. */
+export function pairsOfRanges(ranges: CallRanges): number | undefined {
+  const { redrangesJ: met } = ranges;
+  return isTable(met) ? known.get(met)?.pairs : pairsInRanges({ ...ranges, redrangesJ: met });
+}
+
+const ROWS = [32, 64, 128] as const;
+/** Beyond so many rows a block of a GPU is filled by a range as it is by all rows. */
+const MANY_ROWS = 192;
+
+/** What a GPU's plan is told of the length of ranges: the least of its sizes that the mean range fits into. */
+export function rangeRowsOf(
+  { kind }: Pick<Device, 'kind'>,
+  { rangesI }: CallRanges,
+): MapReduceProblem['rangeRows'] {
+  if (kind !== 'cuda' || rangesI.length === 0) return undefined;
+  const rows = rangesI.reduce((sum, [start, end]) => sum + end - start, 0) / rangesI.length;
+  return rows > MANY_ROWS ? undefined : (ROWS.find((most) => rows <= most) ?? 128);
+}
+
+/**
+ * Places ranges where the kernels of a plan look for them. The tensors are pushed to `made`, whose owner disposes them; a table that was
+ * given stays its owner's.
  *
  * @throws PlanError for ranges that do not fit the rows; the signal's reason
  */
@@ -23,14 +78,41 @@ export async function rangeTables(
   { stream, signal }: WorkOptions,
   made: Tensor[],
 ): Promise<Pick<LoadedPart, 'tables' | 'scalars'>> {
-  const { tasks, spans, taskCount } = planRanges(plan, ranges, keptRows, reducedRows);
   const upload = async (data: BigInt64Array): Promise<Tensor> => {
     const placed = await tensor(data, { device, stream, signal });
     made.push(placed);
     return placed;
   };
+  const { redrangesJ: met } = ranges;
+  if (isTable(met) && isRight(met, reducedRows, device)) {
+    const { tasks, taskCount } = planTasks(plan, ranges, keptRows, met.shape[0] ?? 0);
+    return { tables: { tasks: await upload(tasks), spans: met }, scalars: { taskCount } };
+  }
+  const redrangesJ = isTable(met) ? await listOf(met, { stream, signal }) : met;
+  const { tasks, spans, taskCount } = planRanges(
+    plan,
+    { ...ranges, redrangesJ },
+    keptRows,
+    reducedRows,
+  );
   return {
     tables: { tasks: await upload(tasks), spans: await upload(spans) },
     scalars: { taskCount },
   };
+}
+
+const isRight = (spans: SpanTable, reducedRows: number, device: Device): boolean =>
+  (known.get(spans)?.reducedRows ?? Infinity) <= reducedRows &&
+  spans.device === device &&
+  spans.isContiguous;
+
+async function listOf(
+  spans: SpanTable,
+  { stream, signal }: WorkOptions,
+): Promise<readonly RowRange[]> {
+  const words = await spans.toTypedArray({ stream, signal });
+  return Array.from({ length: words.length / 2 }, (_, at): RowRange => [
+    Number(words[2 * at]),
+    Number(words[2 * at + 1]),
+  ]);
 }

@@ -175,4 +175,10 @@ export {
   type PairOperand,
   type PairSizes,
 } from '../map-reduce/pair-inputs.js';
-export { rangeTables, type RangesCall } from '../map-reduce/range-tables.js';
+export {
+  rangeTables,
+  vouchForSpans,
+  type CallRanges,
+  type RangesCall,
+  type SpanTable,
+} from '../map-reduce/range-tables.js';

@@ -6,10 +6,12 @@ import { stagedWidth } from './staged-row.js';
 import type { CudaTile } from '../plan-types.js';
 import { tileOf, type MapReduceShape } from '../map-reduce-shape.js';
 
-/** Threads of a block on a GPU. */
-const CUDA_THREADS = 128;
+/** Threads of a block on a GPU, and of a warp. */
+const [CUDA_THREADS, WARP] = [128, 32];
 /** Blocks of a multiprocessor at least: said so that the assembler spills nothing to fit more of them. */
 const LEAST_BLOCKS = 4;
+/** The same of blocks of a warp, whose spans take registers too. */
+const LEAST_WARPS = 8;
 /** A part of the reduced rows is a multiple of so many. */
 export const PART_UNIT = 16;
 
@@ -56,7 +58,7 @@ export function chooseCudaTile(
   const sliced = shape.pairs > 0 ? undefined : chooseSlices(shape, limits);
   const cut =
     sliced === undefined
-      ? { threads: CUDA_THREADS, slices: 1, resident: LEAST_BLOCKS, ...chooseParts(shape, limits) }
+      ? { ...blockOf(shape), slices: 1, ...chooseParts(shape, limits) }
       : { rowsPerThread: 1 as const, splits: 1, resident: 1, ...sliced };
   const { rowsPerThread, threads, slices, tile, splits } = cut;
   const most = UNROLLED_OPERATIONS[kind] / (operations * rowsPerThread);
@@ -67,10 +69,18 @@ export function chooseCudaTile(
     `${rowsPerThread} rows a thread`,
     `tiles of ${tile}`,
     ...(cut.pairs === undefined ? [] : [`pairs ${cut.pairs}`]),
-    ...(slices > 1 ? [`${slices} slices`, `${threads} threads`] : []),
+    ...(slices > 1 ? [`${slices} slices`] : []),
+    ...(threads === CUDA_THREADS && slices === 1 ? [] : [`${threads} threads`]),
     ...(splits > 1 ? [`${splits} parts`] : []),
   ].join(', ');
   return { ...cut, unroll, unrolledRows, text };
+}
+
+/** Threads of a block: a warp where ranges have few rows, so that none of its threads is without one. */
+function blockOf({ blockRows, pairs }: MapReduceShape): Pick<CudaTile, 'threads' | 'resident'> {
+  return blockRows === undefined || pairs > 0
+    ? { threads: CUDA_THREADS, resident: LEAST_BLOCKS }
+    : { threads: WARP, resident: LEAST_WARPS };
 }
 
 /** Of the cuts that registers allow the one that keeps multiprocessors busiest. */
@@ -80,6 +90,8 @@ function chooseParts(
 ): Pick<CudaTile, 'rowsPerThread' | 'tile' | 'splits' | 'pairs'> {
   const { dtype, own, accumulators, ranked, other, operations, rows, batch, terms } = shape;
   const { mergeable, whole } = shape;
+  const { threads } = blockOf(shape);
+  const most = shape.blockRows === undefined ? Infinity : shape.blockRows / threads;
   const kind = ranked ? 'ranked' : 'plain';
   const words = (own + accumulators) * (dtypeBytes(dtype) / 4);
   const width = stagedWidth(other, dtype);
@@ -90,18 +102,20 @@ function chooseParts(
   const isSingle = ranked || shape.pairs > 0;
   const rowCounts = isSingle
     ? ([1] as const)
-    : mergeable
+    : mergeable || most < Infinity
       ? ([4, 2, 1] as const)
       : ([2, 1] as const);
   const cuts = rowCounts
     .filter(
       (count) =>
         count === 1 ||
-        (count * words <= ROW_REGISTERS[dtype] && count * operations <= UNROLLED_OPERATIONS[kind]),
+        (count <= most &&
+          count * words <= ROW_REGISTERS[dtype] &&
+          count * operations <= UNROLLED_OPERATIONS[kind]),
     )
     .flatMap((rowsPerThread) => {
-      const blocks = batch * Math.ceil(rows / batch / (CUDA_THREADS * rowsPerThread));
-      const useful = rows / (blocks * CUDA_THREADS * rowsPerThread);
+      const blocks = batch * Math.ceil(rows / batch / (threads * rowsPerThread));
+      const useful = rows / (blocks * threads * rowsPerThread);
       const pair = operations + (vectors * LOAD_COST) / rowsPerThread;
       return CUDA_SPLITS.filter(
         (splits) => splits === 1 || (mergeable && !whole && terms >= splits * SHORTEST_PART),
@@ -111,7 +125,10 @@ function chooseParts(
               multiprocessors,
               ...OCCUPATION[own > SHORT_ROW ? 'rankedLong' : 'ranked'],
             })
-          : splitEfficiency(blocks * splits, { multiprocessors, ...OCCUPATION[kind] });
+          : splitEfficiency((blocks * splits * threads) / CUDA_THREADS, {
+              multiprocessors,
+              ...OCCUPATION[kind],
+            });
         const work = (terms + (splits > 1 ? splits * PART_COST[kind] * accumulators : 0)) * pair;
         return { rowsPerThread, splits, cost: work / (busy * useful) };
       });

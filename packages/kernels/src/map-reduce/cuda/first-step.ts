@@ -23,6 +23,7 @@ import type { RunningResult } from '../reducers/running-result.js';
 
 /** The rows of a slice are a multiple of so many: they are added as many at a time. */
 const SLICE_UNIT = 8;
+const WARP = 32;
 
 /** The body of the kernel that computes the formula. */
 export function firstStepText(
@@ -208,12 +209,14 @@ function stagingText(plan: CudaMapReducePlan, reduced: 'i' | 'j', rowWidth: numb
   const inputs = rowInputs(plan.inputs, reduced);
   const width = String(rowWidth);
   let place = 0;
+  // slices and blocks of a warp copy many numbers a thread: their loads are under way together
+  const atOnce = plan.slices > 1 || lanesOf(plan) === WARP ? '4' : '1';
   const copies = inputs.map(({ position: p, dim, storage }) => {
     const d = String(dim);
     const to = String(place);
     place += dim;
     return lines(
-      `#pragma unroll ${plan.slices === 1 ? '1' : '4'}`,
+      `#pragma unroll ${atOnce}`,
       `for (int e = ${laneOfThread(plan)}; e < count * ${d}; e += ${lanesOf(plan)})`,
       `  staged[e / ${d} * ${width} + ${to} + e % ${d}] = ${loaded({ storage }, `${inputName(p)}[layer * ${batchStrideName(p)} + (start + e / ${d}) * ${strideName(p)} + e % ${d}]`)};`,
     );

@@ -2,13 +2,23 @@ import { PlanError } from '../../plan-error.js';
 import type { KeptRanges, RowRange } from './ranges.js';
 
 /** Throws a `PlanError` that names the first entry which is no range of rows, overlaps, or does not fit the others. */
-export function checkRanges(
-  { rangesI, slicesI, redrangesJ }: KeptRanges,
+export function checkRanges(ranges: KeptRanges, rowsKept: number, rowsReduced: number): void {
+  const { slicesI, redrangesJ } = ranges;
+  checkRows('redrangesJ', redrangesJ, rowsReduced);
+  checkKept(ranges, rowsKept, redrangesJ.length);
+  slicesI.forEach((end, k) => {
+    const slice = redrangesJ.slice(slicesI[k - 1] ?? 0, end);
+    checkApart('redrangesJ', slice, 'Merge them: a row counts once.');
+  });
+}
+
+/** The same of the kept side: its ranges, and slices of so many ranges of the other. */
+export function checkKept(
+  { rangesI, slicesI }: Pick<KeptRanges, 'rangesI' | 'slicesI'>,
   rowsKept: number,
-  rowsReduced: number,
+  spanCount: number,
 ): void {
   checkRows('rangesI', rangesI, rowsKept);
-  checkRows('redrangesJ', redrangesJ, rowsReduced);
   checkApart('rangesI', rangesI, 'Give every row to one range.');
   if (slicesI.length !== rangesI.length) {
     fail(
@@ -18,12 +28,9 @@ export function checkRanges(
   }
   slicesI.forEach((end, k) => {
     const start = slicesI[k - 1] ?? 0;
-    if (Number.isInteger(end) && end >= start && end <= redrangesJ.length) {
-      checkApart('redrangesJ', redrangesJ.slice(start, end), 'Merge them: a row counts once.');
-      return;
-    }
+    if (Number.isInteger(end) && end >= start && end <= spanCount) return;
     fail(
-      `slicesI[${k}] is ${end}, the entry before it ${start}, and 'redrangesJ' has ${redrangesJ.length} entries`,
+      `slicesI[${k}] is ${end}, the entry before it ${start}, and 'redrangesJ' has ${spanCount} entries`,
       'Slices never decrease and end within redrangesJ.',
     );
   });

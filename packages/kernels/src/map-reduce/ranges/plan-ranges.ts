@@ -3,7 +3,7 @@ import { PlanError } from '../../plan-error.js';
 import { blockRows } from '../cuda/block.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { CUDA_SIDE } from '../loops/plan-types.js';
-import { checkRanges, sortedRanges } from './check-ranges.js';
+import { checkKept, checkRanges, sortedRanges } from './check-ranges.js';
 import type { KeptRanges, RowRange } from './ranges.js';
 
 /** What a launch of a plan with ranges takes beside the inputs. */
@@ -48,28 +48,64 @@ export function planRanges(
     );
   }
   checkRanges(ranges, rowsKept, rowsReduced);
-  const most = taskRows(plan);
-  const tasks: number[] = [];
   const spans: number[] = [];
-  const addTasks = ([start, end]: RowRange, from: number, until: number): void => {
-    for (let first = start; first < end; first += most) {
-      tasks.push(first, Math.min(most, end - first), from, until);
-    }
-  };
-  let next = 0;
-  for (const { range, place } of byFirstRow(ranges.rangesI)) {
-    addTasks([next, range[0]], 0, 0);
+  const slices: [from: number, until: number][] = [];
+  for (const { place } of byFirstRow(ranges.rangesI)) {
     const from = spans.length / 2;
     const slice = ranges.redrangesJ.slice(ranges.slicesI[place - 1] ?? 0, ranges.slicesI[place]);
     for (const [start, end] of sortedRanges(slice)) {
       if (spans.length / 2 > from && spans.at(-1) === start) spans[spans.length - 1] = end;
       else spans.push(start, end);
     }
-    addTasks(range, from, spans.length / 2);
+    slices[place] = [from, spans.length / 2];
+  }
+  return {
+    ...tasksOf(plan, ranges.rangesI, (place) => slices[place] ?? [0, 0], rowsKept),
+    spans: int64s(spans),
+  };
+}
+
+/**
+ * The tasks of ranges whose spans are a table of their own, such as one on a device: `slicesI` says which of them belong to each
+ * range. The table is right: spans ascend within a slice and do not overlap.
+ *
+ * Throws a `PlanError` as {@link planRanges} does, but for spans, which are not seen.
+ */
+export function planTasks(
+  plan: MapReducePlan,
+  { rangesI, slicesI }: KeptRanges<unknown>,
+  rowsKept: number,
+  spanCount: number,
+): Omit<PlannedRanges, 'spans'> {
+  checkKept({ rangesI, slicesI }, rowsKept, spanCount);
+  const sliceOf = (place: number): readonly [number, number] => [
+    slicesI[place - 1] ?? 0,
+    slicesI[place] ?? 0,
+  ];
+  return tasksOf(plan, rangesI, sliceOf, rowsKept);
+}
+
+function tasksOf(
+  plan: MapReducePlan,
+  rangesI: readonly RowRange[],
+  sliceOf: (place: number) => readonly [from: number, until: number],
+  rowsKept: number,
+): Omit<PlannedRanges, 'spans'> {
+  const most = taskRows(plan);
+  const tasks: number[] = [];
+  const addTasks = ([start, end]: RowRange, from: number, until: number): void => {
+    for (let first = start; first < end; first += most) {
+      tasks.push(first, Math.min(most, end - first), from, until);
+    }
+  };
+  let next = 0;
+  for (const { range, place } of byFirstRow(rangesI)) {
+    addTasks([next, range[0]], 0, 0);
+    addTasks(range, ...sliceOf(place));
     next = range[1];
   }
   addTasks([next, rowsKept], 0, 0);
-  return { tasks: int64s(tasks), spans: int64s(spans), taskCount: tasks.length / 4 };
+  return { tasks: int64s(tasks), taskCount: tasks.length / 4 };
 }
 
 const byFirstRow = (

@@ -9,15 +9,23 @@ const run: typeof runCudaProgram = (program, launch) => {
   if ((launch.scalars['taskCount'] ?? 0) > 0) runCudaProgram(program, launch);
 };
 const MANY = { rowsI: 1_000_000, rowsJ: 1_000_000 };
+/** Blocks of a warp, as few rows of a range take them. */
+const SHORT = [32, 64, 128] as const;
 
 test.each(RANGE_CASES.map((one, n) => [...one, n] as const))('ranges on a GPU: %s', (_, one, n) => {
   const dtype = n % 3 === 2 ? 'float64' : 'float32';
   for (const planned of [undefined, MANY]) {
     checkMapReduce({ ...one, dtype, ...(planned && { planned }) }, H200, run);
   }
-  expect.assertions(2);
+  checkMapReduce({ ...one, dtype, planned: { ...MANY, rangeRows: SHORT[n % 3] } }, H200, run);
+  expect.assertions(3);
 });
 
 test('short spans are summed together on a GPU', () => {
   checkMapReduce({ ...SHORT_SPANS, dtype: 'float32' }, H200, run);
+  checkMapReduce(
+    { ...SHORT_SPANS, dtype: 'float32', planned: { ...MANY, rangeRows: 64 } },
+    H200,
+    run,
+  );
 });

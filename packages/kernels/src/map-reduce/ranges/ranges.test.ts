@@ -1,9 +1,9 @@
-import { reduction, vi, vj } from '@mercer/formula';
+import { ops, reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../../testing/h200.test-support.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planMapReduce } from '../plan.js';
-import { planRanges } from './plan-ranges.js';
+import { planRanges, planTasks } from './plan-ranges.js';
 import { rangesFromMatrix, swapAxes, type KeptRanges, type RowRange } from './ranges.js';
 
 const CPU = {
@@ -131,6 +131,39 @@ describe('ranges', () => {
       for (let row = 0; row < 1003; row++) expect(owner.get(row), String(row)).toBe(wanted(row));
     },
   );
+
+  test('tasks of spans in a table of their own are those of a list', () => {
+    const ranges = rangesFromMatrix(rangesI, rangesJ, keep);
+    const apart = {
+      ...ranges,
+      redrangesJ: ranges.redrangesJ.map(([a, b]) => [2 * a, 2 * b - 1] as const),
+    };
+    for (const limits of [CPU, H200]) {
+      const plan = planFor(limits);
+      // no two spans are neighbours, so that none are joined
+      const { spans, ...tasks } = planRanges(plan, apart, 13, 60);
+      expect(planTasks(plan, ranges, 13, 3)).toEqual(tasks);
+      expect(spans.length).toBe(6);
+    }
+    expect(() => planTasks(planFor(CPU), ranges, 13, 2)).toThrow(/'redrangesJ' has 2 entries/);
+    expect(() => planTasks(planFor(CPU), ranges, 11, 3)).toThrow(/there are 11 rows/);
+  });
+
+  test.each([
+    [32, 32, 1],
+    [64, 32, 2],
+    [128, 32, 4],
+    [undefined, 128, 2],
+  ] as const)('ranges of %s rows get blocks of %i threads', (rangeRows, threads, rowsPerThread) => {
+    const gaussian = ops.exp(ops.neg(ops.sqDist(vi(0, 3), vj(1, 3))));
+    const problem = { reduction: reduction('Sum', gaussian), dtype: 'float32', batch: 1 } as const;
+    const sizes = { ranges: true, rangeRows, rowsI: 1_000_000, rowsJ: 1_000_000 };
+    expect(planMapReduce({ ...problem, ...sizes }, H200)).toMatchObject({ threads, rowsPerThread });
+    const whole = planMapReduce({ ...problem, ...sizes, ranges: false }, H200);
+    expect(whole).toEqual(
+      planMapReduce({ ...problem, ...sizes, ranges: false, rangeRows: undefined }, H200),
+    );
+  });
 
   test('rows beyond 2^24 and 2^31 are exact', () => {
     const far = 2 ** 33 + 1;

@@ -4,19 +4,20 @@ export type RowRange = readonly [start: number, end: number];
 
 /**
  * Which kept rows are reduced over which rows, in KeOps' form: the rows of `rangesI[k]` over those of
- * `redrangesJ[slicesI[k - 1]]` to `redrangesJ[slicesI[k] - 1]` (from 0 for k = 0).
+ * `redrangesJ[slicesI[k - 1]]` to `redrangesJ[slicesI[k] - 1]` (from 0 for k = 0). The ranges that are met may be another list of
+ * them, such as a table on a device.
  */
-export interface KeptRanges {
+export interface KeptRanges<Met = readonly RowRange[]> {
   readonly rangesI: readonly RowRange[];
   readonly slicesI: readonly number[];
-  readonly redrangesJ: readonly RowRange[];
+  readonly redrangesJ: Met;
 }
 
 /** Both directions: the last three serve a reduction over i. */
-export interface Ranges extends KeptRanges {
+export interface Ranges<Met = readonly RowRange[]> extends KeptRanges<Met> {
   readonly rangesJ: readonly RowRange[];
   readonly slicesJ: readonly number[];
-  readonly redrangesI: readonly RowRange[];
+  readonly redrangesI: Met;
 }
 
 /**
@@ -71,7 +72,7 @@ function chosen(
 }
 
 /** The ranges with i and j exchanged: those of a reduction over i in the place of those over j. */
-export function swapAxes(ranges: Ranges): Ranges {
+export function swapAxes<Met>(ranges: Ranges<Met>): Ranges<Met> {
   return {
     rangesI: ranges.rangesJ,
     slicesI: ranges.slicesJ,
