@@ -5,7 +5,8 @@
  */
 import './lazy-methods.js';
 
-export { cg, type CgOptions, type Preconditioner } from './cg.js';
+export { cg, type CgOptions } from './cg.js';
+export type { IterativeOptions, PreconditionedOptions, Preconditioner } from './iterative-solve.js';
 export type { IterationReport } from './krylov/iterate.js';
 export { LinearOperator } from './operators/linear-operator.js';
 export { operator, type OperatorOptions, type Product } from './operators/make-operator.js';

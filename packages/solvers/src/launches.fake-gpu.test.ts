@@ -8,6 +8,7 @@ import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { cg, type LinearOperator } from './index.js';
 import { CgMethod } from './krylov/cg-method.js';
 import { release } from './krylov/columns.js';
+import { LinearSystem } from './krylov/linear-system.js';
 
 /** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
 describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () => {
@@ -25,12 +26,13 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
   it('an iteration is a product, two inner products and three maps', async () => {
     using column = b.reshape([1000, 1]);
     const numbers = { rtol: 1e-4, atol: 0, maxIterations: 10, x0: undefined };
-    using method = await CgMethod.of({
+    using system = await LinearSystem.of({
       ...numbers,
       operator: kernel,
       preconditioner: undefined,
       b: column,
     });
+    const method = new CgMethod(system);
     const state = await method.start();
     release(await method.step(state));
     const profile = startProfile();

@@ -3,6 +3,9 @@ import { full, type Device, type Tensor } from '@mercer/tensor';
 /** Tensors by name. */
 export type State = Readonly<Record<string, Tensor>>;
 
+/** What numbers of columns are computed in. */
+export const IN_FLOAT64 = { dtype: 'float64' } as const;
+
 /** Disposes of the tensors of a state, but for those that another has too. */
 export function release(state: State, kept?: State): void {
   const others = new Set(Object.values(kept ?? {}));

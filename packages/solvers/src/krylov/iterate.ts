@@ -1,7 +1,8 @@
 import { prepare, type Prepared } from '@mercer/autodiff';
-import { stack, type Device, type Tensor } from '@mercer/tensor';
+import { stack, type Tensor } from '@mercer/tensor';
 import { unlessAborted } from '@mercer/tensor/operation';
 import { release, type State } from './columns.js';
+import type { LinearSystem } from './linear-system.js';
 import { Status, throwFailure, type ColumnReport } from './status.js';
 
 /** What every method carries from one iteration to the next, of each column. */
@@ -14,16 +15,19 @@ export interface KrylovState extends State {
   /** Of the residual. */
   readonly norm: Tensor;
   readonly figure: Tensor;
+  /** The least true residual, and how many iterations had been made then. */
+  readonly best: Tensor;
+  readonly since: Tensor;
 }
 
 /** An iterative method. Its steps are work on tensors alone: what they decide, they decide on the device, column by column. */
 export interface KrylovMethod<S extends KrylovState> {
   readonly what: string;
-  readonly device: Device;
-  /** Norms of the right-hand sides, (K). */
-  readonly scale: Tensor;
-  /** Whether its steps may be captured and replayed. */
-  readonly isCapturable: boolean;
+  readonly system: LinearSystem;
+  /** Iterations between two true residuals, and in a batch of a GPU, where the method says; default: 50, and 10. */
+  readonly cycle?: number;
+  /** Before the first iteration. */
+  readonly start: () => Promise<S>;
   /** One iteration. Columns that do not run stay as they are. */
   readonly step: (state: S) => Promise<S>;
   /** Computes true residuals: columns go on, from these where need be, or are done. */
@@ -46,25 +50,24 @@ export interface IterateOptions {
   readonly batch?: number | undefined;
 }
 
-/** Iterations between two true residuals. */
+/** Iterations between two true residuals, and without a fall of the least one until a column may be said to stagnate. */
 export const CHECK_EVERY = 50;
 
 /**
  * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
  * read one batch late: while the device works on a batch, the host looks at the one before.
  *
- * @param start is disposed
  * @returns the last state, which the caller disposes, and what is read of it
  */
 export async function iterate<S extends KrylovState>(
   method: KrylovMethod<S>,
-  start: S,
   options: IterateOptions,
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
-  const { what, device } = method;
-  const { signal, onIteration, batch = device.kind === 'cuda' ? 10 : 1 } = options;
+  const { what, system, cycle = CHECK_EVERY } = method;
+  const { scale, device } = system;
+  const { signal, onIteration, batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1 } = options;
   using batches = new Batches(method, batch);
-  let state = start;
+  let state = await method.start();
   let reading: Promise<readonly ColumnReport[]> | undefined;
   /** Puts a later state in the place of this one. */
   const advance = async (step: (state: S) => Promise<S>): Promise<void> => {
@@ -75,16 +78,16 @@ export async function iterate<S extends KrylovState>(
   try {
     for (let done = batch; ; done += batch) {
       signal?.throwIfAborted();
-      reading = columnsOf(await standing(state, method.scale));
+      reading = columnsOf(await standing(state, scale));
       reading.catch(() => undefined); // a batch may throw before it is awaited
       await advance((from) => batches.run(from));
-      if (done % CHECK_EVERY < batch) await advance(method.check);
+      if (done % cycle < batch) await advance(method.check);
       const seen = await unlessAborted(reading, signal);
       throwFailure(what, seen);
       onIteration?.(reportOf(seen));
       if (seen.some(isRunning)) continue;
       await advance(method.check);
-      reading = columnsOf(await standing(state, method.scale));
+      reading = columnsOf(await standing(state, scale));
       const columns = await unlessAborted(reading, signal);
       throwFailure(what, columns);
       if (!columns.some(isRunning)) return { state, columns };
@@ -138,7 +141,7 @@ class Batches<S extends KrylovState> implements Disposable {
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
     this.#length = length;
-    this.#captures = method.isCapturable && length > 1;
+    this.#captures = method.system.isCapturable && length > 1;
   }
 
   async run(state: S): Promise<S> {

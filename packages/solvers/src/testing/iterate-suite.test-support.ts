@@ -5,6 +5,7 @@ import { denseOperator, operator, type LinearOperator } from '../index.js';
 import { CgMethod } from '../krylov/cg-method.js';
 import { release } from '../krylov/columns.js';
 import { iterate, type IterateOptions } from '../krylov/iterate.js';
+import { LinearSystem } from '../krylov/linear-system.js';
 import {
   difference,
   float64,
@@ -29,14 +30,14 @@ export function iterateSuite(name: string, place: () => Device): void {
     ): Promise<{ readonly x: number[][]; readonly counts: readonly number[] }> {
       using b = await float64(right, place());
       const numbers = { rtol: 1e-9, atol: 0, maxIterations: 1000 };
-      using method = await CgMethod.of({
+      using system = await LinearSystem.of({
         ...numbers,
         operator: of,
         preconditioner: undefined,
         b,
         x0: undefined,
       });
-      const { state, columns } = await iterate(method, await method.start(), options);
+      const { state, columns } = await iterate(new CgMethod(system), options);
       const x = await nested(state.x);
       release(state);
       return { x, counts: columns.map(({ iterations }) => iterations) };
