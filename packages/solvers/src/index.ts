@@ -7,6 +7,7 @@ import './lazy-methods.js';
 
 export { cg, type CgOptions } from './cg.js';
 export type { IterativeOptions, PreconditionedOptions, Preconditioner } from './iterative-solve.js';
+export { minres, type MinresOptions } from './minres.js';
 export type { IterationReport } from './krylov/iterate.js';
 export { LinearOperator } from './operators/linear-operator.js';
 export { operator, type OperatorOptions, type Product } from './operators/make-operator.js';
