@@ -8,6 +8,7 @@ import './lazy-methods.js';
 export { cg, type CgOptions } from './cg.js';
 export type { IterativeOptions, PreconditionedOptions, Preconditioner } from './iterative-solve.js';
 export { minres, type MinresOptions } from './minres.js';
+export { lsmr, lsqr, type LeastSquaresOptions } from './least-squares.js';
 export type { IterationReport } from './krylov/iterate.js';
 export { LinearOperator } from './operators/linear-operator.js';
 export { operator, type OperatorOptions, type Product } from './operators/make-operator.js';
@@ -24,6 +25,8 @@ export type { OperatorDType } from './operators/operator-types.js';
 export {
   NotConvergedError,
   type IterativeSolution,
+  type LeastSquaresColumn,
+  type LeastSquaresSolution,
   type SolvedColumn,
 } from './iterative-solution.js';
 export { kernelSolve, type KernelSolve, type KernelSolveOptions } from './kernel-solve.js';

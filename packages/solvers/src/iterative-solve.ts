@@ -268,7 +268,7 @@ const wideStart = (what: string): MercerError =>
   );
 
 /** @throws MercerError */
-function checkRightHandSide(what: string, operator: LinearOperator, b: Tensor): void {
+export function checkRightHandSide(what: string, operator: LinearOperator, b: Tensor): void {
   const [n] = operator.shape;
   const shape = (b as Partial<Tensor> | undefined)?.shape ?? [];
   checkLike(`${what}: b`, b, shape, operator);

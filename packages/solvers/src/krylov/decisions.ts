@@ -114,10 +114,15 @@ export const begun = ({ done, square, energy }: Truth) => ({
  * enough. It has stagnated where it has not fallen by a tenth in 50 iterations, and `rests`.
  *
  * @param carried what the recurrence takes the norm that has to fall for
+ * @param ends where nothing can be gained any more, however short it has not fallen
  */
 export const checked = (
   { done, square, energy }: Truth,
-  { carried, rests }: { readonly carried: RealExpr; readonly rests: BoolExpr },
+  {
+    carried,
+    rests,
+    ends,
+  }: { readonly carried: RealExpr; readonly rests: BoolExpr; readonly ends?: BoolExpr },
 ) => {
   const truth = sqrt(square);
   const improves = lt(truth, mul(0.9, v('best')));
@@ -130,6 +135,7 @@ export const checked = (
       [done, Status.converged],
       [eq(v('status'), Status.stagnated), Status.stagnated],
       [ge(v('count'), v('most')), Status.limit],
+      ...(ends === undefined ? [] : ([[ends, Status.stagnated]] as const)),
       [improves, Status.running],
       [and(isLong, rests), Status.stagnated],
       ...(energy === undefined ? [] : ([[le(energy, 0), Status.badPreconditioner]] as const)),

@@ -156,6 +156,21 @@ export function shifted<D extends OperatorDType>(
   };
 }
 
+/** A multiple of the identity, as large as an operator has columns. */
+export function identityTimes<D extends OperatorDType>(
+  { shape: [, columns], dtype, device }: OperatorForm<D>,
+  by: number | Tensor<D>,
+): OperatorParts<D> {
+  const isTensor = typeof by !== 'number';
+  const product = (v: Tensor, [scalar]: readonly Tensor[]): Pending<Tensor> =>
+    v.mul(isTensor ? (scalar as Tensor) : by);
+  return {
+    form: { shape: [columns, columns], dtype, device, isCapturable: true },
+    parameters: isTensor ? [by] : [],
+    rules: { matvec: product, rmatvec: product, diagonal: undefined },
+  };
+}
+
 /** The transpose. */
 export function turned<D extends OperatorDType>(operand: Operand<D>): OperatorParts<D> {
   const [rows, columns] = operand.shape;

@@ -211,10 +211,10 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
 }
 
 /** @throws MercerError UNSUPPORTED */
-function refuse(what: string, why: string): never {
+function refuse(name: string, why: string, what = name): never {
   throw new MercerError(
     'UNSUPPORTED',
-    `${what}: the operator has none: ${why}. Give operator() a function ${what}, or store the matrix with dense().`,
+    `${what}: the operator has no ${name}: ${why}. Give operator() a function ${name}, or store the matrix with dense().`,
   );
 }
 
@@ -258,8 +258,13 @@ function checkOther<D extends OperatorDType>(
   );
 }
 
+/** @throws MercerError UNSUPPORTED */
+export function assertTranspose(what: string, { hasTranspose }: LinearOperator): void {
+  if (!hasTranspose) refuse('rmatvec', 'it was made without rmatvec', what);
+}
+
 /** @throws MercerError */
-function checkScalar<D extends OperatorDType>(
+export function checkScalar<D extends OperatorDType>(
   what: string,
   value: number | Tensor<D>,
   { dtype, device }: OperatorForm<D>,
