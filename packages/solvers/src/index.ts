@@ -8,6 +8,7 @@ import './lazy-methods.js';
 export { cg, type CgOptions } from './cg.js';
 export type { IterativeOptions, PreconditionedOptions, Preconditioner } from './iterative-solve.js';
 export { minres, type MinresOptions } from './minres.js';
+export { gmres, type GmresOptions } from './gmres.js';
 export { lsmr, lsqr, type LeastSquaresOptions } from './least-squares.js';
 export type { IterationReport } from './krylov/iterate.js';
 export { LinearOperator } from './operators/linear-operator.js';

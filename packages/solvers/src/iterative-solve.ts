@@ -87,7 +87,7 @@ export interface Solved {
   readonly x: Tensor;
   readonly cotangent: Tensor;
   readonly solve: Solve;
-  /** With the transposed preconditioner, where there is one. */
+  /** With the transposed preconditioner, where that has products with its transpose. */
   readonly solveTransposed: Solve;
 }
 
@@ -187,7 +187,7 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
           x: result as unknown as Tensor,
           cotangent: await cotangent,
           solve: solveWith(used),
-          solveTransposed: solveWith(used?.t()),
+          solveTransposed: solveWith(used?.hasTranspose === true ? used.t() : undefined),
         };
       });
       const adjoint = once(async () => solver.rule.adjoint(await solved()));
@@ -320,7 +320,7 @@ function preconditionerOf<D extends OperatorDType>(
 ): LinearOperator<D> | undefined {
   if (given === undefined) return undefined;
   if (typeof given === 'function')
-    return operatorOf({ shape, dtype, device, matvec: given, rmatvec: 'symmetric' });
+    return operatorOf({ shape, dtype, device, matvec: given });
   assertOperator(given, `${what}: the preconditioner`);
   const fits =
     String(given.shape) === String(shape) && given.dtype === dtype && given.device === device;
