@@ -31,9 +31,7 @@ export interface LeastSquaresColumn extends SolvedColumn {
 }
 
 /** A solution of least squares, and how it was found. */
-export interface LeastSquaresSolution<
-  D extends OperatorDType,
-> extends IterativeSolution<D> {
+export interface LeastSquaresSolution<D extends OperatorDType> extends IterativeSolution<D> {
   readonly columns: readonly LeastSquaresColumn[];
 }
 

@@ -198,7 +198,7 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
           await adjoint(),
         )) {
           const of = (...all: readonly Tensor[]): Promise<Tensor> =>
-            product(operator.withParameters(all) as LinearOperator);
+            product(operator.withParameters(all));
           const argnums = tensors.map((_one, at) => at);
           const { pull, dispose } = await vjp(of, { argnums })(...tensors);
           try {
@@ -224,14 +224,12 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     preconditioner?.parameters ?? [],
     start,
   )) as Tensor<D>;
-  const solved = columns.map(
-    (one): SolvedColumn => ({
-      converged: one.status === Status.converged,
-      iterations: one.iterations,
-      residual: relative(one),
-      ...solver.said?.(one),
-    }),
-  );
+  const solved = columns.map((one): SolvedColumn => ({
+    converged: one.status === Status.converged,
+    iterations: one.iterations,
+    residual: relative(one),
+    ...solver.said?.(one),
+  }));
   return {
     x,
     converged: solved.every((one) => one.converged),
@@ -319,8 +317,7 @@ function preconditionerOf<D extends OperatorDType>(
   given: Preconditioner<D> | undefined,
 ): LinearOperator<D> | undefined {
   if (given === undefined) return undefined;
-  if (typeof given === 'function')
-    return operatorOf({ shape, dtype, device, matvec: given });
+  if (typeof given === 'function') return operatorOf({ shape, dtype, device, matvec: given });
   assertOperator(given, `${what}: the preconditioner`);
   const fits =
     String(given.shape) === String(shape) && given.dtype === dtype && given.device === device;

@@ -136,6 +136,6 @@ async function solveLeastSquares<D extends OperatorDType>(
   const rest = new LinearOperator(identityTimes(operator, damp));
   const damped = new LinearOperator(stacked<D>([operator, rest], 0));
   using none = await zeros([unknowns, ...right.shape.slice(1)], { dtype, device });
-  using whole = await concat([right, none as Tensor<D>], 0);
+  using whole = await concat([right, none], 0);
   return (await solveBy(solver, damped, whole, given)) as unknown as LeastSquaresSolution<D>;
 }

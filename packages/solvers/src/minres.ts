@@ -25,8 +25,8 @@ const MINRES: Solver<MinresState> = {
  * Solves `A x = b` for a symmetric operator, definite or not, by MINRES (Paige and Saunders 1975): x has the least residual of all vectors of its
  * Krylov space. It is called as `cg`, ends as `cg` does, by true residuals, and is differentiated as `cg` is.
  *
- * Of a singular operator and a right-hand side out of its range it gives an x with the least residual, and `converged` false. With a
- * preconditioner P the residual is least in the norm of P, while the rule for stopping is that of `cg`: `norm(b - A x)`.
+ * With a preconditioner P the residual is least in the norm of P, while the rule for stopping is that of `cg`: `norm(b - A x)`. Of a singular operator and
+ * a right-hand side out of its range `converged` is false, and x is of no use: rounding lets it grow along what the operator takes to 0. `lsqr` has least-squares solutions.
  *
  * ```ts
  * import { denseOperator, minres } from '@mercer/solvers';

@@ -14,7 +14,10 @@ export interface SolveSystemOptions<D extends OperatorDType = OperatorDType> ext
 }
 
 /** Names of {@link SolveSystemOptions}. */
-export const SOLVE_OPTIONS: OptionNames<SolveSystemOptions> = { ...PRECONDITIONED_OPTIONS, alpha: true };
+export const SOLVE_OPTIONS: OptionNames<SolveSystemOptions> = {
+  ...PRECONDITIONED_OPTIONS,
+  alpha: true,
+};
 
 /** The solution of `(operator + alpha I) x = b`. @throws NotConvergedError, and as `cg` */
 export async function solveShifted<D extends OperatorDType>(

@@ -80,11 +80,7 @@ export class CgMethod implements KrylovMethod<CgState> {
       );
       using _restarts = restarts;
       return await keeping(columns, async () => {
-        const onwards = await map(
-          RESTART,
-          { restarts, truth, z, r, p },
-          { dtype: operator.dtype },
-        );
+        const onwards = await map(RESTART, { restarts, truth, z, r, p }, { dtype: operator.dtype });
         return { x, ...onwards, ...columns };
       });
     });

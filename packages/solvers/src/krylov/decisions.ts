@@ -166,10 +166,10 @@ export const checked = (
 
 /**
  * Whether a column rests whose recurrence tells of each step how far the residual falls: it says that it fell to a half, and it has not; or it says itself
- * that nothing moves.
+ * that it fell by less than a thousandth.
  */
 export const recurrenceRests = (truth: RealExpr, carried: RealExpr): BoolExpr =>
-  or(le(carried, mul(0.5, truth)), ge(carried, mul(sub(1, mul(4, v('unit'))), v('best'))));
+  or(le(carried, mul(0.5, truth)), ge(carried, mul(0.999, v('best'))));
 
 /** What a step makes of a column's status; cases of a method come before and after that the residual is small enough. */
 export const statusAfter = (

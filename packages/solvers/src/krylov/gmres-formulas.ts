@@ -77,11 +77,7 @@ const isNew = isAt('k', after);
 export const ROTATIONS = select(
   isAt('i', at),
   add(mul(v('cs'), v('row')), select(isNew, v('sn'), 0)),
-  select(
-    isAt('i', after),
-    sub(select(isNew, v('cs'), 0), mul(v('sn'), v('row'))),
-    v('turned'),
-  ),
+  select(isAt('i', after), sub(select(isNew, v('cs'), 0), mul(v('sn'), v('row'))), v('turned')),
 );
 
 /** The inverse of R so far, (restart, restart, K), with one more column; `column` is its product with that of R. */

@@ -65,7 +65,11 @@ export async function iterate<S extends KrylovState>(
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
   const { what, system, cycle = CHECK_EVERY } = method;
   const { scale, device } = system;
-  const { signal, onIteration, batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1 } = options;
+  const {
+    signal,
+    onIteration,
+    batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1,
+  } = options;
   using batches = new Batches(method, batch);
   let state = await method.start();
   let reading: Promise<readonly ColumnReport[]> | undefined;

@@ -1,4 +1,17 @@
-import { abs, add, constant, eq, le, mul, neg, select, sqrt, sub, type BoolExpr, type RealExpr } from '@mercer/formula';
+import {
+  abs,
+  add,
+  constant,
+  eq,
+  le,
+  mul,
+  neg,
+  select,
+  sqrt,
+  sub,
+  type BoolExpr,
+  type RealExpr,
+} from '@mercer/formula';
 import {
   and,
   begun,
@@ -110,7 +123,6 @@ export function leastSquares(method: LeastSquaresFormulas) {
     },
     VECTORS: vectors,
     RESTART: where(eq(v('restarts'), 1), vectors),
-    
   };
 }
 

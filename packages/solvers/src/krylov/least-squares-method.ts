@@ -57,7 +57,7 @@ export class LeastSquaresMethod implements KrylovMethod<LeastSquaresState> {
     using av = await operator.matvec(v as never);
     const t = await map(LEFT, { av, alpha, t: left as Tensor, beta }, { dtype });
     return await keeping({ t }, async () => {
-      using at = await operator.rmatvec(t as never);
+      using at = await operator.rmatvec(t);
       using tt = await dots.of(t, t);
       using y = await map(RIGHT, { at, tt, v }, { dtype });
       using yy = await dots.of(y, y);

@@ -94,10 +94,7 @@ export class LinearSystem implements Disposable {
   }
 
   /** Work with the preconditioned residual, and with `r . r` and `r . z` of both. */
-  async preconditioned<T>(
-    r: Tensor,
-    work: (z: Tensor, norms: Norms) => Promise<T>,
-  ): Promise<T> {
+  async preconditioned<T>(r: Tensor, work: (z: Tensor, norms: Norms) => Promise<T>): Promise<T> {
     const z = await this.direction(r);
     using _z = z === r ? undefined : z;
     using norm2 = await this.dots.of(r, r);

@@ -1,4 +1,18 @@
-import { add, constant, div, eq, ge, gt, le, lt, mul, neg, select, sqrt, sub } from '@mercer/formula';
+import {
+  add,
+  constant,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  lt,
+  mul,
+  neg,
+  select,
+  sqrt,
+  sub,
+} from '@mercer/formula';
 import {
   and,
   begun,
@@ -19,10 +33,7 @@ import {
 import { Status } from './status.js';
 
 /** The next Lanczos vector before it is normalised: `A v` without its parts along the last two. */
-export const ORTHOGONAL = sub(
-  sub(v('av'), mul(v('alfa'), v('q'))),
-  mul(v('beta'), v('q0')),
-);
+export const ORTHOGONAL = sub(sub(v('av'), mul(v('alfa'), v('q'))), mul(v('beta'), v('q0')));
 
 const isReal = and(isFinite(v('alfa')), isFinite(v('next')));
 const beta = sqrt(larger(v('next'), 0));
@@ -67,10 +78,7 @@ const direction = div(
 /** The step of the elements of columns. `t` is the next Lanczos vector, `p` the preconditioned one, neither normalised. */
 export const STEP = where(isMoving, {
   x: add(v('x'), mul(v('phi'), direction)),
-  r: sub(
-    mul(mul(v('sn'), v('sn')), v('r')),
-    mul(mul(v('phibar'), v('cs')), onwards(v('t'))),
-  ),
+  r: sub(mul(mul(v('sn'), v('sn')), v('r')), mul(mul(v('phibar'), v('cs')), onwards(v('t')))),
   q0: v('q'),
   q: onwards(v('t')),
   v: onwards(v('p')),
@@ -123,8 +131,7 @@ export const CHECK = { ...columns, ...where(restarts, FRESH), anorm: v('anorm') 
 export const BEGIN = { ...begun(ENERGY), ...FRESH, anorm: constant(0) };
 
 /** The vectors of a column that begins at a true residual: `next` is `r . P r`, `z` is `P r`. */
-const start = (one: ReturnType<typeof v>) =>
-  select(gt(v('next'), 0), div(one, sqrt(v('next'))), 0);
+const start = (one: ReturnType<typeof v>) => select(gt(v('next'), 0), div(one, sqrt(v('next'))), 0);
 export const VECTORS = {
   r: v('truth'),
   q: start(v('truth')),

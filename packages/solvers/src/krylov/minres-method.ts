@@ -1,5 +1,5 @@
 import { map, type Tensor } from '@mercer/tensor';
-import { IN_FLOAT64, keeping, release } from './columns.js';
+import { IN_FLOAT64, keeping, release, type State } from './columns.js';
 import type { KrylovMethod, KrylovState } from './iterate.js';
 import type { LinearSystem } from './linear-system.js';
 import {
@@ -82,7 +82,7 @@ export class MinresMethod implements KrylovMethod<MinresState> {
     using next = await dots.of(t, p);
     const { oldeps, delta, phi, gamma, moves, least, ...rotated } = await map(
       ROTATION,
-      { ...only(before), alfa, next },
+      { ...rotatedOf(before), alfa, next },
       { parameters: numbers, ...IN_FLOAT64 },
     );
     const passing = { oldeps, delta, phi, gamma, moves, least };
@@ -138,11 +138,10 @@ export class MinresMethod implements KrylovMethod<MinresState> {
   };
 }
 
+type Rotated = 'beta' | 'dbar' | 'epsln' | 'phibar' | 'cs' | 'sn' | 'anorm';
+
 /** What a rotation is made of. */
-const only = ({ status, beta, dbar, epsln, phibar, cs, sn, anorm }: Numbers): Numbers => ({
-  ...{ status, beta, dbar, epsln, phibar, cs, sn, anorm },
-});
-type Numbers = Pick<
-  MinresState,
-  'status' | 'beta' | 'dbar' | 'epsln' | 'phibar' | 'cs' | 'sn' | 'anorm'
->;
+const rotatedOf = (all: Pick<MinresState, 'status' | Rotated>): State => {
+  const { status, beta, dbar, epsln, phibar, cs, sn, anorm } = all;
+  return { status, beta, dbar, epsln, phibar, cs, sn, anorm };
+};
