@@ -24,7 +24,7 @@ export interface KrylovState extends State {
 export interface KrylovMethod<S extends KrylovState> {
   readonly what: string;
   readonly system: LinearSystem;
-  /** Iterations between two true residuals, and in a batch of a GPU, where the method says; default: 50, and 10. */
+  /** Of a method whose iterations are not alike until `check` begins anew: how many there are until then, which a GPU has as one batch. Otherwise 50, and 10. */
   readonly cycle?: number;
   /** Before the first iteration. */
   readonly start: () => Promise<S>;
@@ -135,12 +135,13 @@ async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
   }));
 }
 
-/** Batches of iterations. A GPU replays the work of one iteration, where it may be captured. */
+/** Batches of iterations. A GPU replays the work of one iteration, or, from the second on, of a cycle, where it may be captured. */
 class Batches<S extends KrylovState> implements Disposable {
   readonly #method: KrylovMethod<S>;
   readonly #length: number;
   readonly #captures: boolean;
   #replay: Prepared<[S], Promise<S>> | undefined;
+  #count = 0;
 
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
@@ -149,9 +150,15 @@ class Batches<S extends KrylovState> implements Disposable {
   }
 
   async run(state: S): Promise<S> {
-    if (!this.#captures) return this.#steps(state);
-    this.#replay ??= await prepare(this.#method.step, state);
-    return this.#replay.repeat(this.#length, state) as S;
+    this.#count++;
+    const { cycle, step } = this.#method;
+    if (!this.#captures || (cycle !== undefined && this.#count === 1)) return this.#steps(state);
+    if (cycle === undefined) {
+      this.#replay ??= await prepare(step, state);
+      return this.#replay.repeat(this.#length, state) as S;
+    }
+    this.#replay ??= await prepare((from: S) => this.#steps(from), state);
+    return this.#replay(state) as S;
   }
 
   /** The iterations of a batch, one after the other. */
