@@ -48,7 +48,7 @@ export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   triu: ofX,
   diag: behindX(0),
   tensor: ofX,
-  cg: async (x) => [await positive(), x, { rtol: 1e-14 }],
+  ...each('cg minres gmres lsqr lsmr', async (x) => [await positive(), x, { rtol: 1e-14 }]),
   sumTo: behindX([3]),
   gatherRows: async (x) => [x, await index()],
   scatterAdd: async (x) => [x, await index(), 4],

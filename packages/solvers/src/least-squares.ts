@@ -1,5 +1,12 @@
 import type { OptionNames } from '@mercer/options';
-import { concat, isPending, zeros, type Tensor, type TensorOperand } from '@mercer/tensor';
+import {
+  concat,
+  isPending,
+  MercerError,
+  zeros,
+  type Tensor,
+  type TensorOperand,
+} from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import type { LeastSquaresSolution } from './iterative-solution.js';
 import {
@@ -127,6 +134,12 @@ async function solveLeastSquares<D extends OperatorDType>(
   assertOperator(operator, `${what}: the operator`);
   assertTranspose(what, operator);
   checkScalar(`${what}: damp`, damp, operator);
+  if (typeof damp === 'number' && !Number.isFinite(damp)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: damp is ${damp}. Pass a finite number, or a tensor of rank 0.`,
+    );
+  }
   if (damp === 0)
     return (await solveBy(solver, operator, b, given)) as unknown as LeastSquaresSolution<D>;
   const right = isPending(b) ? await b : b;
