@@ -17,6 +17,7 @@ import {
   operator,
   pivotedCholesky,
   sparseOperator,
+  storedOperator,
   type LinearOperator,
 } from './index.js';
 
@@ -177,6 +178,11 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, code: string, sa
     () => operator({ ...form, matvec: (v) => v.mul(1), capturable: 'yes' as never }),
     'INVALID_ARGUMENT',
     'capturable is "yes"',
+  ],
+  'memory that is negative': [
+    () => storedOperator(square, { memory: -1 }),
+    'INVALID_ARGUMENT',
+    'storedOperator: memory is -1',
   ],
   'a stored vector': [() => denseOperator(b), 'SHAPE_MISMATCH', 'Pass a matrix'],
   'a diagonal that is too short': [

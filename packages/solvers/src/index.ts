@@ -22,6 +22,7 @@ export {
   sparseOperator,
   type CompressedRows,
 } from './operators/matrices.js';
+export { storedOperator, type StoredOptions } from './operators/stored.js';
 export type { OperatorDType } from './operators/operator-types.js';
 export {
   NotConvergedError,

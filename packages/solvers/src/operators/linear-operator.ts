@@ -137,8 +137,10 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     return new LinearOperator(product(this, this.t()));
   }
 
-  /** The matrix, stored: (rows, columns), by the products with all unit vectors. */
+  /** The matrix, stored: (rows, columns); by the products with all unit vectors, where it knows no better way. */
   async dense(): Promise<Tensor<D>> {
+    const { dense } = this.#rules;
+    if (dense !== undefined) return (await dense(this.parameters)) as Tensor<D>;
     const [, columns] = this.shape;
     const all = Array.from({ length: columns }, (_, at) => at);
     using units = await unitVectors(this, columns, all);

@@ -14,6 +14,7 @@ import {
   lsqr,
   minres,
   pivotedCholesky,
+  storedOperator,
   type LinearOperator,
 } from '../index.js';
 import {
@@ -187,6 +188,19 @@ export function gradientsSuite(name: string, place: () => Device): void {
         await numbersOf(await grad(bySolver)(points, b, shift)),
         1e-9,
       );
+    });
+
+    it('of a stored operator are those of the operator itself', async () => {
+      const of: Call = async (x, right, a) => {
+        using stored = await storedOperator(kernel(x, a));
+        const { x: found } = await cg(stored, right as Numbers, TIGHT);
+        return await found.square().mul(weights).sum();
+      };
+      for (const argnums of [0, 1, 2] as const) {
+        const found = await grad(of, { argnums })(points, b, shift);
+        const expected = await grad(bySolver, { argnums })(points, b, shift);
+        expectClose(await numbersOf(found), await numbersOf(expected), 1e-9);
+      }
     });
 
     describe.each(RULES)('of %s', (_, solve, matrix) => {
