@@ -70,7 +70,7 @@ export const solvers = [
   {
     ...SOLVE,
     name: 'a solve keeps its last state',
-    find: 'for (const one of Object.values(rest)) one.dispose();',
+    find: 'release(rest);',
     replace: 'void rest;',
     test: '../solvers/src/cg.test.ts',
     pattern: 'keeps no memory beside x',

@@ -214,6 +214,7 @@ it('exports what users use, and nothing else', () => {
       "stack",
       "startProfile",
       "stopGradient",
+      "storedOperator",
       "sub",
       "sumTo",
       "svd",

@@ -89,6 +89,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['KernelSolve', (o) => solveText([a, a, a], o)],
     ['kernelSolve', (o) => mercer.kernelSolve('SqDist(x, y) * b', aliases, 'b', o)],
     ['operator', (o) => mercer.operator(o)],
+    ['storedOperator', (o) => mercer.storedOperator(system, o)],
     ['nystrom', (o) => mercer.nystrom(system, o)],
     ['pivotedCholesky', (o) => mercer.pivotedCholesky(system, o)],
     ['Device.synchronize', (o) => device.synchronize(o)],

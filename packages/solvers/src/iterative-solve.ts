@@ -16,6 +16,7 @@ import {
   SIGNAL_OPTION,
 } from '@mercer/tensor/operation';
 import type { IterativeSolution, SolvedColumn } from './iterative-solution.js';
+import { release } from './krylov/columns.js';
 import {
   iterate,
   relative,
@@ -163,7 +164,7 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     const end = await iterate(solver.method(system), given);
     columns = end.columns;
     const { x, ...rest } = end.state;
-    for (const one of Object.values(rest)) one.dispose();
+    release(rest);
     using found = x;
     return found.reshape(shape);
   };

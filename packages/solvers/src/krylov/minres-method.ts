@@ -100,8 +100,18 @@ export class MinresMethod implements KrylovMethod<MinresState> {
           const columns = await map(
             RECURRENCE,
             {
-              ...{ status, figure, count, norm, best, since },
-              ...{ alfa, next, rr, moves, least, tolerance },
+              status,
+              figure,
+              count,
+              norm,
+              best,
+              since,
+              alfa,
+              next,
+              rr,
+              moves,
+              least,
+              tolerance,
             },
             { parameters: numbers, ...IN_FLOAT64 },
           );

@@ -60,11 +60,11 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
   'the pairs within a distance': async (device) => {
     const x = await float64(points, device);
     const distance = lazyI(x).sub(lazyJ(x)).abs();
-    const near = await distance.le(2).nonzero('j', { values: distance });
+    const near = await distance.le(2).nonzero('j', { values: distance.neg().exp() });
     const { offsets, indices } = near;
     const values = (near.values as Tensor<'float64'>).reshape([-1]);
     const rest = points.map(([a = 0]) =>
-      points.map(([b = 0]) => (Math.abs(a - b) <= 2 ? Math.abs(a - b) : 0)),
+      points.map(([b = 0]) => (Math.abs(a - b) <= 2 ? Math.exp(-Math.abs(a - b)) : 0)),
     );
     return [await sparseOperator({ offsets, indices, values, columns: 5 }), rest];
   },
