@@ -16,8 +16,7 @@ import {
   type BoolExpr,
   type RealExpr,
 } from '@mercer/formula';
-import { CHECK_EVERY } from './iterate.js';
-import { Status } from './status.js';
+import { CHECK_EVERY, Status } from './status.js';
 
 /** What all methods decide of their columns, as formulas of the numbers of each. */
 

@@ -3,7 +3,7 @@ import { stack, type Tensor } from '@mercer/tensor';
 import { unlessAborted } from '@mercer/tensor/operation';
 import { release, type State } from './columns.js';
 import type { LinearSystem } from './linear-system.js';
-import { Status, throwFailure, type ColumnReport } from './status.js';
+import { CHECK_EVERY, Status, throwFailure, type ColumnReport } from './status.js';
 
 /** What every method carries from one iteration to the next, of each column. */
 export interface KrylovState extends State {
@@ -49,9 +49,6 @@ export interface IterateOptions {
   /** Iterations between two looks; default: 10 on a GPU, 1 on a CPU. */
   readonly batch?: number | undefined;
 }
-
-/** Iterations between two true residuals, and without a fall of the least one until a column may be said to stagnate. */
-export const CHECK_EVERY = 50;
 
 /**
  * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
