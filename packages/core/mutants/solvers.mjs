@@ -6,7 +6,12 @@ const FORMULAS = {
   file: '../../solvers/src/krylov/cg-formulas.ts',
   test: '../solvers/src/cg.test.ts',
 };
-const SOLVE = { promise: PROMISE, file: '../../solvers/src/cg.ts' };
+const SOLVE = { promise: PROMISE, file: '../../solvers/src/iterative-solve.ts' };
+const DECISIONS = {
+  promise: PROMISE,
+  file: '../../solvers/src/krylov/decisions.ts',
+  test: '../solvers/src/cg.test.ts',
+};
 const LOOP = { promise: PROMISE, file: '../../solvers/src/krylov/iterate.ts' };
 
 /** @type {readonly Mutant[]} */
@@ -19,11 +24,11 @@ export const solvers = [
     pattern: 'a column that is done does not move while others go on',
   },
   {
-    ...FORMULAS,
+    ...DECISIONS,
     name: 'the residual of the recurrence is believed',
-    find: "    [failed, v('status')],\n    [not(isFinite(real)), Status.notFinite],\n    [le(truth, v('tolerance')), Status.converged],",
+    find: "      [done, Status.converged],\n      [eq(v('status'), Status.stagnated), Status.stagnated],",
     replace:
-      "    [failed, v('status')],\n    [not(isFinite(real)), Status.notFinite],\n    [le(v('norm'), v('tolerance')), Status.converged],",
+      "      [le(v('norm'), v('tolerance')), Status.converged],\n      [eq(v('status'), Status.stagnated), Status.stagnated],",
     pattern: 'is not done where only the residual of the recurrence is small enough',
   },
   {
@@ -50,24 +55,69 @@ export const solvers = [
     name: 'the host looks at the batch that is under way',
     find: 'await advance((from) => batches.run(from));\n      if (done',
     replace:
-      'await advance((from) => batches.run(from));\n      reading = columnsOf(await standing(state, method.scale));\n      if (done',
+      'await advance((from) => batches.run(from));\n      reading = columnsOf(await standing(state, scale));\n      if (done',
     test: '../solvers/src/iterate.test.ts',
     pattern: 'a batch is looked at while the next one is under way',
   },
   {
     ...SOLVE,
     name: 'the gradient by the tensors of an operator has the other sign',
-    find: 'await pull(await (await adjoint()).neg())',
-    replace: 'await pull(await adjoint())',
+    find: 'cotangent: await adjoint.neg() }',
+    replace: 'cotangent: adjoint }',
     test: '../solvers/src/gradients.test.ts',
     pattern: 'by a stored matrix',
   },
   {
     ...SOLVE,
     name: 'a solve keeps its last state',
-    find: 'for (const one of Object.values(rest)) one.dispose();',
+    find: 'release(rest);',
     replace: 'void rest;',
     test: '../solvers/src/cg.test.ts',
     pattern: 'keeps no memory beside x',
+  },
+  {
+    ...SOLVE,
+    name: 'gmres differentiates with the operator itself',
+    file: '../../solvers/src/gmres.ts',
+    find: 'solveTransposed(operator.t(), cotangent)',
+    replace: 'solveTransposed(operator, cotangent)',
+    test: '../solvers/src/gradients.test.ts',
+    pattern: 'gmres',
+  },
+  {
+    ...SOLVE,
+    name: 'least squares are differentiated as systems',
+    file: '../../solvers/src/least-squares.ts',
+    find: 'if (rows > columns) {',
+    replace: 'if (rows < 0) {',
+    test: '../solvers/src/gradients.test.ts',
+    pattern: 'lsqr',
+  },
+  {
+    ...FORMULAS,
+    name: 'minres forgets the vector before the last',
+    file: '../../solvers/src/krylov/minres-formulas.ts',
+    find: "mul(v('beta'), v('q0'))",
+    replace: "mul(0, v('q0'))",
+    test: '../solvers/src/methods.test.ts',
+    pattern: 'minres .*begins at x0',
+  },
+  {
+    ...FORMULAS,
+    name: 'least squares are done only where there is no residual',
+    file: '../../solvers/src/krylov/least-squares-formulas.ts',
+    find: "or(le(one, v('tolerance')), le(other, mul(mul(v('rtol'), anorm), one)));",
+    replace: "or(le(one, v('tolerance')), le(other, mul(mul(0, anorm), one)));",
+    test: '../solvers/src/methods.test.ts',
+    pattern: 'of inconsistent systems',
+  },
+  {
+    ...FORMULAS,
+    name: 'a cycle of gmres never ends as stagnated',
+    file: '../../solvers/src/krylov/decisions.ts',
+    find: "ge(carried, mul(0.999, v('best')))",
+    replace: "ge(carried, mul(2, v('best')))",
+    test: '../solvers/src/methods.test.ts',
+    pattern: 'a cycle that never helps',
   },
 ];

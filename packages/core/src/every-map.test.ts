@@ -110,7 +110,7 @@ const callsOf = (
   Object.fromEntries(Object.keys(table).map((name) => [name, (x) => call(name, x as Floats)]));
 
 /** Functions that give tensors alone: a solver also tells how it ended. */
-const { cg: _, ...TENSORS_ALONE } = FUNCTIONS;
+const { cg: _, minres: _m, gmres: _g, lsqr: _q, lsmr: _r, ...TENSORS_ALONE } = FUNCTIONS;
 
 /** All results of a function. */
 const whole = async (name: string, x: Floats): Promise<unknown> =>
@@ -145,9 +145,9 @@ describe('what is mapped is what a loop over the examples gives', () => {
     expect(rest).toEqual({ INVALID_ARGUMENT: ['tensor'] });
   });
 
-  it('of the solution of a solver', async () => {
+  it.each(['cg', 'minres', 'gmres', 'lsqr', 'lsmr'])('of the solution of %s', async (name) => {
     const solution = async (x: Tensor): Promise<unknown> =>
-      ((await whole('cg', x as Floats)) as { readonly x: Tensor }).x;
+      ((await whole(name, x as Floats)) as { readonly x: Tensor }).x;
     expect(await outcome(solution)).toBe('right');
   });
 

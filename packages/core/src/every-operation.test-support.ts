@@ -48,7 +48,7 @@ export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   triu: ofX,
   diag: behindX(0),
   tensor: ofX,
-  cg: async (x) => [await positive(), x, { rtol: 1e-14 }],
+  ...each('cg minres gmres lsqr lsmr', async (x) => [await positive(), x, { rtol: 1e-14 }]),
   sumTo: behindX([3]),
   gatherRows: async (x) => [x, await index()],
   scatterAdd: async (x) => [x, await index(), 4],
@@ -120,7 +120,7 @@ export const NO_OPERATIONS = [
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
   'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
-  'blockColumns blockRows denseOperator jacobi kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator',
+  'blockColumns blockRows denseOperator jacobi kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
   'clusterCentroids clusterRanges clusterRangesCentroids cutoffOf fromMatrix gridCluster kMeans sortClusters truncatedRanges',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
 ].flatMap(words);

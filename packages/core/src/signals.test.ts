@@ -254,6 +254,10 @@ const LINEAR: Readonly<Record<string, Call>> = {
 /** Solvers and preconditioners over an operator that is positive definite. */
 const SOLVERS: Readonly<Record<string, Call>> = {
   cg: async (o) => (await mercer.cg(kernel, vector4, o)).x,
+  minres: async (o) => (await mercer.minres(kernel, vector4, o)).x,
+  gmres: async (o) => (await mercer.gmres(kernel, vector4, o)).x,
+  lsqr: async (o) => (await mercer.lsqr(kernel, vector4, o)).x,
+  lsmr: async (o) => (await mercer.lsmr(kernel, vector4, o)).x,
   pivotedCholesky: async (o) => mercer.pivotedCholesky(kernel, { rank: 2, shift: 1, ...o }),
   nystrom: async (o) =>
     mercer.nystrom(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),

@@ -6,13 +6,18 @@ import {
   blockRows,
   cg,
   denseOperator,
+  gmres,
   jacobi,
   kroneckerOperator,
   lowRankOperator,
+  lsmr,
+  lsqr,
+  minres,
   nystrom,
   operator,
   pivotedCholesky,
   sparseOperator,
+  storedOperator,
   type LinearOperator,
 } from './index.js';
 
@@ -47,6 +52,39 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, code: string, sa
   ],
   'cg of another dtype': [() => cg(single, b), 'DTYPE_MISMATCH', 'b is float64'],
   'cg of an array': [() => cg(square, [1, 2] as never), 'INVALID_ARGUMENT', 'cg: b'],
+  'minres of a rectangle': [() => minres(wide, b), 'SHAPE_MISMATCH', 'It must be square'],
+  'gmres of a rectangle': [() => gmres(wide, b), 'SHAPE_MISMATCH', 'It must be square'],
+  'a restart of nothing': [
+    () => gmres(square, b, { restart: 0 }),
+    'INVALID_ARGUMENT',
+    'gmres: restart is 0',
+  ],
+  'least squares with too long a b': [
+    async () => lsqr(wide, await tensor([1, 2, 3], where)),
+    'SHAPE_MISMATCH',
+    'lsqr: b has shape [3]',
+  ],
+  'damped least squares with too long a b': [
+    async () => lsqr(wide, await tensor([1, 2, 3], where), { damp: 1 }),
+    'SHAPE_MISMATCH',
+    'lsqr: b has shape [3], and the operator [2, 3]',
+  ],
+  'x0 like b, where x is longer': [
+    () => lsmr(wide, b, { x0: b }),
+    'SHAPE_MISMATCH',
+    'Pass float64 [3]',
+  ],
+  'least squares without the transpose': [
+    () => lsqr(operator({ ...form, matvec: (v) => v.mul(1) }), b),
+    'UNSUPPORTED',
+    'lsqr: the operator has no rmatvec',
+  ],
+  'damp by a vector': [
+    () => lsmr(wide, b, { damp: b }),
+    'INVALID_ARGUMENT',
+    'lsmr: damp is float64 [2]',
+  ],
+  'damp that is NaN': [() => lsmr(wide, b, { damp: NaN }), 'INVALID_ARGUMENT', 'lsmr: damp is NaN'],
   'a negative rtol': [() => cg(square, b, { rtol: -1 }), 'INVALID_ARGUMENT', 'rtol is -1'],
   'an atol that is NaN': [() => cg(square, b, { atol: NaN }), 'INVALID_ARGUMENT', 'atol is NaN'],
   'half an iteration': [
@@ -140,6 +178,11 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, code: string, sa
     () => operator({ ...form, matvec: (v) => v.mul(1), capturable: 'yes' as never }),
     'INVALID_ARGUMENT',
     'capturable is "yes"',
+  ],
+  'memory that is negative': [
+    () => storedOperator(square, { memory: -1 }),
+    'INVALID_ARGUMENT',
+    'storedOperator: memory is -1',
   ],
   'a stored vector': [() => denseOperator(b), 'SHAPE_MISMATCH', 'Pass a matrix'],
   'a diagonal that is too short': [

@@ -5,7 +5,11 @@
  */
 import './lazy-methods.js';
 
-export { cg, type CgOptions, type Preconditioner } from './cg.js';
+export { cg, type CgOptions } from './cg.js';
+export type { IterativeOptions, PreconditionedOptions, Preconditioner } from './iterative-solve.js';
+export { minres, type MinresOptions } from './minres.js';
+export { gmres, type GmresOptions } from './gmres.js';
+export { lsmr, lsqr, type LeastSquaresOptions } from './least-squares.js';
 export type { IterationReport } from './krylov/iterate.js';
 export type { LazyOperatorOptions } from './operators/lazy-operator.js';
 export { LinearOperator } from './operators/linear-operator.js';
@@ -19,10 +23,13 @@ export {
   sparseOperator,
   type CompressedRows,
 } from './operators/matrices.js';
+export { storedOperator, type StoredOptions } from './operators/stored.js';
 export type { OperatorDType } from './operators/operator-types.js';
 export {
   NotConvergedError,
   type IterativeSolution,
+  type LeastSquaresColumn,
+  type LeastSquaresSolution,
   type SolvedColumn,
 } from './iterative-solution.js';
 export { kernelSolve, type KernelSolve, type KernelSolveOptions } from './kernel-solve.js';

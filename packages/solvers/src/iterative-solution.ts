@@ -24,6 +24,17 @@ export interface IterativeSolution<D extends OperatorDType> {
   readonly columns: readonly SolvedColumn[];
 }
 
+/** How a least-squares problem ended. */
+export interface LeastSquaresColumn extends SolvedColumn {
+  /** `norm(A^T r)` by `norm(A) norm(r)`, with an estimate of `norm(A)` that is never above it; 0 where r is 0. */
+  readonly normal: number;
+}
+
+/** A solution of least squares, and how it was found. */
+export interface LeastSquaresSolution<D extends OperatorDType> extends IterativeSolution<D> {
+  readonly columns: readonly LeastSquaresColumn[];
+}
+
 /** A solution was asked for that was not reached. */
 export class NotConvergedError extends SolverError {
   /** What was reached; the caller disposes its x. */

@@ -7,7 +7,12 @@ import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { cg, type LinearOperator } from './index.js';
 import { CgMethod } from './krylov/cg-method.js';
+import { GmresMethod } from './krylov/gmres-method.js';
+import type { KrylovMethod, KrylovState } from './krylov/iterate.js';
+import { LeastSquaresMethod } from './krylov/least-squares-method.js';
+import { MinresMethod } from './krylov/minres-method.js';
 import { release } from './krylov/columns.js';
+import { LinearSystem } from './krylov/linear-system.js';
 
 /** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
 describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () => {
@@ -25,12 +30,13 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
   it('an iteration is a product, two inner products and three maps', async () => {
     using column = b.reshape([1000, 1]);
     const numbers = { rtol: 1e-4, atol: 0, maxIterations: 10, x0: undefined };
-    using method = await CgMethod.of({
+    using system = await LinearSystem.of({
       ...numbers,
       operator: kernel,
       preconditioner: undefined,
       b: column,
     });
+    const method = new CgMethod(system);
     const state = await method.start();
     release(await method.step(state));
     const profile = startProfile();
@@ -39,6 +45,38 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
     release(next);
     release(state);
     expect(names).toEqual(['map-reduce', 'sum', 'map', 'sum', 'map', 'map']);
+  });
+
+  it.each<readonly [string, (system: LinearSystem) => KrylovMethod<KrylovState>, string]>([
+    [
+      'minres',
+      (system) => new MinresMethod(system) as never,
+      'map-reduce sum map sum map map sum map',
+    ],
+    [
+      'lsqr',
+      (system) => new LeastSquaresMethod('lsqr', system) as never,
+      'map-reduce map map-reduce sum map sum map map',
+    ],
+    [
+      'gmres',
+      (system) => new GmresMethod(system, 5) as never,
+      'map-reduce sum sum map sum sum map map sum sum sum map sum map map map map copy_b32_b32_linear copy_b32_b32_linear',
+    ],
+  ])('an iteration of %s has these launches', async (_, methodOf, expected) => {
+    using column = b.reshape([1000, 1]);
+    const numbers = { rtol: 1e-4, atol: 0, maxIterations: 10, x0: undefined };
+    const system_ = { ...numbers, operator: kernel, preconditioner: undefined, b: column };
+    using system = await LinearSystem.of(system_);
+    const method = methodOf(system);
+    const state = await method.start();
+    release(await method.step(state), state);
+    const profile = startProfile();
+    const next = await method.step(state);
+    const names = (await profile.stop()).map(({ name }) => name.split(' ')[0]);
+    release(next, state);
+    release(state);
+    expect(names.join(' ')).toBe(expected);
   });
 
   it('a batch is ten launches of one graph, and an abort keeps no memory', async () => {

@@ -1,8 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
-import { cg, CG_OPTIONS, type CgOptions } from './cg.js';
+import { cg, type CgOptions } from './cg.js';
 import { NotConvergedError } from './iterative-solution.js';
+import { PRECONDITIONED_OPTIONS } from './iterative-solve.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
 
@@ -13,7 +14,10 @@ export interface SolveSystemOptions<D extends OperatorDType = OperatorDType> ext
 }
 
 /** Names of {@link SolveSystemOptions}. */
-export const SOLVE_OPTIONS: OptionNames<SolveSystemOptions> = { ...CG_OPTIONS, alpha: true };
+export const SOLVE_OPTIONS: OptionNames<SolveSystemOptions> = {
+  ...PRECONDITIONED_OPTIONS,
+  alpha: true,
+};
 
 /** The solution of `(operator + alpha I) x = b`. @throws NotConvergedError, and as `cg` */
 export async function solveShifted<D extends OperatorDType>(

@@ -3,6 +3,9 @@ import { full, type Device, type Tensor } from '@mercer/tensor';
 /** Tensors by name. */
 export type State = Readonly<Record<string, Tensor>>;
 
+/** What numbers of columns are computed in. */
+export const IN_FLOAT64 = { dtype: 'float64' } as const;
+
 /** Disposes of the tensors of a state, but for those that another has too. */
 export function release(state: State, kept?: State): void {
   const others = new Set(Object.values(kept ?? {}));
@@ -19,7 +22,7 @@ export async function keeping<T>(made: State, work: () => Promise<T>): Promise<T
   }
 }
 
-/** Inner products of columns (N, K), each (K) in float64: products and sums are exact to its rounding, whatever the columns are. */
+/** Inner products of columns (N, K), or of more along an axis, each in float64: products and sums are exact to its rounding, whatever the columns are. */
 export class Dots implements Disposable {
   readonly #one: Tensor<'float64'>;
 
@@ -32,8 +35,8 @@ export class Dots implements Disposable {
   }
 
   /** A factor in float64 makes the whole chain of that dtype. */
-  of(a: Tensor, b: Tensor): PromiseLike<Tensor> {
-    return a.mul(this.#one).mul(b).sum(0);
+  of(a: Tensor, b: Tensor, axis = 0): PromiseLike<Tensor> {
+    return a.mul(this.#one).mul(b).sum(axis);
   }
 
   [Symbol.dispose](): void {

@@ -1,8 +1,9 @@
 import { prepare, type Prepared } from '@mercer/autodiff';
-import { stack, type Device, type Tensor } from '@mercer/tensor';
+import { stack, type Tensor } from '@mercer/tensor';
 import { unlessAborted } from '@mercer/tensor/operation';
 import { release, type State } from './columns.js';
-import { Status, throwFailure, type ColumnReport } from './status.js';
+import type { LinearSystem } from './linear-system.js';
+import { CHECK_EVERY, Status, throwFailure, type ColumnReport } from './status.js';
 
 /** What every method carries from one iteration to the next, of each column. */
 export interface KrylovState extends State {
@@ -14,16 +15,19 @@ export interface KrylovState extends State {
   /** Of the residual. */
   readonly norm: Tensor;
   readonly figure: Tensor;
+  /** The least true residual, and how many iterations had been made then. */
+  readonly best: Tensor;
+  readonly since: Tensor;
 }
 
 /** An iterative method. Its steps are work on tensors alone: what they decide, they decide on the device, column by column. */
 export interface KrylovMethod<S extends KrylovState> {
   readonly what: string;
-  readonly device: Device;
-  /** Norms of the right-hand sides, (K). */
-  readonly scale: Tensor;
-  /** Whether its steps may be captured and replayed. */
-  readonly isCapturable: boolean;
+  readonly system: LinearSystem;
+  /** Of a method whose iterations are not alike until `check` begins anew: how many there are until then, which a GPU has as one batch. Otherwise 50, and 10. */
+  readonly cycle?: number;
+  /** Before the first iteration. */
+  readonly start: () => Promise<S>;
   /** One iteration. Columns that do not run stay as they are. */
   readonly step: (state: S) => Promise<S>;
   /** Computes true residuals: columns go on, from these where need be, or are done. */
@@ -46,25 +50,25 @@ export interface IterateOptions {
   readonly batch?: number | undefined;
 }
 
-/** Iterations between two true residuals. */
-export const CHECK_EVERY = 50;
-
 /**
  * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
  * read one batch late: while the device works on a batch, the host looks at the one before.
  *
- * @param start is disposed
  * @returns the last state, which the caller disposes, and what is read of it
  */
 export async function iterate<S extends KrylovState>(
   method: KrylovMethod<S>,
-  start: S,
   options: IterateOptions,
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
-  const { what, device } = method;
-  const { signal, onIteration, batch = device.kind === 'cuda' ? 10 : 1 } = options;
+  const { what, system, cycle = CHECK_EVERY } = method;
+  const { scale, device } = system;
+  const {
+    signal,
+    onIteration,
+    batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1,
+  } = options;
   using batches = new Batches(method, batch);
-  let state = start;
+  let state = await method.start();
   let reading: Promise<readonly ColumnReport[]> | undefined;
   /** Puts a later state in the place of this one. */
   const advance = async (step: (state: S) => Promise<S>): Promise<void> => {
@@ -75,16 +79,16 @@ export async function iterate<S extends KrylovState>(
   try {
     for (let done = batch; ; done += batch) {
       signal?.throwIfAborted();
-      reading = columnsOf(await standing(state, method.scale));
+      reading = columnsOf(await standing(state, scale));
       reading.catch(() => undefined); // a batch may throw before it is awaited
       await advance((from) => batches.run(from));
-      if (done % CHECK_EVERY < batch) await advance(method.check);
+      if (done % cycle < batch) await advance(method.check);
       const seen = await unlessAborted(reading, signal);
       throwFailure(what, seen);
       onIteration?.(reportOf(seen));
       if (seen.some(isRunning)) continue;
       await advance(method.check);
-      reading = columnsOf(await standing(state, method.scale));
+      reading = columnsOf(await standing(state, scale));
       const columns = await unlessAborted(reading, signal);
       throwFailure(what, columns);
       if (!columns.some(isRunning)) return { state, columns };
@@ -128,23 +132,30 @@ async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
   }));
 }
 
-/** Batches of iterations. A GPU replays the work of one iteration, where it may be captured. */
+/** Batches of iterations. A GPU replays the work of one iteration, or, from the second on, of a cycle, where it may be captured. */
 class Batches<S extends KrylovState> implements Disposable {
   readonly #method: KrylovMethod<S>;
   readonly #length: number;
   readonly #captures: boolean;
   #replay: Prepared<[S], Promise<S>> | undefined;
+  #count = 0;
 
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
     this.#length = length;
-    this.#captures = method.isCapturable && length > 1;
+    this.#captures = method.system.isCapturable && length > 1;
   }
 
   async run(state: S): Promise<S> {
-    if (!this.#captures) return this.#steps(state);
-    this.#replay ??= await prepare(this.#method.step, state);
-    return this.#replay.repeat(this.#length, state) as S;
+    this.#count++;
+    const { cycle, step } = this.#method;
+    if (!this.#captures || (cycle !== undefined && this.#count === 1)) return this.#steps(state);
+    if (cycle === undefined) {
+      this.#replay ??= await prepare(step, state);
+      return this.#replay.repeat(this.#length, state) as S;
+    }
+    this.#replay ??= await prepare((from: S) => this.#steps(from), state);
+    return this.#replay(state) as S;
   }
 
   /** The iterations of a batch, one after the other. */

@@ -15,6 +15,9 @@ export const Status = {
 
 const FAILED = Status.indefinite;
 
+/** Iterations between two true residuals, and without a fall of the least one until a column may be said to stagnate. */
+export const CHECK_EVERY = 50;
+
 /** What is read back of a solve, of each column. */
 export interface ColumnReport {
   readonly status: number;

@@ -1,4 +1,4 @@
-import { concat, type Pending, type Tensor } from '@mercer/tensor';
+import { concat, eye, type Pending, type Tensor } from '@mercer/tensor';
 import type { Operand, OperatorDType, OperatorForm, OperatorParts } from './operator-types.js';
 
 /** The operators of a composition as rules see them: with other tensors, where it is differentiated. */
@@ -69,6 +69,7 @@ export function sum<D extends OperatorDType>(
         : undefined,
       diagonal: all(operands, 'hasDiagonal') ? total((one) => one.diagonal()) : undefined,
       rows: (indices, given) => total((one) => one.rows(indices))(given),
+      dense: total((one) => one.dense()),
     },
   };
 }
@@ -122,6 +123,7 @@ export function scaled<D extends OperatorDType>(
         : undefined,
       diagonal: operand.hasDiagonal ? times((one) => one.diagonal()) : undefined,
       rows: (indices, given) => times((one) => one.rows(indices))(given),
+      dense: times((one) => one.dense()),
     },
   };
 }
@@ -152,7 +154,29 @@ export function shifted<D extends OperatorDType>(
             return await found.add(scalar);
           }
         : undefined,
+      dense: async (given) => {
+        const { one, scalar } = split(given);
+        const { shape, dtype, device } = operand;
+        using unit = await eye(shape[0], { dtype, device });
+        using found = await one.dense();
+        return await found.add(unit.mul(scalar));
+      },
     },
+  };
+}
+
+/** A multiple of the identity, as large as an operator has columns. */
+export function identityTimes<D extends OperatorDType>(
+  { shape: [, columns], dtype, device }: OperatorForm<D>,
+  by: number | Tensor<D>,
+): OperatorParts<D> {
+  const isTensor = typeof by !== 'number';
+  const product = (v: Tensor, [scalar]: readonly Tensor[]): Pending<Tensor> =>
+    v.mul(isTensor ? (scalar as Tensor) : by);
+  return {
+    form: { shape: [columns, columns], dtype, device, isCapturable: true },
+    parameters: isTensor ? [by] : [],
+    rules: { matvec: product, rmatvec: product, diagonal: undefined },
   };
 }
 
@@ -167,6 +191,11 @@ export function turned<D extends OperatorDType>(operand: Operand<D>): OperatorPa
       matvec: (v, given) => of(given).rmatvec(v as Tensor<D>),
       rmatvec: (v, given) => of(given).matvec(v as Tensor<D>),
       diagonal: operand.hasDiagonal ? (given) => of(given).diagonal() : undefined,
+      dense: async (given) => {
+        using found = await of(given).dense();
+        using back = found.transpose();
+        return await back.clone();
+      },
     },
   };
 }

@@ -64,6 +64,10 @@ export function lazyOperator<D extends LazyDType>(
               return found.reshape([rowsI]);
             }
           : undefined,
+      dense: async (tensors) => {
+        using found = await of(tensors).toDense();
+        return found.reshape([rowsI, rowsJ]);
+      },
       rows: async (indices, tensors) => {
         const whole = of(tensors);
         const rows: Tensor[] = [];

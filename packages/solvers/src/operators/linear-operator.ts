@@ -137,8 +137,10 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     return new LinearOperator(product(this, this.t()));
   }
 
-  /** The matrix, stored: (rows, columns), by the products with all unit vectors. */
+  /** The matrix, stored: (rows, columns); by the products with all unit vectors, where it knows no better way. */
   async dense(): Promise<Tensor<D>> {
+    const { dense } = this.#rules;
+    if (dense !== undefined) return (await dense(this.parameters)) as Tensor<D>;
     const [, columns] = this.shape;
     const all = Array.from({ length: columns }, (_, at) => at);
     using units = await unitVectors(this, columns, all);
@@ -211,10 +213,10 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
 }
 
 /** @throws MercerError UNSUPPORTED */
-function refuse(what: string, why: string): never {
+function refuse(name: string, why: string, what = name): never {
   throw new MercerError(
     'UNSUPPORTED',
-    `${what}: the operator has none: ${why}. Give operator() a function ${what}, or store the matrix with dense().`,
+    `${what}: the operator has no ${name}: ${why}. Give operator() a function ${name}, or store the matrix with dense().`,
   );
 }
 
@@ -258,8 +260,13 @@ function checkOther<D extends OperatorDType>(
   );
 }
 
+/** @throws MercerError UNSUPPORTED */
+export function assertTranspose(what: string, { hasTranspose }: LinearOperator): void {
+  if (!hasTranspose) refuse('rmatvec', 'it was made without rmatvec', what);
+}
+
 /** @throws MercerError */
-function checkScalar<D extends OperatorDType>(
+export function checkScalar<D extends OperatorDType>(
   what: string,
   value: number | Tensor<D>,
   { dtype, device }: OperatorForm<D>,

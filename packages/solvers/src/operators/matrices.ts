@@ -34,6 +34,7 @@ export function denseOperator<D extends OperatorDType>(matrix: Tensor<D>): Linea
     rules: {
       matvec: (v, [a]) => times(a as Tensor, v),
       rmatvec: (v, [a]) => times(a as Tensor, v, true),
+      dense: ([a]) => (a as Tensor).clone(),
       diagonal: async ([a]) => {
         const [n = 0] = shape;
         using whole = await (a as Tensor).contiguous();

@@ -25,6 +25,8 @@ export interface OperatorRules {
   readonly rows?:
     | ((indices: readonly number[], parameters: readonly Tensor[]) => PromiseLike<Tensor>)
     | undefined;
+  /** The whole matrix, (rows, columns), where there is a better way than products with all unit vectors. */
+  readonly dense?: ((parameters: readonly Tensor[]) => PromiseLike<Tensor>) | undefined;
 }
 
 /** What an operator is made of. */
@@ -45,5 +47,6 @@ export interface Operand<D extends OperatorDType = OperatorDType> extends Operat
   rmatvec(vectors: Tensor<D>): Promise<Tensor<D>>;
   diagonal(): Promise<Tensor<D>>;
   rows(indices: readonly number[]): Promise<Tensor<D>>;
+  dense(): Promise<Tensor<D>>;
   withParameters(parameters: readonly Tensor[]): Operand<D>;
 }

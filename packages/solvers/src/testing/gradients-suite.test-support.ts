@@ -5,8 +5,26 @@ import { eye, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { centralDifferences, expectClose } from '../../../autodiff/test/differences.mjs';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
-import { cg, denseOperator, jacobi, pivotedCholesky } from '../index.js';
-import { float64, gaussian, matrixOf, pointsOf } from './systems.test-support.js';
+import {
+  cg,
+  denseOperator,
+  gmres,
+  jacobi,
+  lsmr,
+  lsqr,
+  minres,
+  pivotedCholesky,
+  storedOperator,
+  type LinearOperator,
+} from '../index.js';
+import {
+  float64,
+  gaussian,
+  matrixOf,
+  pointsOf,
+  transposed,
+  type Matrix,
+} from './systems.test-support.js';
 
 type Numbers = Tensor<'float64'>;
 type Call = (...args: Tensor[]) => Promise<Tensor>;
@@ -16,6 +34,58 @@ const TIGHT = { rtol: 1e-13 };
 
 const numbersOf = async (x: Tensor): Promise<Float64Array> =>
   Float64Array.from(await x.toTypedArray(), Number);
+
+type Solve = (a: LinearOperator<'float64'>, b: Numbers) => Promise<Tensor>;
+
+const SQUARE = matrixOf(5, 5, 3).map((row, i) => row.map((one, j) => one + (i === j ? 2 : 0)));
+const SYMMETRIC = SQUARE.map((row, i) =>
+  row.map((one, j) => one + (SQUARE[j]?.[i] as number) - (i === j && i > 2 ? 9 : 0)),
+);
+const TALL = matrixOf(7, 4, 3).map((row, i) => row.map((one, j) => one + (i === j ? 2 : 0)));
+
+const RULES: readonly (readonly [string, Solve, Matrix])[] = [
+  ['minres', async (a, b) => (await minres(a, b, TIGHT)).x, SYMMETRIC],
+  ['gmres', async (a, b) => (await gmres(a, b, TIGHT)).x, SQUARE],
+  ['lsqr, tall', async (a, b) => (await lsqr(a, b, TIGHT)).x, TALL],
+  ['lsmr, tall', async (a, b) => (await lsmr(a, b, TIGHT)).x, TALL],
+  ['lsqr, wide', async (a, b) => (await lsqr(a, b, TIGHT)).x, transposed(TALL)],
+  ['lsmr, square', async (a, b) => (await lsmr(a, b, TIGHT)).x, SQUARE],
+];
+
+const isSymmetric = (matrix: Matrix): boolean => matrix === SYMMETRIC;
+
+/** A direction in which a matrix stays symmetric if it is. */
+const symmetricLike = (matrix: Matrix): number[][] => {
+  const some = matrixOf(matrix.length, matrix[0]?.length ?? 0, 8);
+  return isSymmetric(matrix)
+    ? some.map((row, i) => row.map((one, j) => one + (some[j]?.[i] as number)))
+    : some;
+};
+
+/** Derivatives along changes of two elements that keep a matrix symmetric: of `f(a + t (e_i e_j^T + e_j e_i^T))`. */
+async function symmetricDifferences(
+  f: Call,
+  [a, b]: readonly Tensor[],
+  device: Device,
+): Promise<Float64Array> {
+  const [n = 0] = (a as Tensor).shape;
+  const found = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j < n; j++) {
+      const unit = Array.from({ length: n }, (_, k) =>
+        Array.from(
+          { length: n },
+          (__, l) => Number(k === i && l === j) + Number(k === j && l === i),
+        ),
+      );
+      const along = await float64(unit, device);
+      const at = async (t: number): Promise<number> =>
+        Number(await (await f(await (a as Tensor).add(along.mul(t)), b as Tensor)).item());
+      found[i * n + j] = ((await at(1e-5)) - (await at(-1e-5))) / 2e-5;
+    }
+  }
+  return found;
+}
 
 /** Derivatives of solutions, by differences and beside those of a dense solve. */
 export function gradientsSuite(name: string, place: () => Device): void {
@@ -118,6 +188,79 @@ export function gradientsSuite(name: string, place: () => Device): void {
         await numbersOf(await grad(bySolver)(points, b, shift)),
         1e-9,
       );
+    });
+
+    it('of a stored operator are those of the operator itself', async () => {
+      const of: Call = async (x, right, a) => {
+        using stored = await storedOperator(kernel(x, a));
+        const { x: found } = await cg(stored, right as Numbers, TIGHT);
+        return await found.square().mul(weights).sum();
+      };
+      for (const argnums of [0, 1, 2] as const) {
+        const found = await grad(of, { argnums })(points, b, shift);
+        const expected = await grad(bySolver, { argnums })(points, b, shift);
+        expectClose(await numbersOf(found), await numbersOf(expected), 1e-9);
+      }
+    });
+
+    describe.each(RULES)('of %s', (_, solve, matrix) => {
+      const rows = matrix.length;
+      const of: Call = async (a, right) => {
+        const x = await solve(denseOperator(a as Numbers), right as Numbers);
+        const [unknowns = 0] = x.shape;
+        return x
+          .square()
+          .mul(await float64(matrixOf(unknowns, 2, 5), device))
+          .sum();
+      };
+
+      it.each([
+        ['the operator', 0],
+        ['right-hand sides', 1],
+      ])('by %s are differences', async (__, at) => {
+        const args = [await float64(matrix, device), await float64(matrixOf(rows, 2), device)];
+        const found = await grad(of, { argnums: at as 0 })(...(args as [Tensor, Tensor]));
+        const expected =
+          at === 0 && isSymmetric(matrix)
+            ? await symmetricDifferences(of, args, device)
+            : await centralDifferences(of, args, at);
+        const given = at === 0 && isSymmetric(matrix) ? await found.add(found.transpose()) : found;
+        expectClose(await numbersOf(given), expected, 1e-6);
+      });
+
+      it('of the second order', async () => {
+        const right = await float64(matrixOf(rows, 2), device);
+        const a = await float64(matrix, device);
+        const along = await float64(symmetricLike(matrix), device);
+        const directional = async (t: Tensor): Promise<Tensor> => {
+          const g = await grad((one: Tensor) => of(one, right))(await a.add(along.mul(t)));
+          return g.mul(along).sum();
+        };
+        const t = await tensor(0, { device, dtype: 'float64' });
+        const found = await grad(directional)(t);
+        expectClose(await numbersOf(found), await centralDifferences(directional, [t], 0), 1e-6);
+      });
+    });
+
+    it('of lsqr by damp, of any shape', async () => {
+      for (const matrix of [TALL, transposed(TALL)]) {
+        const a = denseOperator(await float64(matrix, device));
+        const right = await float64(matrixOf(matrix.length, 1), device);
+        const of = async (damp: Tensor): Promise<Tensor> =>
+          (await lsqr(a, right, { ...TIGHT, damp: damp as Numbers })).x.square().sum();
+        const damp = await tensor(0.4, { device, dtype: 'float64' });
+        const expected = await centralDifferences(of, [damp], 0);
+        expectClose(await numbersOf(await grad(of)(damp)), expected, 1e-6);
+      }
+    });
+
+    it('of lsqr by what x0 decides is refused', async () => {
+      const a = denseOperator(await float64(transposed(TALL), device));
+      const x0 = await float64(matrixOf(TALL.length, 1), device);
+      const of = async (right: Tensor): Promise<Tensor> =>
+        (await lsqr(a, right as Numbers, { x0 })).x.sum();
+      const right = await float64(matrixOf(TALL[0]?.length ?? 0, 1), device);
+      await expect(grad(of)(right)).rejects.toMatchObject({ code: 'NOT_DIFFERENTIABLE' });
     });
 
     it('keep no memory', async () => {

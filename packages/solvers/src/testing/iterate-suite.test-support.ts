@@ -4,7 +4,16 @@ import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { denseOperator, operator, type LinearOperator } from '../index.js';
 import { CgMethod } from '../krylov/cg-method.js';
 import { release } from '../krylov/columns.js';
-import { iterate, type IterateOptions } from '../krylov/iterate.js';
+import { GmresMethod } from '../krylov/gmres-method.js';
+import {
+  iterate,
+  type IterateOptions,
+  type KrylovMethod,
+  type KrylovState,
+} from '../krylov/iterate.js';
+import { LeastSquaresMethod } from '../krylov/least-squares-method.js';
+import { LinearSystem } from '../krylov/linear-system.js';
+import { MinresMethod } from '../krylov/minres-method.js';
 import {
   difference,
   float64,
@@ -17,6 +26,7 @@ import {
 
 const N = 40;
 const matrix = gaussian(pointsOf(N), 1e-4);
+const milder = gaussian(pointsOf(N), 0.02);
 const right = matrixOf(N, 2);
 
 /** Batches of iterations, captured and not, whatever the device. */
@@ -27,16 +37,24 @@ export function iterateSuite(name: string, place: () => Device): void {
       of: LinearOperator,
       options: IterateOptions,
     ): Promise<{ readonly x: number[][]; readonly counts: readonly number[] }> {
+      return runBy((system) => new CgMethod(system), of, options);
+    }
+
+    async function runBy<S extends KrylovState>(
+      method: (system: LinearSystem) => KrylovMethod<S>,
+      of: LinearOperator,
+      options: IterateOptions,
+    ): Promise<{ readonly x: number[][]; readonly counts: readonly number[] }> {
       using b = await float64(right, place());
       const numbers = { rtol: 1e-9, atol: 0, maxIterations: 1000 };
-      using method = await CgMethod.of({
+      using system = await LinearSystem.of({
         ...numbers,
         operator: of,
         preconditioner: undefined,
         b,
         x0: undefined,
       });
-      const { state, columns } = await iterate(method, await method.start(), options);
+      const { state, columns } = await iterate(method(system), options);
       const x = await nested(state.x);
       release(state);
       return { x, counts: columns.map(({ iterations }) => iterations) };
@@ -45,16 +63,18 @@ export function iterateSuite(name: string, place: () => Device): void {
     /** The matrix, with the number of products that were enqueued. */
     async function counted(
       capturable: boolean,
+      of = matrix,
     ): Promise<{ readonly of: LinearOperator; readonly calls: () => number }> {
       const device = place();
-      const own = denseOperator(await float64(matrix, device));
+      const own = denseOperator(await float64(of, device));
       let calls = 0;
       const matvec = (v: Parameters<typeof own.matvec>[0]) => {
         calls++;
         return own.matvec(v);
       };
-      const of = operator({ shape: [N, N], dtype: 'float64', device, matvec, capturable });
-      return { of: of as unknown as LinearOperator, calls: () => calls };
+      const form = { shape: [N, N], dtype: 'float64', device } as const;
+      const made = operator({ ...form, matvec, rmatvec: 'symmetric', capturable });
+      return { of: made as unknown as LinearOperator, calls: () => calls };
     }
 
     it('batches of ten stop each column where single iterations do', async () => {
@@ -83,6 +103,35 @@ export function iterateSuite(name: string, place: () => Device): void {
       expect(Math.max(...found.counts)).toBeGreaterThan(20);
       const batches = Math.ceil(Math.max(...found.counts) / 10) + 1;
       expect(captured.calls()).toBe(2 + Math.floor(batches / 5) + 1);
+    });
+
+    describe.each<readonly [string, (system: LinearSystem) => KrylovMethod<KrylovState>]>([
+      ['minres', (system) => new MinresMethod(system) as never],
+      ['gmres', (system) => new GmresMethod(system, 10) as never],
+      ['lsqr', (system) => new LeastSquaresMethod('lsqr', system) as never],
+      ['lsmr', (system) => new LeastSquaresMethod('lsmr', system) as never],
+    ])('of %s', (what, method) => {
+      it('batches of ten, captured and not, stop each column where single iterations do', async () => {
+        const [plain, captured] = [await counted(false, milder), await counted(true, milder)];
+        const one = await runBy(method, plain.of, { batch: 1 });
+        expect(await runBy(method, plain.of, { batch: 10 })).toEqual(one);
+        expect(await runBy(method, captured.of, { batch: 10 })).toEqual(one);
+        expect(Math.max(...one.counts)).toBeGreaterThan(20);
+        // gmres is captured after a first cycle; its check is one product
+        const batches = Math.ceil(Math.max(...one.counts) / 10) + 1;
+        expect(captured.calls()).toBeLessThan((what === 'gmres' ? 36 : 6) + batches);
+      });
+
+      it('captures keep no memory', async () => {
+        const { of } = await counted(true, milder);
+        const call = async (): Promise<void> => {
+          await runBy(method, of, { batch: 10 });
+          await place().synchronize();
+          await new Promise((resolve) => setImmediate(resolve));
+        };
+        await call();
+        expect(await memoryKept(place(), call)).toEqual(NOTHING);
+      });
     });
 
     it('captures keep no memory, also where the solve is aborted', async () => {

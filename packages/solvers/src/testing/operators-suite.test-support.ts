@@ -1,6 +1,6 @@
 import { lazyI, lazyJ } from '@mercer/lazy';
 import { runKernel, kernels } from '@mercer/pairwise';
-import { tensor, type Device } from '@mercer/tensor';
+import { full, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import {
@@ -11,6 +11,7 @@ import {
   lowRankOperator,
   operator,
   sparseOperator,
+  storedOperator,
   type LinearOperator,
 } from '../index.js';
 import {
@@ -54,6 +55,40 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
     const x = await float64(points, device);
     const matrix = await runKernel(kernels.gaussian, x, x, { bandwidth: Math.SQRT1_2 });
     return [denseOperator(matrix), gaussian(points)];
+  },
+  'a symbolic matrix that is stored': async (device) => {
+    const x = await float64(points, device);
+    const kernel = lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator();
+    const stored = await storedOperator(kernel.scale(2).add(kernel.t()).shift(0.5));
+    return [stored, map(gaussian(points), (one, i, j) => 3 * one + (i === j ? 0.5 : 0))];
+  },
+  'the pairs within a distance': async (device) => {
+    const x = await float64(points, device);
+    const distance = lazyI(x).sub(lazyJ(x)).abs();
+    const near = await distance.le(2).nonzero('j', { values: distance.neg().exp() });
+    const { offsets, indices } = near;
+    const values = (near.values as Tensor<'float64'>).reshape([-1]);
+    const rest = points.map(([a = 0]) =>
+      points.map(([b = 0]) => (Math.abs(a - b) <= 2 ? Math.exp(-Math.abs(a - b)) : 0)),
+    );
+    return [await sparseOperator({ offsets, indices, values, columns: 5 }), rest];
+  },
+  'a graph of nearest neighbours': async (device) => {
+    const x = await float64(points, device);
+    const nearest = await lazyI(x).sqdist(lazyJ(x)).argKMin(2, 'j');
+    const graph = await sparseOperator({
+      offsets: await tensor(Int32Array.of(0, 2, 4, 6, 8, 10), { device }),
+      indices: nearest.reshape([10]),
+      values: await full([10], 1, { device, dtype: 'float64' }),
+      columns: 5,
+    });
+    const near = points.map(([a = 0]) => {
+      const order = points
+        .map(([b = 0], j) => [Math.abs(a - b), j] as const)
+        .sort(([p], [q]) => p - q);
+      return points.map((_, j) => Number(order.slice(0, 2).some(([, k]) => k === j)));
+    });
+    return [graph, near];
   },
   'a function': async (device) => {
     const s = await float64(S, device);

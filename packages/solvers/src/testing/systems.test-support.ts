@@ -49,6 +49,15 @@ export function solved(a: Matrix, b: Matrix): number[][] {
   return rows.map((row, i) => row.slice(n).map((one) => one / (row[i] as number)));
 }
 
+/** The least-squares solution of a matrix of full rank, the shortest one where there are several, by elimination in the normal equations. */
+export function leastSquaresOf(a: Matrix, b: Matrix): number[][] {
+  const back = transposed(a);
+  if (a.length === (a[0]?.length ?? 0)) return solved(a, b);
+  return a.length > back.length
+    ? solved(times(back, a), times(back, b))
+    : times(back, solved(times(a, back), b));
+}
+
 /** Norms of the columns of `b - a x`. */
 export function residualNorms(a: Matrix, x: Matrix, b: Matrix): number[] {
   const product = times(a, x);
