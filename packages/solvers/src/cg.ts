@@ -232,7 +232,7 @@ function numbersOf(
 }
 
 /** @throws MercerError */
-function preconditionerOf<D extends OperatorDType>(
+export function preconditionerOf<D extends OperatorDType>(
   what: string,
   { shape, dtype, device }: LinearOperator<D>,
   given: Preconditioner<D> | undefined,
