@@ -51,7 +51,8 @@ function divisor<D extends OperatorDType>(of: LinearOperator<D>, inverse: Tensor
       power: async (exponent, [factor]) =>
         divisor(of, (await (factor as Tensor).pow(exponent)) as Tensor),
       logdet: async ([factor]) => {
-        using total = await (factor as Tensor).cast('float64').log().sum();
+        using wide = await (factor as Tensor).cast('float64');
+        using total = await wide.log().sum();
         return Number(await total.item());
       },
     },

@@ -62,7 +62,8 @@ export function besideIdentity<D extends OperatorDType>(
         }
       },
       logdet: async ([, w]) => {
-        using total = await (w as Tensor).cast('float64').log1p().sum();
+        using wide = await (w as Tensor).cast('float64');
+        using total = await wide.log1p().sum();
         return Number(await total.item()) + shape[0] * Math.log(scale);
       },
     },

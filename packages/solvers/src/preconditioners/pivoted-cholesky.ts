@@ -59,7 +59,8 @@ export async function pivotedCholesky<D extends OperatorDType>(
   const { u, ...rest } = await svd(triangle);
   using turn = u;
   using singular = kept(rest, 's');
-  using squares: Tensor = await singular.reshape([-1, 1]).square();
+  using column = singular.reshape([-1, 1]);
+  using squares: Tensor = await column.square();
   const vectors = await times(basis, turn);
   try {
     return besideIdentity(operator, vectors, await squares.neg().div(squares.add(shift)), 1 / shift);

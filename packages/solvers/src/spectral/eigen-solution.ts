@@ -1,4 +1,4 @@
-import { concat, MercerError, type Tensor } from '@mercer/tensor';
+import { concat, MercerError, stack, type Tensor } from '@mercer/tensor';
 import { unlessAborted } from '@mercer/tensor/operation';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
@@ -53,10 +53,9 @@ export async function readStanding(
   known: number,
   signal: AbortSignal | undefined,
 ): Promise<Standing> {
-  using all = await concat(
-    [values.cast('float64'), norms.cast('float64'), figures.cast('float64')],
-    0,
-  );
+  using own = await values.cast('float64');
+  using both = await figures.cast('float64');
+  using all = await concat([own, norms, both], 0);
   const numbers = await unlessAborted(all.toNested<readonly number[]>(), signal);
   checkFinite(what, numbers);
   const [most = 0, differs = 0] = numbers.slice(-2);
@@ -93,7 +92,7 @@ export async function densePairs(
   using mirrored = matrix.transpose();
   using most = await matrix.abs().max();
   using differs = await matrix.sub(mirrored).abs().max();
-  using figures = await concat([most.reshape([1]), differs.reshape([1])], 0);
+  using figures = await stack([most, differs]);
   const [largest = 0, difference = 0] = await unlessAborted(
     figures.toNested<readonly number[]>(),
     signal,
@@ -113,15 +112,15 @@ export async function densePairs(
 /** What tells that nothing more is gained: over some looks the largest residual has not fallen by a tenth, and the sum of the values has gained no more than rounding. */
 export class Progress {
   readonly #looks: number;
-  readonly #unit: number;
+  readonly #rounding: number;
   #best = Infinity;
   #total = 0;
   #since = 0;
   #count = 0;
 
-  constructor(looks: number, dtype: string) {
+  constructor(looks: number, { dtype, shape: [n] }: LinearOperator) {
     this.#looks = looks;
-    this.#unit = unitOf(dtype);
+    this.#rounding = 8 * Math.sqrt(n) * unitOf(dtype);
   }
 
   /** Whether it has stagnated. */
@@ -129,7 +128,7 @@ export class Progress {
     const worst = Math.max(...residuals);
     const total = values.reduce((sum, one) => sum + Math.abs(one), 0);
     this.#count++;
-    const gains = Math.abs(total - this.#total) > 8 * this.#unit * total;
+    const gains = Math.abs(total - this.#total) > this.#rounding * total;
     if (worst < 0.9 * this.#best || gains) {
       if (worst < this.#best) this.#best = worst;
       this.#total = total;

@@ -190,9 +190,8 @@ class BlockLanczos implements Disposable {
 
   async run(): Promise<Found> {
     const { what, k, which, rtol, maxIterations, blockSize, onIteration, signal } = this.#asked;
-    const { dtype } = this.#operator;
     const keep = Math.min(this.#columns - 2 * blockSize, Math.max(k + blockSize, this.#columns >> 1));
-    const progress = new Progress(PATIENCE, dtype);
+    const progress = new Progress(PATIENCE, this.#operator);
     let scale = 0;
     for (;;) {
       await this.#fill();

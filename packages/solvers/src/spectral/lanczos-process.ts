@@ -1,5 +1,5 @@
 import { matmul } from '@mercer/linalg';
-import { abs, div, le, max, mul, select, variable, type RealExpr } from '@mercer/formula';
+import { abs, div, le, max, mul, select, sqrt, variable, type RealExpr } from '@mercer/formula';
 import { empty, full, map, stack, type Tensor } from '@mercer/tensor';
 import { keeping, release } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
@@ -16,12 +16,17 @@ export interface Recurrence {
 }
 
 const v = (name: string): RealExpr => variable(name);
-const scale = max(v('scale'), max(abs(v('alpha')), v('norm')));
-const ends = le(v('norm'), mul(v('rounding'), scale));
+const norm = sqrt(v('square'));
+const scale = max(v('scale'), max(abs(v('alpha')), norm));
+const ends = le(norm, mul(v('rounding'), scale));
 
 /** What a step makes of the columns. Where nothing but rounding goes beyond the space, the next vector is 0, and with it all that follow. */
-const STEP = { scale, beta: select(ends, 0, v('norm')), inverse: select(ends, 0, div(1, v('norm'))) };
-const START = { inverse: select(le(v('norm'), 0), 0, div(1, v('norm'))), scale: mul(0, v('norm')) };
+const STEP = { scale, beta: select(ends, 0, norm), inverse: select(ends, 0, div(1, norm)) };
+const START = {
+  norm,
+  inverse: select(le(norm, 0), 0, div(1, norm)),
+  scale: mul(0, norm),
+};
 
 const IN_FLOAT64 = { dtype: 'float64' } as const;
 
@@ -72,15 +77,14 @@ export class LanczosProcess implements Disposable {
     return await keeping({ one }, async () => {
       using turned = starts.transpose();
       using rows = (await turned.clone()) as Tensor;
-      const norm = (await rows.mul(one).square().sum(1).sqrt()) as Tensor;
-      return await keeping({ norm }, async () => {
-        const { inverse, scale: none } = await map(START, { norm }, IN_FLOAT64);
+      using square = (await rows.mul(one).square().sum(1)) as Tensor;
+      const { inverse, ...made } = await map(START, { square }, IN_FLOAT64);
+      using _inverse = inverse;
+      return await keeping(made, async () => {
         using factor = inverse.reshape([-1, 1]);
-        using _inverse = inverse;
-        return await keeping({ none }, async () => {
-          const q = await map(mul(v('w'), v('factor')), { w: rows, factor }, { dtype });
-          return new LanczosProcess(what, operator, chunk, { one, starts: norm, q, scale: none });
-        });
+        const q = await map(mul(v('w'), v('factor')), { w: rows, factor }, { dtype });
+        const { norm: starts, scale: none } = made;
+        return new LanczosProcess(what, operator, chunk, { one, starts, q, scale: none });
       });
     });
   }
@@ -106,11 +110,11 @@ export class LanczosProcess implements Disposable {
     await keeping({ alpha, cross }, async () => {
       await this.#store(q);
       for (let pass = 0; pass < 2; pass++) await this.#project(image);
-      using norm = (await w.mul(this.#one).square().sum(1).sqrt()) as Tensor;
+      using square = (await w.mul(this.#one).square().sum(1)) as Tensor;
       const rounding = 8 * Math.sqrt(shape[0]) * unitOf(dtype);
       const { inverse, ...made } = await map(
         STEP,
-        { scale: before, alpha, norm },
+        { scale: before, alpha, square },
         { parameters: { rounding }, ...IN_FLOAT64 },
       );
       using _inverse = inverse;

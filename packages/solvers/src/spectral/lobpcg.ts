@@ -236,7 +236,7 @@ class Iterates implements Disposable {
 
   async run(): Promise<Found> {
     const { what, k, rtol, maxIterations, onIteration, signal } = this.#asked;
-    const progress = new Progress(PATIENCE, this.#operator.dtype);
+    const progress = new Progress(PATIENCE, this.#operator);
     let [scale, least] = [0, Infinity];
     for (;;) {
       signal?.throwIfAborted();

@@ -1,5 +1,8 @@
-import { random, type Tensor } from '@mercer/tensor';
+import { lt, select, variable } from '@mercer/formula';
+import { map, random, type Tensor } from '@mercer/tensor';
 import type { LinearOperator } from '../operators/linear-operator.js';
+
+const SIGN = select(lt(variable('drawn'), 0.5), -1, 1);
 
 /** Random signs (N, count): of all vectors with independent elements those whose quadratic forms vary least. */
 export async function signs(
@@ -8,7 +11,7 @@ export async function signs(
   key: random.RandomKey,
 ): Promise<Tensor> {
   using drawn = await random.uniform([n, count], { key, dtype, device });
-  return await drawn.lt(0.5).where(-1, 1).cast(dtype);
+  return await map(SIGN, { drawn }, { dtype });
 }
 
 /** The mean of independent estimates, and its standard error. */

@@ -1,5 +1,5 @@
 import { eigh, qr } from '@mercer/linalg';
-import { argSort, concat, take, type Tensor } from '@mercer/tensor';
+import { argSort, concat, stack, take, type Tensor } from '@mercer/tensor';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { kept, times } from '../preconditioners/low-rank.js';
@@ -46,8 +46,8 @@ export async function orthonormal(
   const { r, ...others } = await qr(first as Tensor<'float64'>);
   using upper = r;
   using once = kept(others, 'q');
-  using lengths = await upper.diag().abs();
-  using adds: Tensor = await sizes.mul(rounding).ge(lengths).where(spare, once);
+  using lengths: Tensor = await upper.diag();
+  using adds: Tensor = await sizes.mul(rounding).ge(lengths.abs()).where(spare, once);
   using second = await beside(adds, against);
   using twice = kept(await qr(second as Tensor<'float64'>), 'q');
   using third = await beside(twice, against);
@@ -92,7 +92,7 @@ export async function ritzPairs(
   using mirrored = projected.transpose();
   using most = await projected.abs().max();
   using differs = await projected.sub(mirrored).abs().max();
-  using figures = await concat([most.reshape([1]), differs.reshape([1])], 0);
+  using figures: Tensor = await stack([most, differs]);
   using symmetric = await projected.add(mirrored).mul(0.5);
   const pairs = await wantedPairs(symmetric, which, count);
   return await keeping(pairs, async () => ({ ...pairs, figures: await figures.clone() }));
@@ -107,8 +107,8 @@ export async function wantedPairs(
   const { values, ...others } = await eigh(symmetric as Tensor<'float64'>);
   using all = values;
   using vectors = kept(others, 'vectors');
-  const key = which === 'largest' ? all.neg() : which === 'smallest' ? all : all.abs().neg();
-  using order = await argSort((await key) as Tensor);
+  using key: Tensor = await (which === 'smallest' ? all : which === 'largest' ? all.neg() : all.abs().neg()).add(0);
+  using order = await argSort(key);
   using wanted = order.slice([0, count]);
   const chosen = await take(all, wanted);
   return await keeping({ chosen }, async () => ({
@@ -125,5 +125,7 @@ export async function residualsOf({ basis, images }: Subspace, values: Tensor): 
 /** Norms of those, in float64, (K). */
 export async function residualNorms(space: Subspace, values: Tensor): Promise<Tensor> {
   using residuals = await residualsOf(space, values);
-  return (await residuals.cast('float64').square().sum(0).sqrt()) as Tensor;
+  using wide = await residuals.cast('float64');
+  using squares: Tensor = await wide.square().sum(0);
+  return await squares.sqrt();
 }
