@@ -19,7 +19,20 @@ interface Deflated {
   readonly which: Which;
   readonly rtol: number;
   readonly signal: AbortSignal | undefined;
+  /** The norm of the operator, once it is known. */
+  scale: number;
 }
+
+/** The systems of gradients are solved as well as pairs are found, in float32 as well as others are. */
+export const deflatedOf = (
+  operator: LinearOperator,
+  { rtol, ...rest }: Pick<Deflated, 'which' | 'rtol' | 'signal'>,
+): Deflated => ({
+  operator,
+  ...rest,
+  rtol: operator.dtype === 'float64' ? rtol : Math.max(rtol, 1e-4),
+  scale: 0,
+});
 
 /**
  * An eigensolver that is differentiated by the operator's tensors: `d value = v . dA v`, and `d v = (value - A)^+ dA v`, of which the part among the other
@@ -54,7 +67,7 @@ export function withDerivative(what: string, deflated: Deflated, call: Call): Ca
 
 /** What `A v` has of the cotangents of vectors. */
 async function turning(
-  { operator, which, rtol, signal }: Deflated,
+  { operator, which, rtol, signal, scale }: Deflated,
   tensors: readonly Tensor[],
   { values, vectors }: EigenPairs,
   cotangent: Tensor,
@@ -87,7 +100,9 @@ async function turning(
       const free = await beside(x, v);
       const image = await operator.withParameters(given.slice(0, -2)).matvec(free as never);
       const difference: Tensor = await free.mul(own).sub(image).mul(sign);
-      return await beside(difference, v);
+      const kept = await beside(difference, v);
+      // positive among the vectors too, where only rounding leads
+      return await x.sub(free).mul(scale).add(kept);
     },
   });
   const solution = await cg(rest, right as never, { rtol, signal });

@@ -30,6 +30,14 @@ export interface EigenPairs {
 /** What is said of eigenpairs. */
 export type EigenReport = Omit<EigenSolution<never>, 'values' | 'vectors'>;
 
+/** What a search found. */
+export interface EigenFound {
+  readonly pairs: EigenPairs;
+  readonly report: EigenReport;
+  /** The norm of the operator, as far as it is known. */
+  readonly scale: number;
+}
+
 /** Where an eigensolver stands. */
 export interface Standing {
   readonly values: readonly number[];
@@ -87,7 +95,11 @@ export async function densePairs(
   which: Which,
   k: number,
   signal: AbortSignal | undefined,
-): Promise<{ readonly pairs: EigenPairs; readonly residuals: readonly number[] }> {
+): Promise<{
+  readonly pairs: EigenPairs;
+  readonly residuals: readonly number[];
+  readonly scale: number;
+}> {
   using matrix: Tensor = await operator.dense();
   using mirrored = matrix.transpose();
   using most = await matrix.abs().max();
@@ -105,7 +117,7 @@ export async function densePairs(
     const numbers = await values.toNested<readonly number[]>();
     const scale = Math.max(largest, ...numbers.map(Math.abs));
     const pairs = { values, vectors };
-    return { pairs, residuals: await truthOf(operator, pairs, scale) };
+    return { pairs, residuals: await truthOf(operator, pairs, scale), scale };
   });
 }
 

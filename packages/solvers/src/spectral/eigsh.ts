@@ -6,13 +6,14 @@ import type { IterationReport } from '../krylov/iterate.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkCount, checkKey, checkReporter, checkTolerance } from './checks.js';
-import { withDerivative } from './eigen-derivative.js';
+import { deflatedOf, withDerivative } from './eigen-derivative.js';
 import {
   checkWhich,
   densePairs,
   Progress,
   readStanding,
   truthOf,
+  type EigenFound,
   type EigenPairs,
   type EigenReport,
   type EigenSolution,
@@ -108,13 +109,15 @@ export async function eigsh<D extends OperatorDType>(
   checkReporter(what, onIteration);
   let report: EigenReport = { converged: true, iterations: 0, residuals: [] };
   const numbers = { what, k, key, which, rtol, maxIterations, blockSize, onIteration, signal };
+  const deflated = deflatedOf(operator, { which, rtol, signal });
   const call = async (tensors: readonly Tensor[]): Promise<EigenPairs> => {
     signal?.throwIfAborted();
     const found = await search(operator.withParameters(tensors), numbers);
     report = found.report;
+    deflated.scale = found.scale;
     return found.pairs;
   };
-  const solve = withDerivative(what, { operator, which, rtol: Math.max(rtol, dtype === 'float64' ? 0 : 1e-4), signal }, call);
+  const solve = withDerivative(what, deflated, call);
   const { values, vectors } = await solve(operator.parameters, []);
   return { values: values as Tensor<D>, vectors: vectors as Tensor<D>, ...report };
 }
@@ -132,18 +135,13 @@ interface Asked {
   readonly signal: AbortSignal | undefined;
 }
 
-interface Found {
-  readonly pairs: EigenPairs;
-  readonly report: EigenReport;
-}
-
-async function search(operator: LinearOperator, asked: Asked): Promise<Found> {
+async function search(operator: LinearOperator, asked: Asked): Promise<EigenFound> {
   const { what, k, which, rtol, blockSize, signal } = asked;
   const [n] = operator.shape;
   const columns = blockSize * Math.ceil(Math.max(3 * k, 10 * blockSize, 24) / blockSize);
   if (n < columns + blockSize) {
-    const { pairs, residuals } = await densePairs(what, operator, which, k, signal);
-    return { pairs, report: { converged: residuals.every((one) => one <= rtol), iterations: 0, residuals } };
+    const { pairs, residuals, scale } = await densePairs(what, operator, which, k, signal);
+    return { pairs, report: { converged: residuals.every((one) => one <= rtol), iterations: 0, residuals }, scale };
   }
   using lanczos = await BlockLanczos.of(operator, asked, columns);
   return await lanczos.run();
@@ -188,7 +186,7 @@ class BlockLanczos implements Disposable {
     });
   }
 
-  async run(): Promise<Found> {
+  async run(): Promise<EigenFound> {
     const { what, k, which, rtol, maxIterations, blockSize, onIteration, signal } = this.#asked;
     const keep = Math.min(this.#columns - 2 * blockSize, Math.max(k + blockSize, this.#columns >> 1));
     const progress = new Progress(PATIENCE, this.#operator);
@@ -214,7 +212,7 @@ class BlockLanczos implements Disposable {
       const pairs = await keeping({ vectors }, async () => ({ values: await wanted.clone(), vectors }));
       const residuals = await keeping(pairs, () => truthOf(this.#operator, pairs, scale));
       const converged = residuals.every((one) => one <= rtol);
-      if (converged || isLast) return { pairs, report: { converged, iterations: this.#iterations, residuals } };
+      if (converged || isLast) return { pairs, report: { converged, iterations: this.#iterations, residuals }, scale };
       // the products have drifted: on from true ones
       release(pairs);
       const { basis: kept } = this.#filled;

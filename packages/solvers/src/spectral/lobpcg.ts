@@ -18,13 +18,14 @@ import { assertOperator, assertSquare, type LinearOperator } from '../operators/
 import { checkLike } from '../operators/matrices.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkCount, checkReporter, checkTolerance } from './checks.js';
-import { withDerivative } from './eigen-derivative.js';
+import { deflatedOf, withDerivative } from './eigen-derivative.js';
 import {
   checkWhich,
   densePairs,
   Progress,
   readStanding,
   truthOf,
+  type EigenFound,
   type EigenPairs,
   type EigenReport,
   type EigenSolution,
@@ -115,6 +116,7 @@ export async function lobpcg<D extends OperatorDType>(
   const close = preconditionerOf(what, operator, given.preconditioner);
   let report: EigenReport = { converged: true, iterations: 0, residuals: [] };
   const numbers = { what, k, which, rtol, maxIterations, onIteration, signal };
+  const deflated = deflatedOf(operator, { which, rtol, signal });
   const call = async (
     tensors: readonly Tensor[],
     [from, ...others]: readonly (Tensor | undefined)[],
@@ -124,9 +126,9 @@ export async function lobpcg<D extends OperatorDType>(
     const by = close?.withParameters(others as readonly Tensor[]);
     const found = await search(of, from as Tensor, by, numbers);
     report = found.report;
+    deflated.scale = found.scale;
     return found.pairs;
   };
-  const deflated = { operator, which, rtol: Math.max(rtol, dtype === 'float64' ? 0 : 1e-4), signal };
   const solve = withDerivative(what, deflated, call);
   const { values, vectors } = await solve(operator.parameters, [
     start,
@@ -159,22 +161,17 @@ interface Asked {
   readonly signal: AbortSignal | undefined;
 }
 
-interface Found {
-  readonly pairs: EigenPairs;
-  readonly report: EigenReport;
-}
-
 async function search(
   operator: LinearOperator,
   x0: Tensor,
   preconditioner: LinearOperator | undefined,
   asked: Asked,
-): Promise<Found> {
+): Promise<EigenFound> {
   const { what, k, which, rtol, signal } = asked;
   if (operator.shape[0] < 5 * k) {
-    const { pairs, residuals } = await densePairs(what, operator, which, k, signal);
+    const { pairs, residuals, scale } = await densePairs(what, operator, which, k, signal);
     const converged = residuals.every((one) => one <= rtol);
-    return { pairs, report: { converged, iterations: 0, residuals } };
+    return { pairs, report: { converged, iterations: 0, residuals }, scale };
   }
   using iterates = await Iterates.from(operator, x0, preconditioner, asked);
   return await iterates.run();
@@ -234,7 +231,7 @@ class Iterates implements Disposable {
     });
   }
 
-  async run(): Promise<Found> {
+  async run(): Promise<EigenFound> {
     const { what, k, rtol, maxIterations, onIteration, signal } = this.#asked;
     const progress = new Progress(PATIENCE, this.#operator);
     let [scale, least] = [0, Infinity];
@@ -259,7 +256,7 @@ class Iterates implements Disposable {
         const converged = residuals.every((one) => one <= rtol);
         if (converged || isLast) {
           this.#best = undefined;
-          return { pairs, report: { converged, iterations: this.#iterations, residuals } };
+          return { pairs, report: { converged, iterations: this.#iterations, residuals }, scale };
         }
         // the products have drifted
         least = Infinity;

@@ -123,25 +123,21 @@ async function estimate<D extends OperatorDType>(
   checkCount(what, 'steps', steps, [1, Math.max(1, n)], ', the number of rows');
   const close = preconditionerOf(what, operator, preconditioner);
   let found = { mean: 0, standardError: 0, steps: 0, converged: true };
-  const call = (tensors: readonly Tensor[], others: readonly Tensor[]): Pending<Tensor> =>
+  const call = (...[tensors, others, z]: Given): Pending<Tensor> =>
     pending(
       (async () => {
         if (n > 0) {
-          const system = { operator: operator.withParameters(tensors), probes, steps, key, signal };
+          const system = { operator: operator.withParameters(tensors), starts: z, steps, signal };
           found = await estimated(what, system, close?.withParameters(others));
         }
         return (await tensor(found.mean, { dtype, device })) as Tensor;
       })(),
     );
-  const differentiated = differentiable<
-    typeof call,
-    readonly [tensors: readonly Tensor[], others: readonly Tensor[]]
-  >(what, call, {
-    vjp: (cotangent, { args: [tensors, others] }) => {
+  const differentiated = differentiable<typeof call, Given>(what, call, {
+    vjp: (cotangent, { args: [tensors, others, z] }) => {
       const pair = async () => {
         const same = operator.withParameters(tensors);
         const by = close?.withParameters(others);
-        const z = await signs(same, probes, key);
         using root = await by?.power(0.5);
         using back = await by?.power(-0.5);
         const right = (await back?.matvec(z as never)) ?? z;
@@ -153,20 +149,25 @@ async function estimate<D extends OperatorDType>(
       return [productShares(operator, tensors, pair)];
     },
   });
+  using z = await signs(operator, probes, key);
   const value = (await differentiated(
     operator.parameters,
     close?.parameters ?? [],
+    z,
   )) as Tensor<D>;
   const { standardError, steps: made, converged } = found;
   return { value, standardError, steps: made, converged };
 }
 
+/** What an estimate is made of: the tensors of the operator and of the preconditioner, and random signs (N, probes). */
+type Given = readonly [tensors: readonly Tensor[], others: readonly Tensor[], z: Tensor];
+
 /** What is estimated of an operator. */
 interface Estimated {
   readonly operator: LinearOperator;
-  readonly probes: number;
+  /** (N, probes). */
+  readonly starts: Tensor;
   readonly steps: number;
-  readonly key: random.RandomKey;
   readonly signal: AbortSignal | undefined;
 }
 
@@ -189,10 +190,9 @@ async function estimated(
 /** By as many steps as it takes. */
 async function ofOperator(
   what: string,
-  { operator, probes, steps, key, signal }: Estimated,
+  { operator, starts, steps, signal }: Estimated,
 ): Promise<Found> {
   const [n] = operator.shape;
-  using starts = await signs(operator, probes, key);
   using process = await LanczosProcess.from(what, operator, starts, Math.min(LOOK_EVERY, steps));
   let before: number | undefined;
   let change = Infinity;

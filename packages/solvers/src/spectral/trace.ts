@@ -1,5 +1,5 @@
 import { stopGradient } from '@mercer/autodiff';
-import { matmul, qr } from '@mercer/linalg';
+import { qr } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import {
   concat,
@@ -20,7 +20,7 @@ import {
 import { Dots } from '../krylov/columns.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { kept } from '../preconditioners/low-rank.js';
+import { kept, times } from '../preconditioners/low-rank.js';
 import { checkCount, checkFinite, checkKey } from './checks.js';
 import { meanOf, signs } from './probes.js';
 import { productShares } from './product-shares.js';
@@ -94,16 +94,15 @@ export async function trace<D extends OperatorDType>(
   const rank = method === 'hutch++' ? Math.min(n, Math.floor(probes / 3)) : 0;
   const count = method === 'hutch++' ? probes - 2 * Math.floor(probes / 3) : probes;
   const [forBasis, forRest] = random.split(key);
-  const sketched = (tensors: readonly Tensor[]): Promise<Tensor> =>
-    sketchOf(operator.withParameters(tensors), rank, count, forBasis, forRest);
   let standardError = 0;
-  const call = (tensors: readonly Tensor[]): Pending<Tensor> =>
+  const call = (...[tensors, first, others]: Given): Pending<Tensor> =>
     pending(
       (async () => {
         signal?.throwIfAborted();
         if (n === 0) return (await tensor(0, { dtype, device })) as Tensor;
-        using vectors = await sketched(tensors);
-        using products = await operator.withParameters(tensors).matvec(vectors as never);
+        const of = operator.withParameters(tensors);
+        using vectors = await sketchOf(of, first, others);
+        using products = await of.matvec(vectors as never);
         using dots = await Dots.on(device);
         using forms = await dots.of(vectors, products);
         const all = await unlessAborted(forms.toNested<readonly number[]>(), signal);
@@ -114,41 +113,35 @@ export async function trace<D extends OperatorDType>(
         return (await tensor(exact + found.mean, { dtype, device })) as Tensor;
       })(),
     );
-  const differentiated = differentiable<typeof call, readonly [tensors: readonly Tensor[]]>(
-    what,
-    call,
-    {
-      vjp: (cotangent, { args: [tensors] }) => [
-        productShares(operator, tensors, async () => {
-          // the basis is a choice: whatever it is, the estimate is one of the trace
-          const vectors = await sketched(tensors.map((one) => stopGradient(one)));
-          const weights = Array.from({ length: rank + count }, (_, at) => (at < rank ? 1 : 1 / count));
-          const row = await tensor(weights, { dtype, device });
-          return { vectors, cotangent: vectors.mul(row).mul(cotangent as Tensor) };
-        }),
-      ],
-    },
-  );
-  const value = (await differentiated(operator.parameters)) as Tensor<D>;
+  const differentiated = differentiable<typeof call, Given>(what, call, {
+    vjp: (cotangent, { args: [tensors, first, others] }) => [
+      productShares(operator, tensors, async () => {
+        // the basis is a choice: whatever it is, the estimate is one of the trace
+        const fixed = operator.withParameters(tensors.map((one) => stopGradient(one)));
+        const vectors = await sketchOf(fixed, first, others);
+        const basis = vectors.slice(null, [0, rank]);
+        const rest = vectors.slice(null, [rank, rank + count]).div(count);
+        const weighed = await concat([basis, rest as unknown as Tensor], 1);
+        return { vectors, cotangent: weighed.mul(cotangent as Tensor) };
+      }),
+    ],
+  });
+  using first = await signs(operator, rank, forBasis);
+  using others = await signs(operator, count, forRest);
+  const value = (await differentiated(operator.parameters, first, others)) as Tensor<D>;
   return { value, standardError };
 }
 
-/** An orthonormal basis of the largest part of the operator, and random vectors beside it: (N, rank + count). */
-async function sketchOf(
-  operator: LinearOperator,
-  rank: number,
-  count: number,
-  forBasis: random.RandomKey,
-  forRest: random.RandomKey,
-): Promise<Tensor> {
-  const drawn = (await signs(operator, count, forRest)) as Numbers;
-  if (rank === 0) return drawn;
-  using others = drawn;
-  using first = await signs(operator, rank, forBasis);
-  using image = await operator.matvec(first as never);
-  using q = kept(await qr(image as unknown as Numbers), 'q');
-  using along = await matmul(q, others, { transposeA: true });
-  using within = await matmul(q, along);
-  using beside = await others.sub(within);
+/** The tensors of the operator, and random signs for the basis and beside it. */
+type Given = readonly [tensors: readonly Tensor[], first: Tensor, others: Tensor];
+
+/** An orthonormal basis of the largest part of the operator, and random vectors beside it: (N, rank + count), a new tensor. */
+async function sketchOf(operator: LinearOperator, first: Tensor, others: Tensor): Promise<Tensor> {
+  if (first.shape[1] === 0) return await others.clone();
+  using image: Tensor = await operator.matvec(first as never);
+  using q: Tensor = kept(await qr(image as Numbers), 'q');
+  using along = await times(q, others, { transposeA: true });
+  using within = await times(q, along);
+  using beside: Tensor = await others.sub(within);
   return await concat([q, beside], 1);
 }

@@ -17,17 +17,17 @@ import {
 import { float64, gaussian, matrixOf, pointsOf } from './systems.test-support.js';
 
 const N = 60;
-const SHIFT = 0.05;
+const SHIFT = 0.3;
 const matrix = gaussian(pointsOf(N), SHIFT);
 const key = random.key(7);
 /** Keys of the tests of standard errors. */
-const KEYS = 200;
+const KEYS = 100;
 
 /**
  * The share of estimates within one standard error that there is to be for random vectors whose mean is nearly normal: of Student's distribution
  * with 9 degrees of freedom 65.7 %, and 3.3 times the standard deviation of the share about it.
  */
-const HONEST = [0.546, 0.768] as const;
+const HONEST = [0.5, 0.814] as const;
 
 /** Determinants and traces against eigenvalues in float64. */
 export function estimatesSuite(name: string, place: () => Device): void {
@@ -74,7 +74,9 @@ export function estimatesSuite(name: string, place: () => Device): void {
 
     it('is within its standard error about two times in three, and right in the mean', async () => {
       const dense = denseOperator(await float64(matrix, device));
-      const { share, distance, spread } = await honesty(expected, (one) => of(dense, { key: one }));
+      const { share, distance, spread } = await honesty(expected, (one) =>
+        of(dense, { key: one, steps: 20 }),
+      );
       expect(share).toBeGreaterThan(HONEST[0]);
       expect(share).toBeLessThan(HONEST[1]);
       expect(distance).toBeLessThan(3.3);
@@ -87,12 +89,13 @@ export function estimatesSuite(name: string, place: () => Device): void {
       ['pivotedCholesky', () => pivotedCholesky(kernel, { rank: 6, shift: SHIFT })],
       ['nystrom', () => nystrom(kernel, { rank: 12, shift: SHIFT, key: random.key(2) })],
     ] as const)('with %s is as honest, and nearer', async (_, make) => {
+      const dense = denseOperator(await float64(matrix, device));
       using preconditioner = await make();
       const plain = await of(shifted);
       const found = await of(shifted, { preconditioner });
       expect(found.standardError).toBeLessThan(plain.standardError / 3);
       const { share, distance } = await honesty(expected, (one) =>
-        of(shifted, { key: one, preconditioner }),
+        of(dense, { key: one, preconditioner, steps: 10 }),
       );
       expect(share).toBeGreaterThan(HONEST[0]);
       expect(share).toBeLessThan(HONEST[1]);
@@ -195,7 +198,6 @@ export function estimatesSuite(name: string, place: () => Device): void {
   });
 
   describe(`trace on ${name}`, () => {
-    const truth = matrix.reduce((total, row, i) => total + (row[i] as number), 0);
     const of = async (a: LinearOperator<'float64'>, options: Partial<TraceOptions> = {}) => {
       const { value, standardError } = await trace(a, { key, ...options });
       return { value: Number(await value.item()), standardError };
@@ -215,9 +217,9 @@ export function estimatesSuite(name: string, place: () => Device): void {
     });
 
     it('hutch++ is far nearer where eigenvalues fall fast', async () => {
-      const [plain, better] = [await of(shifted, { method: 'hutchinson' }), await of(shifted)];
+      const [plain, better] = [await of(kernel, { method: 'hutchinson' }), await of(kernel)];
       expect(better.standardError).toBeLessThan(plain.standardError / 50);
-      expect(Math.abs(better.value - truth)).toBeLessThan(5 * better.standardError + 1e-9);
+      expect(Math.abs(better.value - N)).toBeLessThan(5 * better.standardError + 1e-9);
     });
 
     it('is exact where the products span the operator', async () => {
