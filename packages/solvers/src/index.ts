@@ -38,7 +38,6 @@ export { eigsh, type EigshOptions } from './spectral/eigsh.js';
 export { lanczos, type Lanczos, type LanczosOptions } from './spectral/lanczos.js';
 export {
   logdet,
-  type Logdet as LogdetOfOperator,
   type LogdetEstimate,
   type LogdetEstimateOptions,
 } from './spectral/logdet.js';

@@ -32,7 +32,10 @@ export async function jacobi<D extends OperatorDType>(
 }
 
 /** Multiplication by a column of positive numbers, which it owns. */
-function divisor<D extends OperatorDType>(of: LinearOperator<D>, inverse: Tensor): PoweredOperator<D> {
+function divisor<D extends OperatorDType>(
+  of: LinearOperator<D>,
+  inverse: Tensor,
+): PoweredOperator<D> {
   const { shape, dtype, device } = of;
   const matvec = async (v: Tensor, [factor]: readonly Tensor[]): Promise<Tensor> =>
     await v.mul(factor as Tensor);

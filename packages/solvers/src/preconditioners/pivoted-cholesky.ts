@@ -1,11 +1,6 @@
 import { qr, svd } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
-import {
-  MercerError,
-  stack,
-  type SignalOption,
-  type Tensor,
-} from '@mercer/tensor';
+import { MercerError, stack, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -63,7 +58,12 @@ export async function pivotedCholesky<D extends OperatorDType>(
   using squares: Tensor = await column.square();
   const vectors = await times(basis, turn);
   try {
-    return besideIdentity(operator, vectors, await squares.neg().div(squares.add(shift)), 1 / shift);
+    return besideIdentity(
+      operator,
+      vectors,
+      await squares.neg().div(squares.add(shift)),
+      1 / shift,
+    );
   } catch (error) {
     vectors.dispose();
     throw error;

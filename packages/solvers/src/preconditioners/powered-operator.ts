@@ -5,10 +5,7 @@ import type { OperatorDType, OperatorParts } from '../operators/operator-types.j
 /** What an operator whose eigenvectors are known has beside its products. */
 export interface PowerRules<D extends OperatorDType> {
   /** A power of it, which owns its tensors. */
-  readonly power: (
-    exponent: number,
-    parameters: readonly Tensor[],
-  ) => Promise<PoweredOperator<D>>;
+  readonly power: (exponent: number, parameters: readonly Tensor[]) => Promise<PoweredOperator<D>>;
   /** The logarithm of its determinant, by its tensors as they are stored. */
   readonly logdet: (parameters: readonly Tensor[]) => Promise<number>;
 }

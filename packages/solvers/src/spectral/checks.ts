@@ -10,7 +10,8 @@ export function checkCount(
   [least, most]: readonly [least: number, most: number],
   why = '',
 ): void {
-  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most) return;
+  if (Number.isSafeInteger(value) && (value as number) >= least && (value as number) <= most)
+    return;
   throw new MercerError(
     'INVALID_ARGUMENT',
     `${what}: ${name} is ${describeValue(value)}. Pass a whole number ${most === Infinity ? `of ${least} at least` : `from ${least} to ${most}`}${why}.`,

@@ -11,7 +11,10 @@ import { productShares } from './product-shares.js';
 import type { Which } from './subspace.js';
 
 /** An eigensolver of the operator's tensors, and of others that its result does not depend on. */
-type Call = (tensors: readonly Tensor[], others: readonly (Tensor | undefined)[]) => Promise<EigenPairs>;
+type Call = (
+  tensors: readonly Tensor[],
+  others: readonly (Tensor | undefined)[],
+) => Promise<EigenPairs>;
 
 /** Of what the gradient of vectors solves. */
 interface Deflated {
@@ -79,7 +82,10 @@ async function turning(
   const column = values.reshape([k, 1]);
   const differences = row.sub(column);
   // vectors of equal values turn into one another freely: what depends on them as a space does not see it
-  const smallest = values.abs().max().mul(Math.sqrt(unitOf(dtype)));
+  const smallest = values
+    .abs()
+    .max()
+    .mul(Math.sqrt(unitOf(dtype)));
   const isEqual = differences.abs().le(smallest);
   const weights: Tensor = await isEqual.where(0, inner.div(isEqual.where(1, differences)));
   const within = await times(vectors, weights);

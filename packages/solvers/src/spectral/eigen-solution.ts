@@ -1,5 +1,5 @@
+import { describeValue } from '@mercer/options';
 import { concat, MercerError, stack, type Tensor } from '@mercer/tensor';
-import { unlessAborted } from '@mercer/tensor/operation';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -64,7 +64,8 @@ export async function readStanding(
   using own = await values.cast('float64');
   using both = await figures.cast('float64');
   using all = await concat([own, norms, both], 0);
-  const numbers = await unlessAborted(all.toNested<readonly number[]>(), signal);
+  const numbers = await all.toNested<readonly number[]>();
+  signal?.throwIfAborted();
   checkFinite(what, numbers);
   const [most = 0, differs = 0] = numbers.slice(-2);
   checkSymmetric(what, values.dtype, differs, most);
@@ -105,10 +106,8 @@ export async function densePairs(
   using most = await matrix.abs().max();
   using differs = await matrix.sub(mirrored).abs().max();
   using figures = await stack([most, differs]);
-  const [largest = 0, difference = 0] = await unlessAborted(
-    figures.toNested<readonly number[]>(),
-    signal,
-  );
+  const [largest = 0, difference = 0] = await figures.toNested<readonly number[]>();
+  signal?.throwIfAborted();
   checkFinite(what, [largest, difference]);
   checkSymmetric(what, operator.dtype, difference, largest);
   using symmetric = await matrix.add(mirrored).mul(0.5);
@@ -159,7 +158,6 @@ export function checkWhich<W extends Which>(
   if (all.includes(which as W)) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: which is ${JSON.stringify(which)}. Pass ${all.map((one) => `'${one}'`).join(' or ')}.`,
+    `${what}: which is ${describeValue(which)}. Pass ${all.map((one) => `'${one}'`).join(' or ')}.`,
   );
 }
-

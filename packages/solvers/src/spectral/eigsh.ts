@@ -141,7 +141,11 @@ async function search(operator: LinearOperator, asked: Asked): Promise<EigenFoun
   const columns = blockSize * Math.ceil(Math.max(3 * k, 10 * blockSize, 24) / blockSize);
   if (n < columns + blockSize) {
     const { pairs, residuals, scale } = await densePairs(what, operator, which, k, signal);
-    return { pairs, report: { converged: residuals.every((one) => one <= rtol), iterations: 0, residuals }, scale };
+    return {
+      pairs,
+      report: { converged: residuals.every((one) => one <= rtol), iterations: 0, residuals },
+      scale,
+    };
   }
   using lanczos = await BlockLanczos.of(operator, asked, columns);
   return await lanczos.run();
@@ -188,12 +192,19 @@ class BlockLanczos implements Disposable {
 
   async run(): Promise<EigenFound> {
     const { what, k, which, rtol, maxIterations, blockSize, onIteration, signal } = this.#asked;
-    const keep = Math.min(this.#columns - 2 * blockSize, Math.max(k + blockSize, this.#columns >> 1));
+    const keep = Math.min(
+      this.#columns - 2 * blockSize,
+      Math.max(k + blockSize, this.#columns >> 1),
+    );
     const progress = new Progress(PATIENCE, this.#operator);
     let scale = 0;
     for (;;) {
       await this.#fill();
-      const { values, coefficients, figures } = await ritzPairs(this.#filled, which, Math.min(keep, this.#size));
+      const { values, coefficients, figures } = await ritzPairs(
+        this.#filled,
+        which,
+        Math.min(keep, this.#size),
+      );
       using all = values;
       using _coefficients = coefficients;
       using _figures = figures;
@@ -209,10 +220,14 @@ class BlockLanczos implements Disposable {
       const isLast = this.#iterations >= maxIterations || progress.isOver(standing);
       if (!seems && !isLast) continue;
       const vectors: Tensor = await basis.clone();
-      const pairs = await keeping({ vectors }, async () => ({ values: await wanted.clone(), vectors }));
+      const pairs = await keeping({ vectors }, async () => ({
+        values: await wanted.clone(),
+        vectors,
+      }));
       const residuals = await keeping(pairs, () => truthOf(this.#operator, pairs, scale));
       const converged = residuals.every((one) => one <= rtol);
-      if (converged || isLast) return { pairs, report: { converged, iterations: this.#iterations, residuals }, scale };
+      if (converged || isLast)
+        return { pairs, report: { converged, iterations: this.#iterations, residuals }, scale };
       // the products have drifted: on from true ones
       release(pairs);
       const { basis: kept } = this.#filled;

@@ -52,7 +52,12 @@ export class LanczosProcess implements Disposable {
     what: string,
     operator: LinearOperator,
     chunk: number,
-    parts: { readonly one: Numbers; readonly starts: Tensor; readonly q: Tensor; readonly scale: Tensor },
+    parts: {
+      readonly one: Numbers;
+      readonly starts: Tensor;
+      readonly q: Tensor;
+      readonly scale: Tensor;
+    },
   ) {
     this.#what = what;
     this.#operator = operator;
@@ -189,7 +194,10 @@ export class LanczosProcess implements Disposable {
   async #project(vectors: Tensor): Promise<void> {
     const last = this.#chunks.length - 1;
     for (const [at, chunk] of this.#chunks.entries()) {
-      using filled = chunk.slice(null, [0, at < last ? this.#chunk : (this.steps % this.#chunk) + 1]);
+      using filled = chunk.slice(null, [
+        0,
+        at < last ? this.#chunk : (this.steps % this.#chunk) + 1,
+      ]);
       const [q, w] = [filled as Numbers, vectors as Numbers];
       using along = await matmul(q, w);
       await matmul(q, along, { transposeA: true, alpha: -1, beta: 1, out: w });

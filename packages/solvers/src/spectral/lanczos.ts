@@ -8,12 +8,12 @@ import {
   type Tensor,
   type TensorOperand,
 } from '@mercer/tensor';
-import { differentiable, readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
+import { differentiable, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkCount, checkKey } from './checks.js';
-import { LanczosProcess } from './lanczos-process.js';
+import { LanczosProcess, type Recurrence } from './lanczos-process.js';
 
 /** Options of {@link lanczos}: one of `start` and `key`. */
 export interface LanczosOptions<D extends OperatorDType> extends SignalOption {
@@ -86,7 +86,10 @@ export async function lanczos<D extends OperatorDType>(
   }
   if (start === undefined) checkKey(what, key);
   else checkLike(`${what}: start`, start, [n], operator);
-  const call = async (tensors: readonly Tensor[], from: Tensor | undefined): Promise<Lanczos<D>> => {
+  const call = async (
+    tensors: readonly Tensor[],
+    from: Tensor | undefined,
+  ): Promise<Lanczos<D>> => {
     const { dtype, device } = operator;
     const drawn =
       from === undefined
@@ -98,9 +101,8 @@ export async function lanczos<D extends OperatorDType>(
       signal?.throwIfAborted();
       await process.step();
     }
-    const [{ diagonal, beyond }] = (await unlessAborted(process.coefficients(), signal)) as [
-      { diagonal: readonly number[]; beyond: readonly number[] },
-    ];
+    const [{ diagonal, beyond }] = (await process.coefficients()) as [Recurrence];
+    signal?.throwIfAborted();
     const [norm] = await process.startNorms();
     if (norm === 0) {
       throw new MercerError(
@@ -127,10 +129,7 @@ export async function lanczos<D extends OperatorDType>(
 }
 
 /** A matrix with these coefficients on its diagonal and beside it. */
-export const tridiagonalOf = (
-  diagonal: readonly number[],
-  beyond: readonly number[],
-): number[][] =>
+export const tridiagonalOf = (diagonal: readonly number[], beyond: readonly number[]): number[][] =>
   diagonal.map((alpha, i) =>
     diagonal.map((_, j) => {
       if (i === j) return alpha;

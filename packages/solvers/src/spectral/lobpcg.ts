@@ -107,7 +107,12 @@ export async function lobpcg<D extends OperatorDType>(
   const [n] = shape;
   const start = isPending(x0) ? await x0 : x0;
   const k = columnsOf(what, operator, start);
-  const { which = 'largest', rtol = dtype === 'float64' ? 1e-8 : 1e-5, signal, onIteration } = given;
+  const {
+    which = 'largest',
+    rtol = dtype === 'float64' ? 1e-8 : 1e-5,
+    signal,
+    onIteration,
+  } = given;
   const { maxIterations = 10 * n } = given;
   checkWhich(what, which, ['largest', 'smallest']);
   checkTolerance(what, rtol);
@@ -298,7 +303,10 @@ class Iterates implements Disposable {
 
   async #keepBest(basis: Tensor, values: Tensor): Promise<void> {
     const vectors: Tensor = await basis.clone();
-    const pairs = await keeping({ vectors }, async () => ({ vectors, values: await values.clone() }));
+    const pairs = await keeping({ vectors }, async () => ({
+      vectors,
+      values: await values.clone(),
+    }));
     if (this.#best !== undefined) release(this.#best);
     this.#best = pairs;
   }

@@ -1,19 +1,12 @@
 import { logdet as logdetOfMatrix, type LogdetFunction } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
-import {
-  MercerError,
-  tensor,
-  type random,
-  type SignalOption,
-  type Tensor,
-} from '@mercer/tensor';
+import { MercerError, tensor, type random, type SignalOption, type Tensor } from '@mercer/tensor';
 import {
   differentiable,
   formatShape,
   pending,
   readOptions,
   SIGNAL_OPTION,
-  unlessAborted,
 } from '@mercer/tensor/operation';
 import type { Pending } from '@mercer/tensor';
 import { cg } from '../cg.js';
@@ -23,7 +16,7 @@ import type { OperatorDType } from '../operators/operator-types.js';
 import { PoweredOperator } from '../preconditioners/powered-operator.js';
 import { SolverError } from '../solver-error.js';
 import { checkCount, checkKey } from './checks.js';
-import { LanczosProcess } from './lanczos-process.js';
+import { LanczosProcess, type Recurrence } from './lanczos-process.js';
 import { meanOf, signs } from './probes.js';
 import { productShares } from './product-shares.js';
 import { quadrature } from './quadrature.js';
@@ -104,7 +97,9 @@ const LOOK_EVERY = 10;
  */
 export const logdet: Logdet = Object.assign(
   ((of: unknown, options: never) =>
-    of instanceof LinearOperator ? estimate(of, options) : logdetOfMatrix(of as never, options)) as Logdet,
+    of instanceof LinearOperator
+      ? estimate(of, options)
+      : logdetOfMatrix(of as never, options)) as Logdet,
   { prepare: logdetOfMatrix.prepare },
 );
 
@@ -194,31 +189,43 @@ async function ofOperator(
 ): Promise<Found> {
   const [n] = operator.shape;
   using process = await LanczosProcess.from(what, operator, starts, Math.min(LOOK_EVERY, steps));
-  let before: number | undefined;
-  let change = Infinity;
   for (;;) {
     const until = Math.min(steps, process.steps + LOOK_EVERY);
     while (process.steps < until) {
       signal?.throwIfAborted();
       await process.step();
     }
-    const recurrences = await unlessAborted(process.coefficients(), signal);
-    const { logarithms, least } = await unlessAborted(quadrature(recurrences), signal);
+    const recurrences = await process.coefficients();
+    signal?.throwIfAborted();
+    const { logarithms, least } = await quadrature(recurrences);
     if (least <= 0) throw indefinite(what, least);
     const { mean, standardError } = meanOf(logarithms.map((one) => n * one));
-    const isExact = recurrences.every(({ beyond }) => beyond.at(-1) === 0);
-    const last = change;
-    if (before !== undefined) change = Math.abs(mean - before);
-    before = mean;
-    // what is left falls as a geometric series does, or has come to rounding
-    const ratio = change / last;
-    const left = ratio < 1 ? (change * ratio) / (1 - ratio) : Infinity;
-    const rounding = 1e-12 * Math.abs(mean);
-    const converged =
-      isExact || process.steps === n || left <= Math.max(0.1 * standardError, rounding) || change <= rounding;
-    if (converged || process.steps >= steps)
-      return { mean, standardError, steps: process.steps, converged };
+    const isExact = until === n || recurrences.every(({ beyond }) => beyond.at(-1) === 0);
+    const left = isExact ? 0 : n * (await restOf(recurrences, until));
+    const converged = left <= Math.max(0.1 * standardError, 1e-12 * Math.abs(mean));
+    if (converged || until === steps) return { mean, standardError, steps: until, converged };
   }
+}
+
+/** How much more steps would take from the mean, which falls with each: as of a geometric series, by what the last have taken. */
+async function restOf(recurrences: readonly Recurrence[], steps: number): Promise<number> {
+  const window = Math.min(5, Math.floor((steps - 1) / 2));
+  const at = async (count: number): Promise<number> => {
+    const first = recurrences.map(({ diagonal, beyond }) => ({
+      diagonal: diagonal.slice(0, count),
+      beyond: beyond.slice(0, count),
+    }));
+    return meanOf((await quadrature(first)).logarithms).mean;
+  };
+  if (window === 0) return Infinity;
+  const [first, second, last] = [
+    await at(steps - 2 * window),
+    await at(steps - window),
+    await at(steps),
+  ];
+  const [before, change] = [Math.abs(second - first), Math.abs(last - second)];
+  if (change === 0) return 0;
+  return change < before ? (change * change) / (before - change) : Infinity;
 }
 
 const indefinite = (what: string, least: number): SolverError =>

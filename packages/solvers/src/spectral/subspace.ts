@@ -73,13 +73,19 @@ export async function extended(
     return await keeping({ image }, async () => ({ basis: await block.clone(), images: image }));
   using last = image;
   const basis: Tensor = await concat([space.basis, block], 1);
-  return await keeping({ basis }, async () => ({ basis, images: await concat([space.images, last], 1) }));
+  return await keeping({ basis }, async () => ({
+    basis,
+    images: await concat([space.images, last], 1),
+  }));
 }
 
 /** The part of a space that is spanned by combinations of its basis, (M, K) with orthonormal columns. */
 export async function turned(space: Subspace, coefficients: Tensor): Promise<Subspace> {
   const basis = await times(space.basis, coefficients);
-  return await keeping({ basis }, async () => ({ basis, images: await times(space.images, coefficients) }));
+  return await keeping({ basis }, async () => ({
+    basis,
+    images: await times(space.images, coefficients),
+  }));
 }
 
 /** The first pairs of a space. */
@@ -107,7 +113,9 @@ export async function wantedPairs(
   const { values, ...others } = await eigh(symmetric as Tensor<'float64'>);
   using all = values;
   using vectors = kept(others, 'vectors');
-  using key: Tensor = await (which === 'smallest' ? all : which === 'largest' ? all.neg() : all.abs().neg()).add(0);
+  using key: Tensor = await (
+    which === 'smallest' ? all : which === 'largest' ? all.neg() : all.abs().neg()
+  ).add(0);
   using order = await argSort(key);
   using wanted = order.slice([0, count]);
   const chosen = await take(all, wanted);

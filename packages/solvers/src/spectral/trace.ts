@@ -10,13 +10,7 @@ import {
   type SignalOption,
   type Tensor,
 } from '@mercer/tensor';
-import {
-  differentiable,
-  pending,
-  readOptions,
-  SIGNAL_OPTION,
-  unlessAborted,
-} from '@mercer/tensor/operation';
+import { differentiable, pending, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { Dots } from '../krylov/columns.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -105,7 +99,8 @@ export async function trace<D extends OperatorDType>(
         using products = await of.matvec(vectors as never);
         using dots = await Dots.on(device);
         using forms = await dots.of(vectors, products);
-        const all = await unlessAborted(forms.toNested<readonly number[]>(), signal);
+        const all = await forms.toNested<readonly number[]>();
+        signal?.throwIfAborted();
         checkFinite(what, all);
         const found = meanOf(all.slice(rank));
         standardError = rank === n ? 0 : found.standardError;

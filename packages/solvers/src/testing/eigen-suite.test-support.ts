@@ -75,9 +75,7 @@ export function eigenSuite(name: string, place: () => Device): void {
     const x = await float64(pointsOf(N), device);
     kernel = lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator().shift(0.01);
     const path = await float64(
-      line.map((_, i) =>
-        line.map((_, j) => (i === j ? 2 : Math.abs(i - j) === 1 ? -1 : 0)),
-      ),
+      line.map((_, i) => line.map((_, j) => (i === j ? 2 : Math.abs(i - j) === 1 ? -1 : 0))),
       device,
     );
     const one = await eye(SIDE, { device, dtype: 'float64' });
@@ -94,7 +92,9 @@ export function eigenSuite(name: string, place: () => Device): void {
       const [basis, t] = [await nested(found.basis), await nested(found.tridiagonal)];
       expect([found.steps, found.invariant]).toEqual([steps, false]);
       expect(difference(times(transposed(basis), basis), identity(steps))).toBeLessThan(1e-14);
-      expect(difference(times(transposed(basis), times(kernelMatrix, basis)), t)).toBeLessThan(1e-14);
+      expect(difference(times(transposed(basis), times(kernelMatrix, basis)), t)).toBeLessThan(
+        1e-14,
+      );
       for (const [i, row] of t.entries())
         for (const [j, one] of row.entries()) if (Math.abs(i - j) > 1) expect(one).toBe(0);
       const first = transposed(await nested(start));
@@ -113,7 +113,10 @@ export function eigenSuite(name: string, place: () => Device): void {
     it('ends where the space is invariant, with eigenvalues of the operator', async () => {
       const values = [5, 5, 3, 3, 3, 1, 1, 0];
       const diagonal = values.map((one, i) => values.map((_, j) => (i === j ? one : 0)));
-      const start = await float64(values.map(() => [1]), device);
+      const start = await float64(
+        values.map(() => [1]),
+        device,
+      );
       const found = await lanczos(denseOperator(await float64(diagonal, device)), {
         start: start.reshape([8]),
         steps: 8,
@@ -186,7 +189,10 @@ export function eigenSuite(name: string, place: () => Device): void {
       const [i, j] = [Math.floor(at / SIDE), at % SIDE];
       const near = [i > 0 ? at - SIDE : -1, i < SIDE - 1 ? at + SIDE : -1, j > 0 ? at - 1 : -1, j < SIDE - 1 ? at + 1 : -1]; // prettier-ignore
       return (v[0] ?? []).map((_, k) =>
-        near.reduce((sum, one) => sum - (one < 0 ? 0 : (v[one]?.[k] as number)), 4 * (v[at]?.[k] as number)),
+        near.reduce(
+          (sum, one) => sum - (one < 0 ? 0 : (v[one]?.[k] as number)),
+          4 * (v[at]?.[k] as number),
+        ),
       );
     });
 
@@ -380,9 +386,7 @@ export function eigenSuite(name: string, place: () => Device): void {
 
   describe(`operators that no eigensolver takes, on ${name}`, () => {
     const n = 70;
-    const calls: Readonly<
-      Record<string, (a: LinearOperator<'float64'>) => Promise<unknown>>
-    > = {
+    const calls: Readonly<Record<string, (a: LinearOperator<'float64'>) => Promise<unknown>>> = {
       eigsh: (a) => eigsh(a, { k: 2, key }),
       'eigsh of a small matrix': (a) => eigsh(a, { k: 30, key }),
       lobpcg: async (a) => lobpcg(a, await float64(matrixOf(n, 2), device)),

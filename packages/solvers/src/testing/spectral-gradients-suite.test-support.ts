@@ -47,7 +47,10 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
   /** The same matrix, stored, by points (N, 1). */
   const matrix = async (x: Tensor, a: Tensor): Promise<Numbers> => {
     const n = x.shape[0] ?? 0;
-    const distances = x.reshape([n, 1]).sub(x.reshape([1, n])).square();
+    const distances = x
+      .reshape([n, 1])
+      .sub(x.reshape([1, n]))
+      .square();
     const unit = await eye(n, { device, dtype: 'float64' });
     return (await distances.neg().exp().add(unit.mul(a))) as Numbers;
   };
@@ -99,15 +102,25 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
       it.each([
         ['values', values, denseValues],
         ['vectors', vectors, denseVectors],
-      ] as const)('%s by points and the shift are those of a dense decomposition', async (what, f, g) => {
-        const found = await grad(f, { argnums: [0, 1] })(points, shift);
-        const expected = await grad(g, { argnums: [0, 1] })(points, shift);
-        expectClose(await numbersOf(found[0] as Tensor), await numbersOf(expected[0] as Tensor), 1e-7);
-        const [byShift, known] = [await numbersOf(found[1] as Tensor), await numbersOf(expected[1] as Tensor)];
-        // vectors do not change with it
-        expect(Math.abs((byShift[0] as number) - (known[0] as number))).toBeLessThan(1e-7);
-        if (what === 'values') expect(Math.abs(known[0] as number)).toBeGreaterThan(1);
-      });
+      ] as const)(
+        '%s by points and the shift are those of a dense decomposition',
+        async (what, f, g) => {
+          const found = await grad(f, { argnums: [0, 1] })(points, shift);
+          const expected = await grad(g, { argnums: [0, 1] })(points, shift);
+          expectClose(
+            await numbersOf(found[0] as Tensor),
+            await numbersOf(expected[0] as Tensor),
+            1e-7,
+          );
+          const [byShift, known] = [
+            await numbersOf(found[1] as Tensor),
+            await numbersOf(expected[1] as Tensor),
+          ];
+          // vectors do not change with it
+          expect(Math.abs((byShift[0] as number) - (known[0] as number))).toBeLessThan(1e-7);
+          if (what === 'values') expect(Math.abs(known[0] as number)).toBeGreaterThan(1);
+        },
+      );
 
       it('values of the second order, forwards over backwards and backwards twice', async () => {
         const of = (x: Tensor): Promise<Tensor> => values(x, shift);
@@ -123,13 +136,19 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
     it('smallest pairs, of a stored matrix', async () => {
       const levels = Array.from({ length: n }, (_, at) => at + 1);
       const noise = matrixOf(n, n, 8);
-      const start = levels.map((one, i) =>
+      const start = levels.map(
+        (one, i) =>
         levels.map((_, j) => (i === j ? one : 0.05 * ((noise[i]?.[j] as number) + (noise[j]?.[i] as number)))), // prettier-ignore
       );
       const a = await float64(start, device);
       const solver: Call = async (given) => {
         const symmetric = (await given.add(given.transpose()).mul(0.5)) as Numbers;
-        const found = await eigsh(denseOperator(symmetric), { k: K, which: 'smallest', key, ...tight });
+        const found = await eigsh(denseOperator(symmetric), {
+          k: K,
+          which: 'smallest',
+          key,
+          ...tight,
+        });
         return ofValues(found.values).add(ofVectors(found.vectors)) as unknown as Tensor;
       };
       const known: Call = async (given) => {
@@ -137,7 +156,11 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
         const vectors = found.vectors.slice(null, [0, K]);
         return ofValues(found.values.slice([0, K])).add(ofVectors(vectors)) as unknown as Tensor;
       };
-      expectClose(await numbersOf(await grad(solver)(a)), await numbersOf(await grad(known)(a)), 1e-6);
+      expectClose(
+        await numbersOf(await grad(solver)(a)),
+        await numbersOf(await grad(known)(a)),
+        1e-6,
+      );
     });
 
     it('of equal values what sees them alike', async () => {
@@ -153,8 +176,10 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
     });
 
     it('vectors of the largest magnitude are refused by name, values are not', async () => {
-      const of = (what: 'values' | 'vectors'): Call => async (x, a) =>
-        (await eigsh(kernel(x, a as Tensor), { k: 2, which: 'magnitude', key }))[what].sum();
+      const of =
+        (what: 'values' | 'vectors'): Call =>
+        async (x, a) =>
+          (await eigsh(kernel(x, a as Tensor), { k: 2, which: 'magnitude', key }))[what].sum();
       await grad(of('values'))(points, shift);
       await expect(grad(of('vectors'))(points, shift)).rejects.toMatchObject({
         code: 'NOT_DIFFERENTIABLE',
@@ -183,7 +208,8 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
     const estimate =
       (one: random.RandomKey, preconditioner?: LinearOperator<'float64'>): Call =>
       async (x, a) =>
-        (await logdet(kernel(x, a as Tensor), { key: one, probes: 2, preconditioner, rtol: 1e-12 })).value;
+        (await logdet(kernel(x, a as Tensor), { key: one, probes: 2, preconditioner, rtol: 1e-12 }))
+          .value;
     const exact: Call = async (x, a) => (await logdetOfMatrix(await matrix(x, a as Tensor))).logAbs;
 
     /** The mean of a function of many keys, and how far it is from what is expected, by its own deviation, elementwise. */
@@ -208,15 +234,24 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
     ])('logdet by points and the shift is right in the mean, %s', async (_, isClose) => {
       const [p, s] = [points, shift];
       const close = isClose
-        ? await pivotedCholesky(kernel(p, await tensor(0, { device, dtype: 'float64' })), { rank: 3, shift: 0.3 })
+        ? await pivotedCholesky(kernel(p, await tensor(0, { device, dtype: 'float64' })), {
+            rank: 3,
+            shift: 0.3,
+          })
         : undefined;
       const known = await grad(exact, { argnums: [0, 1] })(p, s);
-      const expected = Float64Array.of(...(await numbersOf(known[0] as Tensor)), ...(await numbersOf(known[1] as Tensor)));
+      const expected = Float64Array.of(
+        ...(await numbersOf(known[0] as Tensor)),
+        ...(await numbersOf(known[1] as Tensor)),
+      );
       const found = await distances(
         60,
         async (one) => {
           const all = await grad(estimate(one, close), { argnums: [0, 1] })(p, s);
-          return Float64Array.of(...(await numbersOf(all[0] as Tensor)), ...(await numbersOf(all[1] as Tensor)));
+          return Float64Array.of(
+            ...(await numbersOf(all[0] as Tensor)),
+            ...(await numbersOf(all[1] as Tensor)),
+          );
         },
         expected,
       );
@@ -226,13 +261,18 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
     it('logdet by the shift is the sum over its own signs', async () => {
       const found = await numbersOf(await grad(estimate(key), { argnums: 1 })(points, shift));
       const drawn = await random.uniform([N, 2], { key, device: 'cpu', dtype: 'float64' });
-      const z = (await drawn.toNested<number[][]>()).map((row) => row.map((one) => (one < 0.5 ? -1 : 1)));
+      const z = (await drawn.toNested<number[][]>()).map((row) =>
+        row.map((one) => (one < 0.5 ? -1 : 1)),
+      );
       const { values, vectors } = await eigh(await tensor(gaussian(pointsOf(N), 0.3), { device: 'cpu', dtype: 'float64' })); // prettier-ignore
       const [theta, v] = [await values.toNested<number[]>(), await vectors.toNested<number[][]>()];
       let expected = 0;
       for (const p of [0, 1])
         for (const [k, one] of theta.entries()) {
-          const dot = z.reduce((sum, row, i) => sum + (row[p] as number) * (v[i]?.[k] as number), 0);
+          const dot = z.reduce(
+            (sum, row, i) => sum + (row[p] as number) * (v[i]?.[k] as number),
+            0,
+          );
           expected += (dot * dot) / one / 2;
         }
       expect(Math.abs((found[0] as number) / expected - 1)).toBeLessThan(1e-9);
@@ -267,7 +307,10 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
             return (await trace(gram, { key: one, probes: 6, method })).value;
           };
         const known = async (x: Tensor): Promise<Tensor> => {
-          const distances = x.reshape([N, 1]).sub(x.reshape([1, N])).square();
+          const distances = x
+            .reshape([N, 1])
+            .sub(x.reshape([1, N]))
+            .square();
           return distances.mul(-2).exp().sum();
         };
         const first = await distances(
@@ -287,7 +330,8 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
 
     it('keep no memory', async () => {
       const call = async (): Promise<void> => {
-        for (const one of await grad(estimate(key), { argnums: [0, 1] })(points, shift)) one.dispose();
+        for (const one of await grad(estimate(key), { argnums: [0, 1] })(points, shift))
+          one.dispose();
         const values: Call = async (x, a) => {
           const found = await eigsh(kernel(x, a as Tensor), { k: 2, key });
           using all = found.values;
