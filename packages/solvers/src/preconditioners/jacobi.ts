@@ -56,7 +56,7 @@ function divisor<D extends OperatorDType>(
       logdet: async ([factor]) => {
         using wide = await (factor as Tensor).cast('float64');
         using total = await wide.log().sum();
-        return Number(await total.item());
+        return await total.item();
       },
     },
   );

@@ -1,7 +1,8 @@
 import { matmul } from '@mercer/linalg';
 import { describeValue } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { LinearOperator, assertOperator, assertSquare } from '../operators/linear-operator.js';
+import type { LinearOperator } from '../operators/linear-operator.js';
+import { assertOperator, assertSquare } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { PoweredOperator } from './powered-operator.js';
 
@@ -52,7 +53,7 @@ export function besideIdentity<D extends OperatorDType>(
     },
     {
       power: async (exponent, [q, w]) => {
-        const own = (await (q as Tensor).clone()) as Tensor;
+        const own = await (q as Tensor).clone();
         try {
           const grown = (await (w as Tensor).log1p().mul(exponent).expm1()) as Tensor;
           return besideIdentity(of, own, grown, scale ** exponent);
@@ -64,7 +65,7 @@ export function besideIdentity<D extends OperatorDType>(
       logdet: async ([, w]) => {
         using wide = await (w as Tensor).cast('float64');
         using total = await wide.log1p().sum();
-        return Number(await total.item()) + shape[0] * Math.log(scale);
+        return (await total.item()) + shape[0] * Math.log(scale);
       },
     },
   );

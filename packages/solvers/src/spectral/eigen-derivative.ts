@@ -59,7 +59,7 @@ export function withDerivative(what: string, deflated: Deflated, call: Call): Ca
         const { values: dValues, vectors: dVectors } = ofPairs;
         const slopes = dValues && vectors.mul(dValues);
         if (dVectors === undefined) return { vectors, cotangent: slopes ?? vectors.mul(0) };
-        const turn = await turning(deflated, tensors, { values, vectors }, await dVectors);
+        const turn = await turning(deflated, tensors, { values, vectors }, dVectors);
         return { vectors, cotangent: slopes === undefined ? turn : turn.add(slopes) };
       };
       return [productShares(operator, tensors, pair)];

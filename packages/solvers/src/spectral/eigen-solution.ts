@@ -4,7 +4,7 @@ import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkFinite, checkSymmetric, unitOf } from './checks.js';
-import { residualNorms, wantedPairs, type Subspace, type Which } from './subspace.js';
+import { residualNorms, wantedPairs, type Which } from './subspace.js';
 
 /** Eigenpairs, and how they were found. */
 export interface EigenSolution<D extends OperatorDType> {

@@ -81,7 +81,7 @@ export class LanczosProcess implements Disposable {
     const one = await full([], 1, { device, dtype: 'float64' });
     return await keeping({ one }, async () => {
       using turned = starts.transpose();
-      using rows = (await turned.clone()) as Tensor;
+      using rows = await turned.clone();
       using square = (await rows.mul(one).square().sum(1)) as Tensor;
       const { inverse, ...made } = await map(START, { square }, IN_FLOAT64);
       using _inverse = inverse;
@@ -111,7 +111,7 @@ export class LanczosProcess implements Disposable {
     using w = (await turned.clone()) as Tensor;
     using image = w.reshape([starts, shape[0], 1]);
     const alpha = await this.#dots(q, w);
-    const cross = await keeping({ alpha }, async () => this.#dots(this.#before ?? q, w));
+    const cross = await keeping({ alpha }, () => this.#dots(this.#before ?? q, w));
     await keeping({ alpha, cross }, async () => {
       await this.#store(q);
       for (let pass = 0; pass < 2; pass++) await this.#project(image);
@@ -154,7 +154,7 @@ export class LanczosProcess implements Disposable {
     const [chunk] = this.#chunks as [Tensor, ...Tensor[]];
     using rows = chunk.slice(0, [0, count]);
     using columns = rows.transpose();
-    return (await columns.clone()) as Tensor;
+    return await columns.clone();
   }
 
   #recurrence(numbers: readonly number[]): Recurrence {
@@ -176,7 +176,7 @@ export class LanczosProcess implements Disposable {
 
   /** Inner products of rows, in float64. */
   async #dots(a: Tensor, b: Tensor): Promise<Tensor> {
-    return (await a.mul(this.#one).mul(b).sum(1)) as Tensor;
+    return await a.mul(this.#one).mul(b).sum(1);
   }
 
   async #store(q: Tensor): Promise<void> {
@@ -184,7 +184,7 @@ export class LanczosProcess implements Disposable {
     if (place === 0) {
       const { dtype, device } = this.#operator;
       const [starts = 0, n = 0] = q.shape;
-      this.#chunks.push(await empty([starts, this.#chunk, n], { dtype, device }));
+      this.#chunks.push(empty([starts, this.#chunk, n], { dtype, device }));
     }
     using row = (this.#chunks.at(-1) as Tensor).slice(null, place);
     await row.copyFrom(q);

@@ -125,7 +125,7 @@ async function estimate<D extends OperatorDType>(
           const system = { operator: operator.withParameters(tensors), starts: z, steps, signal };
           found = await estimated(what, system, close?.withParameters(others));
         }
-        return (await tensor(found.mean, { dtype, device })) as Tensor;
+        return await tensor(found.mean, { dtype, device });
       })(),
     );
   const differentiated = differentiable<typeof call, Given>(what, call, {

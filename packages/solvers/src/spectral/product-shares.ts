@@ -29,7 +29,7 @@ export function productShares(
       ...tensors,
     );
     try {
-      return await pull((await cotangent) as Tensor);
+      return await pull(await cotangent);
     } finally {
       dispose();
     }

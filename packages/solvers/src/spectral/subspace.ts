@@ -56,10 +56,10 @@ export async function orthonormal(
 
 /** What a block has beside a basis: a new tensor. */
 async function beside(block: Tensor, basis: Tensor | undefined): Promise<Tensor> {
-  if (basis === undefined) return (await block.clone()) as Tensor;
+  if (basis === undefined) return await block.clone();
   using along = await times(basis, block, { transposeA: true });
   using within = await times(basis, along);
-  return (await block.sub(within)) as Tensor;
+  return await block.sub(within);
 }
 
 /** A space with a block more, orthonormal and orthogonal to it; both are kept. */
@@ -127,7 +127,7 @@ export async function wantedPairs(
 
 /** `A v - value v` of the columns of a space, (N, K). */
 export async function residualsOf({ basis, images }: Subspace, values: Tensor): Promise<Tensor> {
-  return (await images.sub(basis.mul(values))) as Tensor;
+  return await images.sub(basis.mul(values));
 }
 
 /** Norms of those, in float64, (K). */

@@ -76,7 +76,7 @@ export async function trace<D extends OperatorDType>(
   assertOperator(operator, `${what}: the operator`);
   assertSquare(what, operator);
   checkKey(what, key);
-  if (method !== 'hutch++' && method !== 'hutchinson') {
+  if (!['hutch++', 'hutchinson'].includes(method)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: method is ${describeValue(method)}. Pass 'hutch++' or 'hutchinson'.`,
@@ -93,7 +93,7 @@ export async function trace<D extends OperatorDType>(
     pending(
       (async () => {
         signal?.throwIfAborted();
-        if (n === 0) return (await tensor(0, { dtype, device })) as Tensor;
+        if (n === 0) return await tensor(0, { dtype, device });
         const of = operator.withParameters(tensors);
         using vectors = await sketchOf(of, first, others);
         using products = await of.matvec(vectors as never);
@@ -105,7 +105,7 @@ export async function trace<D extends OperatorDType>(
         const found = meanOf(all.slice(rank));
         standardError = rank === n ? 0 : found.standardError;
         const exact = all.slice(0, rank).reduce((total, one) => total + one, 0);
-        return (await tensor(exact + found.mean, { dtype, device })) as Tensor;
+        return await tensor(exact + found.mean, { dtype, device });
       })(),
     );
   const differentiated = differentiable<typeof call, Given>(what, call, {
@@ -117,7 +117,7 @@ export async function trace<D extends OperatorDType>(
         const basis = vectors.slice(null, [0, rank]);
         const rest = vectors.slice(null, [rank, rank + count]).div(count);
         const weighed = await concat([basis, rest as unknown as Tensor], 1);
-        return { vectors, cotangent: weighed.mul(cotangent as Tensor) };
+        return { vectors, cotangent: weighed.mul(cotangent) };
       }),
     ],
   });

@@ -52,7 +52,8 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
       .sub(x.reshape([1, n]))
       .square();
     const unit = await eye(n, { device, dtype: 'float64' });
-    return (await distances.neg().exp().add(unit.mul(a))) as Numbers;
+    const values: unknown = await distances.neg().exp().add(unit.mul(a));
+    return values as Numbers;
   };
 
   describe.each(SIZES)(`derivatives of eigenpairs of %d rows on ${name}`, (n) => {
@@ -92,12 +93,11 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
       vectors.mul(weights).sum(0).square().mul(factors).sum() as unknown as Tensor;
 
     describe.each(['eigsh', 'lobpcg'] as const)('%s', (solver) => {
-      const values: Call = async (x, a) =>
-        ofValues((await pairsBy[solver](kernel(x, a as Tensor))).values);
+      const values: Call = async (x, a) => ofValues((await pairsBy[solver](kernel(x, a))).values);
       const vectors: Call = async (x, a) =>
-        ofVectors((await pairsBy[solver](kernel(x, a as Tensor))).vectors);
-      const denseValues: Call = async (x, a) => ofValues((await dense(x, a as Tensor)).values);
-      const denseVectors: Call = async (x, a) => ofVectors((await dense(x, a as Tensor)).vectors);
+        ofVectors((await pairsBy[solver](kernel(x, a))).vectors);
+      const denseValues: Call = async (x, a) => ofValues((await dense(x, a)).values);
+      const denseVectors: Call = async (x, a) => ofVectors((await dense(x, a)).vectors);
 
       it.each([
         ['values', values, denseValues],
@@ -107,15 +107,8 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
         async (what, f, g) => {
           const found = await grad(f, { argnums: [0, 1] })(points, shift);
           const expected = await grad(g, { argnums: [0, 1] })(points, shift);
-          expectClose(
-            await numbersOf(found[0] as Tensor),
-            await numbersOf(expected[0] as Tensor),
-            1e-7,
-          );
-          const [byShift, known] = [
-            await numbersOf(found[1] as Tensor),
-            await numbersOf(expected[1] as Tensor),
-          ];
+          expectClose(await numbersOf(found[0]), await numbersOf(expected[0]), 1e-7);
+          const [byShift, known] = [await numbersOf(found[1]), await numbersOf(expected[1])];
           // vectors do not change with it
           expect(Math.abs((byShift[0] as number) - (known[0] as number))).toBeLessThan(1e-7);
           if (what === 'values') expect(Math.abs(known[0] as number)).toBeGreaterThan(1);
@@ -149,12 +142,12 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
           key,
           ...tight,
         });
-        return ofValues(found.values).add(ofVectors(found.vectors)) as unknown as Tensor;
+        return ofValues(found.values).add(ofVectors(found.vectors));
       };
       const known: Call = async (given) => {
         const found = await eigh((await given.add(given.transpose()).mul(0.5)) as Numbers);
         const vectors = found.vectors.slice(null, [0, K]);
-        return ofValues(found.values.slice([0, K])).add(ofVectors(vectors)) as unknown as Tensor;
+        return ofValues(found.values.slice([0, K])).add(ofVectors(vectors));
       };
       expectClose(
         await numbersOf(await grad(solver)(a)),
@@ -179,7 +172,7 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
       const of =
         (what: 'values' | 'vectors'): Call =>
         async (x, a) =>
-          (await eigsh(kernel(x, a as Tensor), { k: 2, which: 'magnitude', key }))[what].sum();
+          (await eigsh(kernel(x, a), { k: 2, which: 'magnitude', key }))[what].sum();
       await grad(of('values'))(points, shift);
       await expect(grad(of('vectors'))(points, shift)).rejects.toMatchObject({
         code: 'NOT_DIFFERENTIABLE',
@@ -189,7 +182,7 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
 
     it('lanczos is refused by name', async () => {
       const of: Call = async (x, a) =>
-        (await lanczos(kernel(x, a as Tensor), { steps: 2, key })).tridiagonal.sum();
+        (await lanczos(kernel(x, a), { steps: 2, key })).tridiagonal.sum();
       await expect(grad(of)(points, shift)).rejects.toMatchObject({
         message: expect.stringContaining('lanczos') as string,
       });
@@ -208,9 +201,8 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
     const estimate =
       (one: random.RandomKey, preconditioner?: LinearOperator<'float64'>): Call =>
       async (x, a) =>
-        (await logdet(kernel(x, a as Tensor), { key: one, probes: 2, preconditioner, rtol: 1e-12 }))
-          .value;
-    const exact: Call = async (x, a) => (await logdetOfMatrix(await matrix(x, a as Tensor))).logAbs;
+        (await logdet(kernel(x, a), { key: one, probes: 2, preconditioner, rtol: 1e-12 })).value;
+    const exact: Call = async (x, a) => (await logdetOfMatrix(await matrix(x, a))).logAbs;
 
     /** The mean of a function of many keys, and how far it is from what is expected, by its own deviation, elementwise. */
     async function distances(
@@ -241,17 +233,14 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
         : undefined;
       const known = await grad(exact, { argnums: [0, 1] })(p, s);
       const expected = Float64Array.of(
-        ...(await numbersOf(known[0] as Tensor)),
-        ...(await numbersOf(known[1] as Tensor)),
+        ...(await numbersOf(known[0])),
+        ...(await numbersOf(known[1])),
       );
       const found = await distances(
         60,
         async (one) => {
           const all = await grad(estimate(one, close), { argnums: [0, 1] })(p, s);
-          return Float64Array.of(
-            ...(await numbersOf(all[0] as Tensor)),
-            ...(await numbersOf(all[1] as Tensor)),
-          );
+          return Float64Array.of(...(await numbersOf(all[0])), ...(await numbersOf(all[1])));
         },
         expected,
       );
@@ -333,13 +322,13 @@ export function spectralGradientsSuite(name: string, place: () => Device): void 
         for (const one of await grad(estimate(key), { argnums: [0, 1] })(points, shift))
           one.dispose();
         const values: Call = async (x, a) => {
-          const found = await eigsh(kernel(x, a as Tensor), { k: 2, key });
+          const found = await eigsh(kernel(x, a), { k: 2, key });
           using all = found.values;
           found.vectors.dispose();
           return await all.sum();
         };
         for (const one of await grad(values, { argnums: [0, 1] })(points, shift)) one.dispose();
-        const total: Call = async (x, a) => (await trace(kernel(x, a as Tensor), { key })).value;
+        const total: Call = async (x, a) => (await trace(kernel(x, a), { key })).value;
         for (const one of await grad(total, { argnums: [0, 1] })(points, shift)) one.dispose();
       };
       await call();

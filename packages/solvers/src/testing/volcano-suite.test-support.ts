@@ -56,7 +56,7 @@ export function volcanoSuite(name: string, place: () => Device): void {
       kernel = denseOperator(values.reshape([n, n]));
       shifted = kernel.shift(NOISE);
       const { logAbs } = await logdet(await shifted.dense(), { method: 'cholesky' });
-      exact = Number(await logAbs.item());
+      exact = await logAbs.item();
       preconditioner = await pivotedCholesky(kernel, { rank: 500, shift: NOISE });
     }, 300_000);
 
@@ -68,7 +68,7 @@ export function volcanoSuite(name: string, place: () => Device): void {
       expect(converged).toBe(true);
       expect(Math.abs(iterations - 175)).toBeLessThanOrEqual(2);
       const n = 4245;
-      const fit = Number(await (await x.mul(y).sum()).item());
+      const fit = await (await x.mul(y).sum()).item();
       const found = -0.5 * (fit + exact + n * Math.log(2 * Math.PI));
       expect(Math.abs(found / LOG_LIKELIHOOD - 1)).toBeLessThan(1e-6);
     }, 300_000);
@@ -76,13 +76,13 @@ export function volcanoSuite(name: string, place: () => Device): void {
     it('logdet is within its standard errors, which a preconditioner makes half as large', async () => {
       const found = await logdet(shifted, { key: random.key(1), preconditioner });
       expect(found.converged).toBe(true);
-      const value = Number(await found.value.item());
+      const value = await found.value.item();
       expect(Math.abs(value - exact)).toBeLessThan(3 * found.standardError);
       // of 4245 numbers between the logarithms of 86 and of 0.001
       expect(found.standardError).toBeLessThan(45);
       const few = await logdet(shifted, { key: random.key(1), steps: 20 });
       expect(few.converged).toBe(false);
-      expect(Number(await few.value.item())).toBeGreaterThan(exact + 20 * few.standardError);
+      expect(await few.value.item()).toBeGreaterThan(exact + 20 * few.standardError);
     }, 300_000);
   });
 }
