@@ -14,6 +14,21 @@ const DECISIONS = {
 };
 const LOOP = { promise: PROMISE, file: '../../solvers/src/krylov/iterate.ts' };
 
+const EIGEN = {
+  promise: 'eigenpairs are found as often as they are there, by true residuals',
+  file: '../../solvers/src/spectral/subspace.ts',
+  test: '../solvers/src/spectral/eigen.test.ts',
+};
+const ESTIMATE = {
+  promise: 'an estimate knows its error',
+  file: '../../solvers/src/spectral/logdet.ts',
+  test: '../solvers/src/spectral/estimates.test.ts',
+};
+const SHARES = {
+  promise: 'eigenpairs and estimates are differentiated',
+  test: '../solvers/src/spectral/spectral-gradients.test.ts',
+};
+
 /** @type {readonly Mutant[]} */
 export const solvers = [
   {
@@ -119,5 +134,73 @@ export const solvers = [
     replace: "ge(carried, mul(2, v('best')))",
     test: '../solvers/src/methods.test.ts',
     pattern: 'a cycle that never helps',
+  },
+  {
+    ...EIGEN,
+    name: 'columns that add nothing are kept',
+    find: '.where(spare, once)',
+    replace: '.where(once, once)',
+    pattern: 'of the identity and of 0, whose Krylov spaces are invariant',
+  },
+  {
+    ...EIGEN,
+    name: 'the smallest are the largest',
+    find: "which === 'smallest' ? all :",
+    replace: "which === 'magnitude' ? all :",
+    pattern: 'finds the smallest 7 of a grid',
+  },
+  {
+    ...EIGEN,
+    file: '../../solvers/src/spectral/lanczos-process.ts',
+    name: 'Lanczos vectors are made orthogonal once',
+    find: 'pass < 2',
+    replace: 'pass < 1',
+    pattern: 'gives an orthonormal basis from the start',
+  },
+  {
+    ...EIGEN,
+    file: '../../solvers/src/spectral/checks.ts',
+    name: 'asymmetry is not noticed',
+    find: 'if (difference <= asymmetryOf(dtype) * scale) return;',
+    replace: 'if (difference <= 1e9 * scale) return;',
+    pattern: 'refuses one that is not symmetric',
+  },
+  {
+    ...ESTIMATE,
+    name: 'quadrature stops by what has changed',
+    find: '(change * change) / (before - change)',
+    replace: '0',
+    pattern: 'says where steps are too few',
+  },
+  {
+    ...ESTIMATE,
+    name: 'the determinant of the preconditioner is left out',
+    find: '2 * (await root.logdet())',
+    replace: '0 * (await root.logdet())',
+    pattern: 'with jacobi takes the diagonal exactly',
+  },
+  {
+    ...ESTIMATE,
+    file: '../../solvers/src/spectral/probes.ts',
+    name: 'the standard error is a deviation',
+    find: '/ (count - 1) / count',
+    replace: '/ (count - 1)',
+    pattern: 'is within its standard error about two times in three',
+  },
+  {
+    ...SHARES,
+    file: '../../solvers/src/spectral/eigen-derivative.ts',
+    name: 'vectors turn among those that were found the other way',
+    find: 'const differences = row.sub(column);',
+    replace: 'const differences = column.sub(row);',
+    pattern: 'vectors by points and the shift',
+  },
+  {
+    ...SHARES,
+    file: '../../solvers/src/spectral/logdet.ts',
+    name: 'the gradient of logdet goes past the preconditioner',
+    find: '(await root?.matvec(z as never)) ?? z',
+    replace: 'z',
+    pattern: 'logdet by points and the shift is right in the mean, with one',
   },
 ];

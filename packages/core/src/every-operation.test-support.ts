@@ -121,6 +121,7 @@ export const NO_OPERATIONS = [
   'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
   'blockColumns blockRows denseOperator jacobi kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
+  'eigsh lanczos lobpcg trace',
   'clusterCentroids clusterRanges clusterRangesCentroids cutoffOf fromMatrix gridCluster kMeans sortClusters truncatedRanges',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
 ].flatMap(words);

@@ -9,6 +9,8 @@ export * from '@mercer/lazy';
 export * from '@mercer/linalg';
 export * from '@mercer/pairwise';
 export * from '@mercer/solvers';
+// of matrices as linalg's, and of operators
+export { logdet } from '@mercer/solvers';
 export * as formula from '@mercer/formula';
 export {
   cublas,

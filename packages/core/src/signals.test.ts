@@ -258,6 +258,14 @@ const SOLVERS: Readonly<Record<string, Call>> = {
   gmres: async (o) => (await mercer.gmres(kernel, vector4, o)).x,
   lsqr: async (o) => (await mercer.lsqr(kernel, vector4, o)).x,
   lsmr: async (o) => (await mercer.lsmr(kernel, vector4, o)).x,
+  eigsh: async (o) =>
+    (await mercer.eigsh(kernel, { k: 2, key: mercer.random.key(1), ...o })).values,
+  lanczos: async (o) =>
+    (await mercer.lanczos(kernel, { steps: 2, key: mercer.random.key(1), ...o })).basis,
+  lobpcg: async (o) => (await mercer.lobpcg(kernel, vector4.reshape([4, 1]), o)).values,
+  'logdet of an operator': async (o) =>
+    (await mercer.logdet(kernel, { key: mercer.random.key(1), ...o })).value,
+  trace: async (o) => (await mercer.trace(kernel, { key: mercer.random.key(1), ...o })).value,
   pivotedCholesky: async (o) => mercer.pivotedCholesky(kernel, { rank: 2, shift: 1, ...o }),
   nystrom: async (o) =>
     mercer.nystrom(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),

@@ -41,3 +41,10 @@ export {
   pivotedCholesky,
   type PivotedCholeskyOptions,
 } from './preconditioners/pivoted-cholesky.js';
+export type { EigenSolution } from './spectral/eigen-solution.js';
+export { eigsh, type EigshOptions } from './spectral/eigsh.js';
+export { lanczos, type Lanczos, type LanczosOptions } from './spectral/lanczos.js';
+export { logdet, type LogdetEstimate, type LogdetEstimateOptions } from './spectral/logdet.js';
+export { lobpcg, type LobpcgOptions } from './spectral/lobpcg.js';
+export type { Which } from './spectral/subspace.js';
+export { trace, type TraceEstimate, type TraceOptions } from './spectral/trace.js';

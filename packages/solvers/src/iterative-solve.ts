@@ -311,8 +311,8 @@ function numbersOf(
   return { rtol, atol, maxIterations };
 }
 
-/** @throws MercerError */
-function preconditionerOf<D extends OperatorDType>(
+/** The preconditioner of a call as an operator. @throws MercerError */
+export function preconditionerOf<D extends OperatorDType>(
   what: string,
   { shape, dtype, device }: LinearOperator<D>,
   given: Preconditioner<D> | undefined,

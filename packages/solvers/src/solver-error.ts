@@ -8,6 +8,8 @@ export type SolverErrorCode =
   | 'BAD_PRECONDITIONER'
   /** The right-hand side, the operator or the preconditioner gave NaN or infinity. */
   | 'NOT_FINITE'
+  /** The operator is not symmetric. */
+  | 'ASYMMETRIC'
   /** A solution was asked for that was not reached. */
   | 'NOT_CONVERGED';
 

@@ -1,6 +1,7 @@
 import type { Tensor } from '@mercer/tensor';
-import { assertOperator, LinearOperator } from '../operators/linear-operator.js';
+import { assertOperator, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
+import { PoweredOperator } from './powered-operator.js';
 
 /**
  * The Jacobi preconditioner: division by the operator's diagonal.
@@ -24,20 +25,39 @@ export async function jacobi<D extends OperatorDType>(
   operator: LinearOperator<D>,
 ): Promise<LinearOperator<D>> {
   assertOperator(operator, 'jacobi: the operator');
-  const { shape, dtype, device } = operator;
+  const { shape } = operator;
   using diagonal = await operator.diagonal();
   using column = diagonal.reshape([shape[0], 1]);
-  const inverse = (await column.reciprocal()) as Tensor;
+  return divisor(operator, (await column.reciprocal()) as Tensor);
+}
+
+/** Multiplication by a column of positive numbers, which it owns. */
+function divisor<D extends OperatorDType>(
+  of: LinearOperator<D>,
+  inverse: Tensor,
+): PoweredOperator<D> {
+  const { shape, dtype, device } = of;
   const matvec = async (v: Tensor, [factor]: readonly Tensor[]): Promise<Tensor> =>
     await v.mul(factor as Tensor);
-  return new LinearOperator<D>({
-    form: { shape, dtype, device, isCapturable: true },
-    parameters: [inverse],
-    owned: [inverse],
-    rules: {
-      matvec,
-      rmatvec: matvec,
-      diagonal: ([factor]) => Promise.resolve((factor as Tensor).reshape([shape[0]])),
+  return new PoweredOperator<D>(
+    {
+      form: { shape, dtype, device, isCapturable: true },
+      parameters: [inverse],
+      owned: [inverse],
+      rules: {
+        matvec,
+        rmatvec: matvec,
+        diagonal: ([factor]) => Promise.resolve((factor as Tensor).reshape([shape[0]])),
+      },
     },
-  });
+    {
+      power: async (exponent, [factor]) =>
+        divisor(of, (await (factor as Tensor).pow(exponent)) as Tensor),
+      logdet: async ([factor]) => {
+        using wide = await (factor as Tensor).cast('float64');
+        using total = await wide.log().sum();
+        return await total.item();
+      },
+    },
+  );
 }

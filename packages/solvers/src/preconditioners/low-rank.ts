@@ -1,8 +1,10 @@
 import { matmul } from '@mercer/linalg';
 import { describeValue } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { LinearOperator, assertOperator, assertSquare } from '../operators/linear-operator.js';
+import type { LinearOperator } from '../operators/linear-operator.js';
+import { assertOperator, assertSquare } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
+import { PoweredOperator } from './powered-operator.js';
 
 type Numbers = Tensor<'float64'>;
 
@@ -23,29 +25,50 @@ export function kept<R extends Readonly<Record<K, Tensor>>, K extends string>(
 }
 
 /**
- * The preconditioner `scale (v + basis (weights basis^T v))`, of rank k beside the identity.
+ * The preconditioner `scale (v + basis (weights basis^T v))`, of rank k beside the identity, with its powers
+ * `scale^t (v + basis (((1 + weights)^t - 1) basis^T v))`.
  *
- * @param basis (N, k), owned from here on
- * @param weights (k, 1), likewise
+ * @param basis (N, k), orthonormal columns; owned from here on
+ * @param weights (k, 1), above -1; likewise
  */
 export function besideIdentity<D extends OperatorDType>(
-  { shape, dtype, device }: LinearOperator<D>,
+  of: LinearOperator<D>,
   basis: Tensor,
   weights: Tensor,
   scale: number,
-): LinearOperator<D> {
+): PoweredOperator<D> {
+  const { shape, dtype, device } = of;
   const matvec = async (v: Tensor, [q, w]: readonly Tensor[]): Promise<Tensor> => {
     using along = await times(q as Tensor, v, { transposeA: true });
     using weighed = await along.mul(w as Tensor);
     using low = await times(q as Tensor, weighed);
     return await low.add(v).mul(scale);
   };
-  return new LinearOperator<D>({
-    form: { shape, dtype, device, isCapturable: true },
-    parameters: [basis, weights],
-    owned: [basis, weights],
-    rules: { matvec, rmatvec: matvec, diagonal: undefined },
-  });
+  return new PoweredOperator<D>(
+    {
+      form: { shape, dtype, device, isCapturable: true },
+      parameters: [basis, weights],
+      owned: [basis, weights],
+      rules: { matvec, rmatvec: matvec, diagonal: undefined },
+    },
+    {
+      power: async (exponent, [q, w]) => {
+        const own = await (q as Tensor).clone();
+        try {
+          const grown = (await (w as Tensor).log1p().mul(exponent).expm1()) as Tensor;
+          return besideIdentity(of, own, grown, scale ** exponent);
+        } catch (error) {
+          own.dispose();
+          throw error;
+        }
+      },
+      logdet: async ([, w]) => {
+        using wide = await (w as Tensor).cast('float64');
+        using total = await wide.log1p().sum();
+        return (await total.item()) + shape[0] * Math.log(scale);
+      },
+    },
+  );
 }
 
 /** @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH */

@@ -1,14 +1,6 @@
-import { qr } from '@mercer/linalg';
+import { qr, svd } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
-import {
-  concat,
-  eye,
-  full,
-  MercerError,
-  stack,
-  type SignalOption,
-  type Tensor,
-} from '@mercer/tensor';
+import { MercerError, stack, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -26,8 +18,8 @@ const OPTIONS: OptionNames<PivotedCholeskyOptions> = { ...SIGNAL_OPTION, rank: t
 
 /**
  * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
- * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I`, applied as `(v - Q1 Q1^T v) / shift`
- * with `[L; sqrt(shift) I] = Q R` and Q1 the upper part of Q (Gardner et al. 2018). It costs `rank` rows of the operator, and waits for the device once for each.
+ * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I` (Gardner et al. 2018), applied by the
+ * singular vectors U and values s of L as `(v - U (s^2 / (s^2 + shift)) U^T v) / shift`. It costs `rank` rows of the operator, and waits for the device once for each.
  *
  * ```ts
  * import { lazyI, lazyJ } from '@mercer/lazy';
@@ -54,16 +46,28 @@ export async function pivotedCholesky<D extends OperatorDType>(
   const what = 'pivotedCholesky';
   const { rank, shift, signal } = readOptions(what, options, OPTIONS);
   checkLowRank(what, operator, rank, shift);
-  using factor = await partialFactor(operator, rank, signal);
-  const { dtype, device } = operator;
-  const [n = 0, k = 0] = factor.shape;
-  using identity = await eye(k, { dtype, device });
-  using lower = await identity.mul(Math.sqrt(shift));
-  using both = (await concat([factor, lower], 0)) as Tensor<'float64'>;
-  using whole = kept(await qr(both), 'q');
-  using upper = whole.slice([0, n]);
-  const basis = await upper.clone();
-  return besideIdentity(operator, basis, await full([k, 1], -1, { dtype, device }), 1 / shift);
+  using factor = (await partialFactor(operator, rank, signal)) as Tensor<'float64'>;
+  // L = Q R, R = W diag(s) Z^T
+  const { q, ...others } = await qr(factor);
+  using basis = q;
+  using triangle = kept(others, 'r');
+  const { u, ...rest } = await svd(triangle);
+  using turn = u;
+  using singular = kept(rest, 's');
+  using column = singular.reshape([-1, 1]);
+  using squares: Tensor = await column.square();
+  const vectors = await times(basis, turn);
+  try {
+    return besideIdentity(
+      operator,
+      vectors,
+      await squares.neg().div(squares.add(shift)),
+      1 / shift,
+    );
+  } catch (error) {
+    vectors.dispose();
+    throw error;
+  }
 }
 
 /** Columns of a Cholesky factor of the operator, pivots first, (N, k). */
