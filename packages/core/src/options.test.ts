@@ -86,6 +86,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['kernelSolve', (o) => mercer.kernelSolve('SqDist(x, y) * b', aliases, 'b', o)],
     ['operator', (o) => mercer.operator(o)],
     ['nystrom', (o) => mercer.nystrom(system, o)],
+    ['eigenPro', (o) => mercer.eigenPro(system, o)],
+    ['falkon', (o) => mercer.falkon(system, o)],
     ['pivotedCholesky', (o) => mercer.pivotedCholesky(system, o)],
     ['Device.synchronize', (o) => device.synchronize(o)],
     ['Stream.synchronize', (o) => device.defaultStream.synchronize(o)],

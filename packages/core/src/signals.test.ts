@@ -255,6 +255,9 @@ const LINEAR: Readonly<Record<string, Call>> = {
 const SOLVERS: Readonly<Record<string, Call>> = {
   cg: async (o) => (await mercer.cg(kernel, vector4, o)).x,
   pivotedCholesky: async (o) => mercer.pivotedCholesky(kernel, { rank: 2, shift: 1, ...o }),
+  falkon: async (o) => mercer.falkon(kernel, { rows: 4, penalty: 1, ...o }),
+  eigenPro: async (o) =>
+    mercer.eigenPro(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),
   nystrom: async (o) =>
     mercer.nystrom(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),
 };
