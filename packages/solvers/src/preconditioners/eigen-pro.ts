@@ -88,7 +88,7 @@ async function extension(
   rank: number,
 ): Promise<Tensor> {
   using block = await gatherRows(columns, chosen);
-  using matrix = (await block.cast('float64')) as Numbers;
+  using matrix = await block.cast<'float64'>('float64');
   const { values, vectors, infos } = await eigh(matrix);
   using _infos = infos;
   using ascending = values;

@@ -70,11 +70,14 @@ export async function falkon<D extends OperatorDType>(
   using matrix = await stored.cast('float64');
   using identity = await eye(m, { dtype: 'float64', device });
   using diagonal = await matrix.mul(identity).sum();
-  using definite = (await matrix.add(identity.mul(diagonal.mul(jitter)))) as Numbers;
-  using t = kept(await cholesky(definite, { checkErrors: true, uplo: 'upper' }), 'factor');
+  using definite: Tensor = await matrix.add(identity.mul(diagonal.mul(jitter)));
+  using t = kept(
+    await cholesky(definite as Numbers, { checkErrors: true, uplo: 'upper' }),
+    'factor',
+  );
   using square = await times(t, t, { transposeB: true });
-  using inner = (await square.div(m).add(identity.mul(penalty))) as Numbers;
-  using a = kept(await cholesky(inner, { checkErrors: true, uplo: 'upper' }), 'factor');
+  using inner: Tensor = await square.div(m).add(identity.mul(penalty));
+  using a = kept(await cholesky(inner as Numbers, { checkErrors: true, uplo: 'upper' }), 'factor');
   using inverse = kept(await solveTriangular(a, identity, { uplo: 'upper' }), 'x');
   // (A T)^-1
   const root = kept(await solveTriangular(t, inverse, { uplo: 'upper' }), 'x');
