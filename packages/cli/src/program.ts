@@ -34,7 +34,7 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/reduce.js')).reduceCommand,
   },
   solve: {
-    description: 'the x of A x = B, with the right-hand sides in the columns or rows of B',
+    description: 'the x of A x = B, with a stored A, or a formula for one that is not stored',
     load: async () => (await import('./commands/solve.js')).solveCommand,
   },
   eigh: {

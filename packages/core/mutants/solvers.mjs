@@ -12,6 +12,10 @@ const DECISIONS = {
   file: '../../solvers/src/krylov/decisions.ts',
   test: '../solvers/src/cg.test.ts',
 };
+const PRECONDITIONED = {
+  promise: 'preconditioners are close to the inverse',
+  test: '../solvers/src/preconditioners.test.ts',
+};
 const LOOP = { promise: PROMISE, file: '../../solvers/src/krylov/iterate.ts' };
 
 const EIGEN = {
@@ -202,5 +206,37 @@ export const solvers = [
     find: '(await root?.matvec(z as never)) ?? z',
     replace: 'z',
     pattern: 'logdet by points and the shift is right in the mean, with one',
+  },
+  {
+    ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/falkon.ts',
+    name: "Falkon's factor forgets that centres are a sample",
+    find: 'square.div(m)',
+    replace: 'square.div(rows)',
+    pattern: 'is the inverse of n/m K\\^2',
+  },
+  {
+    ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/low-rank.ts',
+    name: 'eigenvalues are damped as if there were no shift',
+    find: 'least.add(shift).div(values.add(shift))',
+    replace: 'least.div(values)',
+    pattern: 'damps the exact eigenvectors',
+  },
+  {
+    ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/eigen-pro.ts',
+    name: 'eigenvectors of equal rows are not left out',
+    find: 'value > size * unit * most',
+    replace: 'value > -most',
+    pattern: 'takes equal rows',
+  },
+  {
+    ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/pivoted-cholesky.ts',
+    name: 'a rank is not chosen by its gain',
+    find: 'if (trace > (1 - leastGain) * before) break;',
+    replace: 'void before;',
+    pattern: 'ends where the trace no longer falls',
   },
 ];

@@ -101,6 +101,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['operator', (o) => mercer.operator(o)],
     ['storedOperator', (o) => mercer.storedOperator(system, o)],
     ['nystrom', (o) => mercer.nystrom(system, o)],
+    ['eigenPro', (o) => mercer.eigenPro(system, o)],
+    ['falkon', (o) => mercer.falkon(system, o)],
     ['pivotedCholesky', (o) => mercer.pivotedCholesky(system, o)],
     ['Device.synchronize', (o) => device.synchronize(o)],
     ['Stream.synchronize', (o) => device.defaultStream.synchronize(o)],

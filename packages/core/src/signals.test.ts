@@ -267,6 +267,9 @@ const SOLVERS: Readonly<Record<string, Call>> = {
     (await mercer.logdet(kernel, { key: mercer.random.key(1), ...o })).value,
   trace: async (o) => (await mercer.trace(kernel, { key: mercer.random.key(1), ...o })).value,
   pivotedCholesky: async (o) => mercer.pivotedCholesky(kernel, { rank: 2, shift: 1, ...o }),
+  falkon: async (o) => mercer.falkon(kernel, { rows: 4, penalty: 1, ...o }),
+  eigenPro: async (o) =>
+    mercer.eigenPro(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),
   nystrom: async (o) =>
     mercer.nystrom(kernel, { rank: 2, shift: 1, key: mercer.random.key(1), ...o }),
 };

@@ -13,6 +13,8 @@ import {
   lsmr,
   lsqr,
   minres,
+  eigenPro,
+  falkon,
   nystrom,
   operator,
   pivotedCholesky,
@@ -242,6 +244,57 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, code: string, sa
     () => pivotedCholesky(square, { rank: 3, shift: 1 }),
     'INVALID_ARGUMENT',
     'rank is 3',
+  ],
+  'a gain that is no share': [
+    () => pivotedCholesky(square, { rank: 1, shift: 1, leastGain: 1 }),
+    'INVALID_ARGUMENT',
+    'leastGain is 1',
+  ],
+  'a rank of 0': [
+    () => eigenPro(square, { rank: 0, shift: 1, key: random.key(1) }),
+    'INVALID_ARGUMENT',
+    'rank is 0',
+  ],
+  'a sample below the rank': [
+    () => eigenPro(square, { rank: 2, sample: 1, shift: 1, key: random.key(1) }),
+    'INVALID_ARGUMENT',
+    'sample is 1. Pass a whole number from 2, the rank, to 2',
+  ],
+  'a sample beyond the rows': [
+    () => eigenPro(square, { rank: 1, sample: 3, shift: 1, key: random.key(1) }),
+    'INVALID_ARGUMENT',
+    'sample is 3',
+  ],
+  'a power that raises eigenvalues': [
+    () => eigenPro(square, { rank: 1, shift: 1, key: random.key(1), power: 1.5 }),
+    'INVALID_ARGUMENT',
+    'power is 1.5',
+  ],
+  'eigenvalues that are not positive': [
+    () => eigenPro(square.scale(-1), { rank: 1, shift: 1, key: random.key(1) }),
+    'INVALID_ARGUMENT',
+    'the largest eigenvalue of a sample',
+  ],
+  'fewer rows than centres': [
+    () => falkon(square, { rows: 1, penalty: 1 }),
+    'INVALID_ARGUMENT',
+    'rows is 1. Pass how many rows',
+  ],
+  'no penalty': [() => falkon(square, { rows: 2, penalty: 0 }), 'INVALID_ARGUMENT', 'penalty is 0'],
+  'a negative jitter': [
+    () => falkon(square, { rows: 2, penalty: 1, jitter: -1 }),
+    'INVALID_ARGUMENT',
+    'jitter is -1',
+  ],
+  'centres that are no square matrix': [
+    () => falkon(wide, { rows: 9, penalty: 1 }),
+    'SHAPE_MISMATCH',
+    'must be square',
+  ],
+  'a matrix of centres that is not positive': [
+    () => falkon(square.scale(-1), { rows: 2, penalty: 1 }),
+    'NOT_POSITIVE_DEFINITE',
+    'positive definite',
   ],
   'no shift': [
     () => nystrom(square, { rank: 1, shift: 0, key: random.key(1) }),

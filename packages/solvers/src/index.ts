@@ -36,6 +36,8 @@ export { kernelSolve, type KernelSolve, type KernelSolveOptions } from './kernel
 export type { SolveSystemOptions } from './solve.js';
 export { SolverError, type SolverErrorCode } from './solver-error.js';
 export { jacobi } from './preconditioners/jacobi.js';
+export { eigenPro, type EigenProOptions } from './preconditioners/eigen-pro.js';
+export { falkon, type FalkonOptions } from './preconditioners/falkon.js';
 export { nystrom, type NystromOptions } from './preconditioners/nystrom.js';
 export {
   pivotedCholesky,

@@ -8,11 +8,13 @@ import {
   type Tensor,
 } from '@mercer/core';
 import { Command } from 'commander';
-import { CliError } from '../cli-error.js';
+import { CliError, usageError } from '../cli-error.js';
 import { computeToFile, renderFile, type FileOptions } from '../files/compute-to-file.js';
 import type { FloatDType } from '../files/read-operand.js';
-import { parseChoice } from '../options/parse-option.js';
+import { collectText, parseAssignment } from '../options/parse-assignment.js';
+import { parseChoice, parseCount, parseNonNegative } from '../options/parse-option.js';
 import type { Output } from '../output/output.js';
+import { PRECONDITIONERS, solveFormula, type FormulaSystem } from '../solve/solve-formula.js';
 import { withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
@@ -38,36 +40,90 @@ const SOLVERS = {
 type Method = keyof typeof SOLVERS;
 const METHODS = ['cholesky', 'lu', 'qr'] as const satisfies readonly Method[];
 
-interface SolveOptions extends CommonOptions, FileOptions {
-  readonly method: Method;
-  readonly rightHandSides: Side;
+interface SolveOptions extends CommonOptions, FileOptions, Partial<FormulaSystem> {
+  readonly out: string;
+  readonly method?: Method;
+  readonly rightHandSides?: Side;
 }
 
-/** `mercer solve A.npy B.npy --method cholesky --out X.npy`: the solution of linear systems. */
+/** What only one of the two kinds of systems takes. */
+const OF_MATRICES = ['method', 'rightHandSides'] as const;
+const OF_FORMULAS = [
+  'alias',
+  'arg',
+  'alpha',
+  'rtol',
+  'maxIterations',
+  'preconditioner',
+  'rank',
+] as const;
+
+/**
+ * `mercer solve A.npy B.npy --method cholesky --out X.npy`: the solution of linear systems; with `--formula` of (K + alpha I) x = b, whose matrix K is
+ * not stored.
+ */
 export function solveCommand(): Command {
   return withFileOptions(
     new Command('solve')
-      .argument('<A>', 'a .npy file of a matrix (optionally batched), or file.npz:name')
-      .argument('<B>', 'the right-hand sides')
+      .argument(
+        '<files...>',
+        'A and B, each a .npy file of a matrix (optionally batched), or file.npz:name; with --formula the right-hand sides B alone',
+      )
       .option(
         '--method <name>',
-        'cholesky for symmetric positive definite A, lu for any square A, qr also for least squares with more rows than columns',
+        'cholesky for symmetric positive definite A, lu (the default) for any square A, qr also for least squares with more rows than columns',
         parseChoice(METHODS),
-        'lu',
       )
       .option(
         '--right-hand-sides <axis>',
-        `where B has them, and the result: ${SIDES.join(' or ')}`,
+        `where B has them, and the result: ${SIDES.join(' (the default) or ')}`,
         parseChoice(SIDES),
-        'columns',
-      ),
+      )
+      .option(
+        '--formula <text>',
+        'instead of A: the entries of a symmetric positive definite K that is not stored, such as Exp(-SqDist(x,y)); (K + alpha I) x = b is solved by conjugate gradients',
+      )
+      .option('--alias <text>', "an input of the formula: 'x=Vi(3)', as in reduce", collectText)
+      .option('--arg <name=value>', 'its data: a file, or numbers for a Pm', parseAssignment)
+      .option('--alpha <number>', 'the multiple of the identity; 1e-10', parseNonNegative)
+      .option(
+        '--rtol <number>',
+        'done at this residual, by the norm of b; 1e-6, in float32 1e-4',
+        parseNonNegative,
+      )
+      .option('--max-iterations <count>', 'ten times the number of unknowns', parseCount)
+      .option('--preconditioner <name>', PRECONDITIONERS.join(', '), parseChoice(PRECONDITIONERS))
+      .option('--rank <count>', 'of pivoted-cholesky and nystrom', parseCount),
     'where the solution goes (.npy)',
     'cpu (the default) or a GPU such as cuda:0',
   ).action(action(run));
 }
 
 async function run(output: Output, options: SolveOptions, args: string[]): Promise<void> {
-  const { method, rightHandSides } = options;
+  const { formula } = options;
+  const stranger = (formula === undefined ? OF_FORMULAS : OF_MATRICES).find(
+    (name) => options[name] !== undefined,
+  );
+  if (stranger !== undefined) {
+    const flag = `--${stranger.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    throw usageError(
+      formula === undefined
+        ? `${flag} is of systems whose matrix is a formula. Add --formula, or leave it out.`
+        : `${flag} is of stored matrices, and --formula is solved by conjugate gradients, with right-hand sides in columns. Leave one of them out.`,
+    );
+  }
+  if (args.length !== (formula === undefined ? 2 : 1)) {
+    throw usageError(
+      formula === undefined
+        ? `solve takes two files, A and B, and ${args.length} are given. Name both, or give A as a --formula.`
+        : `with --formula solve takes one file, the right-hand sides, and ${args.length} are given. Name it alone.`,
+    );
+  }
+  if (formula !== undefined) {
+    await solveFormula(output, args[0] ?? '', { ...options, formula });
+    return;
+  }
+  const { method = 'lu', rightHandSides = 'columns' } = options;
   const [fileA = '', fileB = ''] = args;
   const placed = { device: 'cpu', ...options } as const;
   const summary = await inWordsOfTheCommand(() =>

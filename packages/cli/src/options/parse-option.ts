@@ -37,6 +37,15 @@ export function parsePositive(text: string): number {
   return value;
 }
 
+/** A finite number of at least 0. */
+export function parseNonNegative(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0) || !Number.isFinite(value)) {
+    throw new InvalidArgumentError(`a number of at least 0 is needed and it is '${text}'`);
+  }
+  return value;
+}
+
 /** A size in bytes: a number with an optional unit, as in `500M` or `2GiB` (powers of 1024). */
 export function parseBytes(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b)?|b)?$/i.exec(text.trim());

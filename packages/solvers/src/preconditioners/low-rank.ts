@@ -71,6 +71,30 @@ export function besideIdentity<D extends OperatorDType>(
   );
 }
 
+/**
+ * The preconditioner that damps eigenvalues to the least of them: `U ((w_k + shift) / (w + shift))^power U^T + (I - U U^T)`.
+ *
+ * @param vectors U, (N, k), orthonormal, owned from here on
+ * @param values w, (k, 1), descending
+ */
+export async function damped<D extends OperatorDType>(
+  operator: LinearOperator<D>,
+  vectors: Tensor,
+  values: Tensor,
+  { shift, power }: { readonly shift: number; readonly power: number },
+): Promise<LinearOperator<D>> {
+  const [k = 0] = values.shape;
+  try {
+    using least = values.slice([k - 1, k]);
+    const ratio = least.add(shift).div(values.add(shift));
+    const weights = await (power === 1 ? ratio : ratio.pow(power)).sub(1);
+    return besideIdentity(operator, vectors, weights, 1);
+  } catch (error) {
+    vectors.dispose();
+    throw error;
+  }
+}
+
 /** @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH */
 export function checkLowRank(
   what: string,

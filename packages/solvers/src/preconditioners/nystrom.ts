@@ -4,7 +4,7 @@ import { random, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { besideIdentity, checkLowRank, kept, times } from './low-rank.js';
+import { checkLowRank, damped, kept, times } from './low-rank.js';
 
 type Numbers = Tensor<'float64'>;
 
@@ -58,9 +58,7 @@ export async function nystrom<D extends OperatorDType>(
   signal?.throwIfAborted();
   const { vectors, values } = await sketch(operator, rank, key);
   using column = values;
-  // the least is last
-  using least = column.slice([rank - 1, rank]);
-  return besideIdentity(operator, vectors, await least.sub(column).div(column.add(shift)), 1);
+  return await damped(operator, vectors, column, { shift, power: 1 });
 }
 
 /** Eigenvectors (N, rank) and eigenvalues (rank, 1), descending, of the Nyström approximation. */

@@ -1,5 +1,5 @@
 import { qr, svd } from '@mercer/linalg';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, stack, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { LinearOperator } from '../operators/linear-operator.js';
@@ -12,9 +12,22 @@ export interface PivotedCholeskyOptions extends SignalOption {
   readonly rank: number;
   /** The multiple of the identity that is added to the operator in the system that is solved; positive. */
   readonly shift: number;
+  /**
+   * `rank` is then the most: no more columns are taken when the last ten took less than this share of what was left of the operator's trace, which is
+   * measured with each. The condition number is at most 1 + rest / shift, so a column that leaves the rest as it is gains nothing. Default 0: all columns.
+   */
+  readonly leastGain?: number | undefined;
 }
 
-const OPTIONS: OptionNames<PivotedCholeskyOptions> = { ...SIGNAL_OPTION, rank: true, shift: true };
+const OPTIONS: OptionNames<PivotedCholeskyOptions> = {
+  ...SIGNAL_OPTION,
+  rank: true,
+  shift: true,
+  leastGain: true,
+};
+
+/** Columns whose gain is looked at together: the trace falls unevenly. */
+const GAIN_OVER = 10;
 
 /**
  * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
@@ -44,9 +57,11 @@ export async function pivotedCholesky<D extends OperatorDType>(
   options: PivotedCholeskyOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'pivotedCholesky';
-  const { rank, shift, signal } = readOptions(what, options, OPTIONS);
+  const given = readOptions(what, options, OPTIONS);
+  const { rank, shift, leastGain = 0 } = given;
   checkLowRank(what, operator, rank, shift);
-  using factor = (await partialFactor(operator, rank, signal)) as Tensor<'float64'>;
+  checkGain(what, leastGain);
+  using factor = (await partialFactor(operator, { ...given, leastGain })) as Tensor<'float64'>;
   // L = Q R, R = W diag(s) Z^T
   const { q, ...others } = await qr(factor);
   using basis = q;
@@ -73,20 +88,24 @@ export async function pivotedCholesky<D extends OperatorDType>(
 /** Columns of a Cholesky factor of the operator, pivots first, (N, k). */
 async function partialFactor(
   operator: LinearOperator,
-  rank: number,
-  signal: AbortSignal | undefined,
+  { rank, leastGain, signal }: PivotedCholeskyOptions & { readonly leastGain: number },
 ): Promise<Tensor> {
   const columns: Tensor[] = [];
+  /** What was left of the trace before each column. */
+  const traces: number[] = [];
   const unit = operator.dtype === 'float64' ? 2 ** -52 : 2 ** -23;
   let rest: Tensor = await operator.diagonal();
   let first = 0;
   try {
     while (columns.length < rank) {
       signal?.throwIfAborted();
-      const { place, value } = await largest(rest);
+      const { place, value, trace } = await look(rest);
       if (columns.length === 0) first = value;
       // the rest is rounding, or the operator is not semidefinite
       if (!(value > unit * first)) break;
+      const before = traces[traces.length - GAIN_OVER] ?? Infinity;
+      if (trace > (1 - leastGain) * before) break;
+      traces.push(trace);
       const column = await nextColumn(operator, columns, place, Math.sqrt(value));
       columns.push(column);
       const less = (await rest.sub(column.square())) as Tensor;
@@ -101,11 +120,17 @@ async function partialFactor(
   }
 }
 
-/** The largest element of what remains of the diagonal. */
-async function largest(rest: Tensor): Promise<{ readonly place: number; readonly value: number }> {
+/** The largest element of what remains of the diagonal, and the sum of all. */
+async function look(
+  rest: Tensor,
+): Promise<{ readonly place: number; readonly value: number; readonly trace: number }> {
   using at = await rest.argMax();
   using most = await rest.max();
-  return { place: Number(await at.item()), value: Number(await most.item()) };
+  using sum = await rest.sum();
+  const [place = 0, value = NaN, trace = NaN] = (
+    await Promise.all([at.item(), most.item(), sum.item()])
+  ).map(Number);
+  return { place, value, trace };
 }
 
 /** The column of the factor at a pivot: its row of the operator, less what the columns before have of it. */
@@ -124,6 +149,15 @@ async function nextColumn(
   using known = await times(before, own, { transposeB: true });
   using column = known.reshape([n]);
   return await flat.sub(column).div(root);
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function checkGain(what: string, leastGain: number): void {
+  if (typeof leastGain === 'number' && leastGain >= 0 && leastGain < 1) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: leastGain is ${describeValue(leastGain)}. Pass a number from 0 on and below 1.`,
+  );
 }
 
 const notSemidefinite = (value: number): MercerError =>

@@ -1,0 +1,297 @@
+import { grad } from '@mercer/autodiff';
+import { lazyI, lazyJ } from '@mercer/lazy';
+import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
+import {
+  cg,
+  denseOperator,
+  eigenPro,
+  falkon,
+  pivotedCholesky,
+  type LinearOperator,
+} from '../index.js';
+import {
+  difference,
+  float64,
+  gaussian,
+  matrixOf,
+  nested,
+  pointsOf,
+  solved,
+  times,
+  transposed,
+  type Matrix,
+} from './systems.test-support.js';
+
+const N = 40;
+const SHIFT = 1e-3;
+const points = pointsOf(N);
+const key = random.key(5);
+
+const identity = (n: number): number[][] =>
+  Array.from({ length: n }, (_, i) => Array.from({ length: n }, (__, j) => Number(i === j)));
+
+const combined = (a: number, x: Matrix, b: number, y: Matrix): number[][] =>
+  x.map((row, i) => row.map((one, j) => a * one + b * (y[i]?.[j] as number)));
+
+/** The largest eigenvalue of a matrix similar to a symmetric positive definite one, and its eigenvector, by the power method. */
+function dominant(a: Matrix): { readonly value: number; readonly vector: number[] } {
+  let vector = a.map((_, i) => 1 + Math.cos(i));
+  let value = 0;
+  for (let k = 0; k < 3000; k++) {
+    const next = times(
+      a,
+      vector.map((one) => [one]),
+    ).flat();
+    value = Math.hypot(...next);
+    vector = next.map((one) => one / value);
+  }
+  return { value, vector };
+}
+
+/** The condition number of the product of two symmetric positive definite matrices. */
+const condition = (p: Matrix, a: Matrix): number =>
+  dominant(times(p, a)).value * dominant(times(solved(a, identity(a.length)), inverse(p))).value;
+
+const inverse = (a: Matrix): number[][] => solved(a, identity(a.length));
+
+/** The preconditioner by its formula, of the exact top eigenvectors. */
+function dampedBy(a: Matrix, rank: number, shift: number, power: number): number[][] {
+  let rest = a;
+  const pairs = Array.from({ length: rank }, () => {
+    const pair = dominant(rest);
+    const { value, vector } = pair;
+    rest = rest.map((row, i) =>
+      row.map((one, j) => one - value * (vector[i] as number) * (vector[j] as number)),
+    );
+    return pair;
+  });
+  const least = (pairs.at(-1)?.value ?? NaN) + shift;
+  return identity(a.length).map((row, i) =>
+    row.map((one, j) =>
+      pairs.reduce((sum, { value, vector }) => {
+        const weight = (least / (value + shift)) ** power - 1;
+        return sum + weight * (vector[i] as number) * (vector[j] as number);
+      }, one),
+    ),
+  );
+}
+
+/** What is left of the trace after each column of a partial Cholesky factor. */
+function traces(a: Matrix): number[] {
+  const rest = a.map((row) => [...row]);
+  const trace = (): number => rest.reduce((sum, row, i) => sum + (row[i] as number), 0);
+  const found = [trace()];
+  for (let k = 0; k + 1 < a.length; k++) {
+    const pivot = rest.reduce(
+      (best, row, i) => ((row[i] as number) > (rest[best]?.[best] as number) ? i : best),
+      0,
+    );
+    const line = [...(rest[pivot] as number[])];
+    const top = line[pivot] as number;
+    for (const [i, row] of rest.entries())
+      for (const j of row.keys())
+        row[j] = (row[j] as number) - ((line[i] as number) * (line[j] as number)) / top;
+    found.push(trace());
+  }
+  return found;
+}
+
+/** Falkon's and EigenPro's preconditioners and the choice of a rank, against matrices by plain loops. */
+export function preconditionersSuite(name: string, place: () => Device): void {
+  describe(`preconditioners on ${name}`, () => {
+    let device: Device;
+    let kernel: LinearOperator<'float64'>;
+    let b: Tensor<'float64'>;
+    const matrixOfIt = async (one: LinearOperator<'float64'>): Promise<Matrix> =>
+      nested(await one.dense());
+    beforeAll(async () => {
+      device = place();
+      const x = await float64(points, device);
+      kernel = lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator();
+      b = await float64(matrixOf(N, 2), device);
+    });
+
+    describe('falkon', () => {
+      const centres = points.slice(0, 10);
+      const cross = points.map(([x = 0]) => centres.map(([y = 0]) => Math.exp(-((x - y) ** 2))));
+      const penalty = 1e-3;
+      const system = combined(1, times(transposed(cross), cross), penalty * N, gaussian(centres));
+
+      /** The operators of the system, of a dtype. */
+      const operators = async <D extends 'float32' | 'float64'>(dtype: D) => {
+        const x = await tensor(points, { device, dtype });
+        const some = await tensor(centres, { device, dtype });
+        const across = lazyI(x).sqdist(lazyJ(some)).neg().exp().asOperator();
+        const own = lazyI(some).sqdist(lazyJ(some)).neg().exp().asOperator();
+        const whole = across
+          .t()
+          .matmul(across)
+          .add(own.scale(penalty * N));
+        return { across, own, whole };
+      };
+
+      it('is the inverse of n/m K^2 + penalty n K', async () => {
+        const { own } = await operators('float64');
+        const jitter = 1e-5;
+        using one = await falkon(own, { rows: N, penalty, jitter });
+        const definite = gaussian(centres, jitter * centres.length);
+        const expected = combined(
+          N / centres.length,
+          times(definite, definite),
+          penalty * N,
+          definite,
+        );
+        const found = await matrixOfIt(one);
+        expect(difference(found, inverse(expected))).toBeLessThan(1e-7);
+        expect(difference(transposed(found), found)).toBeLessThan(1e-12);
+      });
+
+      it('brings the condition number down to a few, and the iterations with it', async () => {
+        const { across, own, whole } = await operators('float64');
+        using preconditioner = await falkon(own, { rows: N, penalty });
+        const p = await matrixOfIt(preconditioner);
+        const before = condition(identity(centres.length), system);
+        expect(before).toBeGreaterThan(1e4);
+        expect(condition(p, system)).toBeLessThan(before / 100);
+        const right = await across.rmatvec(b);
+        const plain = await cg(whole, right, { rtol: 1e-8 });
+        const found = await cg(whole, right, { rtol: 1e-8, preconditioner });
+        expect(found.converged).toBe(true);
+        expect(found.iterations).toBeLessThan(0.7 * plain.iterations);
+        // what it predicts is what elimination predicts
+        const truth = solved(system, times(transposed(cross), matrixOf(N, 2)));
+        const predicted = times(cross, await nested(found.x));
+        expect(difference(predicted, times(cross, truth))).toBeLessThan(1e-5);
+      });
+
+      it('serves float32, and centres that are equal', async () => {
+        const { across, own, whole } = await operators('float32');
+        using preconditioner = await falkon(own, { rows: N, penalty });
+        const right = await across.rmatvec(await b.cast('float32'));
+        const found = await cg(whole, right, { rtol: 1e-3, preconditioner });
+        expect(found.converged).toBe(true);
+        const twice = await float64([...centres, ...centres], device);
+        const doubled = lazyI(twice).sqdist(lazyJ(twice)).neg().exp().asOperator();
+        using one = await falkon(doubled, { rows: N, penalty });
+        const p = await matrixOfIt(one);
+        for (const [i, row] of p.entries()) expect(row[i]).toBeGreaterThan(0);
+      });
+    });
+
+    describe('eigenPro', () => {
+      it('damps the exact eigenvectors where the sample is all rows', async () => {
+        for (const power of [1, 0.95]) {
+          using one = await eigenPro(kernel, { rank: 4, sample: N, shift: SHIFT, key, power });
+          const expected = dampedBy(gaussian(points), 4, SHIFT, power);
+          expect(difference(await matrixOfIt(one), expected)).toBeLessThan(1e-7);
+        }
+      });
+
+      it('lets Richardson take the steps of the least eigenvalue that it damps', async () => {
+        const rank = 3;
+        const a = gaussian(points, 0.1);
+        const exact = dampedBy(gaussian(points), rank, 0.1, 1);
+        const { value } = dominant(times(exact, a));
+        using p = await eigenPro(kernel, { rank, sample: 30, shift: 0.1, key, power: 1 });
+        const found = await matrixOfIt(p);
+        const right = matrixOf(N, 1);
+        const run = (by: Matrix): number => {
+          let x = right.map(() => [0]);
+          for (let k = 0; k < 1500; k++) {
+            const r = combined(1, right, -1, times(a, x));
+            x = combined(1, x, 1 / value, times(by, r));
+          }
+          return difference(x, solved(a, right));
+        };
+        expect(run(found)).toBeLessThan(1e-6);
+        expect(run(identity(N))).not.toBeLessThan(1e3);
+      });
+
+      it('needs fewer iterations with a part of the rows, and takes equal rows', async () => {
+        const system = kernel.shift(SHIFT);
+        const plain = await cg(system, b, { rtol: 1e-8 });
+        using some = await eigenPro(kernel, { rank: 8, sample: 25, shift: SHIFT, key, power: 1 });
+        const found = await cg(system, b, { rtol: 1e-8, preconditioner: some });
+        expect(found.converged).toBe(true);
+        expect(found.iterations).toBeLessThan(0.7 * plain.iterations);
+        const truth = solved(gaussian(points, SHIFT), matrixOf(N, 2));
+        expect(difference(await nested(found.x), truth)).toBeLessThan(1e-4);
+        const few = points.slice(0, 4);
+        const many = await float64(Array.from({ length: 10 }, () => few).flat(), device);
+        const equal = lazyI(many).sqdist(lazyJ(many)).neg().exp().asOperator();
+        // of rank 4
+        using one = await eigenPro(equal, { rank: 30, sample: N, shift: 0.1, key, power: 1 });
+        const again = await cg(equal.shift(0.1), b, { rtol: 1e-9, preconditioner: one });
+        expect(again.converged).toBe(true);
+        expect(again.iterations).toBeLessThan(6);
+      });
+
+      it('does the same for float32', async () => {
+        const x = await tensor(points, { device, dtype: 'float32' });
+        const single = lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator();
+        using one = await eigenPro(single, { rank: 4, sample: N, shift: 0.1, key, power: 1 });
+        const expected = dampedBy(gaussian(points), 4, 0.1, 1);
+        expect(difference(await nested(await one.dense()), expected)).toBeLessThan(1e-3);
+      });
+    });
+
+    it('pivotedCholesky ends where the trace no longer falls', async () => {
+      // smooth, and noise of each row by itself that no column tells of the others
+      const noise = 1e-3;
+      const a = gaussian(points, noise);
+      const measured = traces(a);
+      const leastGain = 0.6;
+      const wanted = measured.findIndex(
+        (left, k) => k >= 10 && left > (1 - leastGain) * (measured[k - 10] as number),
+      );
+      const operator = denseOperator(await float64(a, device));
+      const rankOf = ({ parameters: [basis] }: LinearOperator): number => basis?.shape[1] ?? NaN;
+      using chosen = await pivotedCholesky(operator, { rank: N, shift: SHIFT, leastGain });
+      expect(rankOf(chosen)).toBe(wanted);
+      expect(wanted).toBeGreaterThan(10);
+      expect(wanted).toBeLessThan(N);
+      using all = await pivotedCholesky(operator, { rank: 30, shift: SHIFT });
+      expect(rankOf(all)).toBe(30);
+      using most = await pivotedCholesky(operator, { rank: 5, shift: SHIFT, leastGain });
+      expect(rankOf(most)).toBe(5);
+      const system = operator.shift(SHIFT);
+      const plain = await cg(system, b, { rtol: 1e-8 });
+      const found = await cg(system, b, { rtol: 1e-8, preconditioner: chosen });
+      expect(found.iterations).toBeLessThan(plain.iterations / 2);
+    });
+
+    it('have no influence on gradients', async () => {
+      const x = await float64(points.slice(0, 8), device);
+      const right = await float64(
+        matrixOf(8, 1).map(([one]) => [one as number]),
+        device,
+      );
+      const operatorOf = (at: Tensor<'float64'>): LinearOperator<'float64'> =>
+        lazyI(at).sqdist(lazyJ(at)).neg().exp().asOperator();
+      using one = await eigenPro(operatorOf(x), { rank: 3, sample: 8, shift: 0.1, key });
+      using other = await falkon(operatorOf(x), { rows: 8, penalty: 0.1 });
+      const energy =
+        (preconditioner?: LinearOperator<'float64'>) => async (at: Tensor<'float64'>) =>
+          (await cg(operatorOf(at).shift(0.1), right, { rtol: 1e-12, preconditioner })).x
+            .mul(right)
+            .sum();
+      const truth = await nested(await grad(energy())(x));
+      for (const preconditioner of [one, other]) {
+        const found = await nested(await grad(energy(preconditioner))(x));
+        expect(difference(found, truth)).toBeLessThan(1e-8);
+      }
+    });
+
+    it('keep no memory', async () => {
+      const call = async (): Promise<void> => {
+        using _first = await falkon(kernel, { rows: N, penalty: 1e-3, jitter: 1e-3 });
+        using _second = await eigenPro(kernel, { rank: 3, sample: 9, shift: 0.1, key });
+        using _third = await pivotedCholesky(kernel, { rank: 9, shift: 0.1, leastGain: 0.5 });
+      };
+      await call();
+      expect(await memoryKept(device, call)).toEqual(NOTHING);
+    });
+  });
+}
