@@ -20,7 +20,7 @@ import { timed, whole } from './lib/whole.mjs';
 // From a disk to a crescent.
 let state = 35;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
-const N = whole ? 200_000 : 3000;
+const N = whole ? 100_000 : 3000;
 const [disk, crescent] = [new Float64Array(2 * N), new Float64Array(2 * N)];
 for (let i = 0; i < N; i++) {
   const angle = 2 * Math.PI * random();
