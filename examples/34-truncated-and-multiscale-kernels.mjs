@@ -129,7 +129,7 @@ assert.ok(Math.max(...off) < 0.01);
 // Over the logarithm of the width: the pairs that are near in grey, those that are kept in blue, and the time in orange, as shares of all.
 const logarithm = (share = 0) => Math.log10(Math.max(share, 1e-9));
 const picture = new Picture(
-  { left: -2.1, right: -0.6, bottom: whole ? -6 : -4, top: 0.5 },
+  { left: -2.1, right: -0.6, bottom: -4, top: 0.5 },
   { height: 300, x: 'logarithm of the width', y: 'logarithm of the share' },
 );
 for (const { share, colour } of [
