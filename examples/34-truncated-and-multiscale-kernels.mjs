@@ -3,16 +3,7 @@
 //     changes within a cell of a grid, so that one point can stand for all of the cell. A kernel of several scales takes the one for its narrow
 //     parts and the other for its wide ones.
 import assert from 'node:assert/strict';
-import {
-  clusterCentroids,
-  gridCluster,
-  lazyI,
-  lazyJ,
-  random,
-  scatterAdd,
-  tensor,
-  truncatedRanges,
-} from '@mercer/core';
+import { clusterCentroids, gridCluster, lazyI, lazyJ, random, truncatedRanges } from '@mercer/core';
 import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
 import { timed, whole } from './lib/whole.mjs';
 
