@@ -12,6 +12,7 @@ import type {
   OutDTypeOption,
   ReduceOptions,
 } from './reduction-types.js';
+import { SHARD_OPTIONS } from './shards/shard-options.js';
 
 /**
  * Options of a call as the methods read them: own properties only, unknown names refused.
@@ -56,6 +57,7 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions & OutDTypeOption> = {
 export const REDUCE_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption> = {
   ...DENSE_OPTIONS,
   ranges: true,
+  ...SHARD_OPTIONS,
 };
 
 /** Options of calls of reductions. */

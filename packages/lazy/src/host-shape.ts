@@ -1,6 +1,14 @@
 import { describeValue } from '@mercer/options';
-import { MercerError, type TensorSource } from '@mercer/tensor';
-import type { LazyDType } from './lazy-dtype.js';
+import {
+  columnMajorStrides,
+  MercerError,
+  rowMajorStrides,
+  type RowReader,
+  type StridedSource,
+  type TensorSource,
+} from '@mercer/tensor';
+import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
+import { isRowReader } from './row-reader.js';
 
 /** What can be told of host data without reading it. */
 export interface HostShape {
@@ -14,7 +22,8 @@ export interface HostShape {
  *
  * @throws MercerError INVALID_ARGUMENT for anything else
  */
-export function hostShape(data: TensorSource, what: string): HostShape {
+export function hostShape(data: TensorSource | RowReader, what: string): HostShape {
+  if (isRowReader(data)) return readerShape(data, what);
   if (typeof data === 'number') return { shape: [], dtype: undefined };
   if (isTyped(data)) return { shape: [data.length], dtype: typedDType(data) };
   if (Array.isArray(data)) return { shape: nestedShape(data), dtype: undefined };
@@ -26,6 +35,33 @@ export function hostShape(data: TensorSource, what: string): HostShape {
     `${what}: the data is ${describeValue(data)}, without numbers and a shape. Pass a tensor, nested arrays of numbers, or { data, shape } with a typed array.`,
   );
 }
+
+function readerShape({ shape, dtype }: RowReader, what: string): HostShape {
+  const known = computedIn(dtype);
+  if (known !== undefined) return { shape, dtype: known };
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what}: the rows are ${dtype}, and the dtypes of variables are ${storedDTypeNames()}. Read them with readNpy, make a tensor and cast it.`,
+  );
+}
+
+/** Where the elements of a typed array, or of `{ data, shape }`, lie. */
+export function hostLayout(data: unknown): HostLayout {
+  if (isTyped(data)) {
+    const typed = data as unknown as HostLayout['data'];
+    return { data: typed, shape: [data.length], strides: [1], offset: 0 };
+  }
+  const { shape, strides, stride, fortranOrder, offset = 0, ...rest } = data as StridedSource;
+  const natural = fortranOrder === true ? columnMajorStrides(shape) : rowMajorStrides(shape);
+  return { ...rest, shape, strides: strides ?? stride ?? natural, offset };
+}
+
+/** Whether {@link hostLayout} can tell where elements lie: not of nested arrays. */
+export const hasLayout = (data: unknown): boolean =>
+  isTyped(data) || (typeof data === 'object' && data !== null && 'data' in data);
+
+/** Elements in host memory with all that tells where. */
+export type HostLayout = StridedSource & Required<Pick<StridedSource, 'strides' | 'offset'>>;
 
 type Typed = ArrayBufferView & ArrayLike<unknown>;
 

@@ -10,6 +10,7 @@ import {
 import type { Tensor } from '@mercer/tensor';
 import type { Input } from './input.js';
 import type { PairCall } from './pair-call.js';
+import { isRowReader } from './row-reader.js';
 import { viewAfter } from './view-step.js';
 
 /** The inputs with data of the host at the used places on the device; what is made is pushed to `made`, whose owner disposes it. */
@@ -23,7 +24,8 @@ export async function placedInputs(
   const placed: Input[] = [];
   for (const [place, one] of inputs.entries()) {
     const { source } = one;
-    if (source.kind !== 'data' || !used.has(place)) {
+    // rows of a file are brought block by block
+    if (source.kind !== 'data' || !used.has(place) || isRowReader(source.data)) {
       placed.push(one);
       continue;
     }

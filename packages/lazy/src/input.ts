@@ -1,5 +1,5 @@
 import { pm, vi, vij, vj, type Category, type VariableNode } from '@mercer/formula';
-import type { Device, Tensor, TensorSource } from '@mercer/tensor';
+import type { Device, RowReader, Tensor, TensorSource } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
 import type { ViewStep } from './view-step.js';
@@ -7,7 +7,7 @@ import type { ViewStep } from './view-step.js';
 /** Where the numbers of an input come from: a tensor, host data placed at each call, or an argument of the call. */
 export type Source =
   | { readonly kind: 'tensor'; readonly tensor: Tensor }
-  | { readonly kind: 'data'; readonly data: TensorSource }
+  | { readonly kind: 'data'; readonly data: TensorSource | RowReader }
   | { readonly kind: 'placeholder'; readonly position: number };
 
 /** Sizes of an input once its data is known. */

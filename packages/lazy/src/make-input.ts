@@ -1,16 +1,24 @@
 import { describeValue } from '@mercer/options';
 import type { Category } from '@mercer/formula';
-import { isTensor, MercerError, type Device, type Tensor, type TensorSource } from '@mercer/tensor';
+import {
+  isTensor,
+  MercerError,
+  type Device,
+  type RowReader,
+  type Tensor,
+  type TensorSource,
+} from '@mercer/tensor';
 import { assertTensor, formatShape } from '@mercer/tensor/operation';
 import { hostShape } from './host-shape.js';
 import { extentOf, type Input, type Source } from './input.js';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
+import { isRowReader } from './row-reader.js';
 import { isTensorLike } from './traced-inputs.js';
 import { shapeAfter, type ViewStep } from './view-step.js';
 
 /** What an input can be made from. */
-export type LazyData = Tensor | TensorSource;
+export type LazyData = Tensor | TensorSource | RowReader;
 
 /** An argument of a later call: its place among the arguments, from 0, and how many numbers a row has. */
 export interface Placeholder {
@@ -173,7 +181,7 @@ function readData(what: string, value: LazyData, name: string | undefined): Data
   }
   // A tensor of another copy of the package, or nothing at all.
   if (typeof value !== 'number' && !ArrayBuffer.isView(value) && !Array.isArray(value)) {
-    if (!('data' in Object(value))) assertTensor(value, label);
+    if (!('data' in Object(value)) && !isRowReader(value)) assertTensor(value, label);
   }
   const { shape, dtype } = hostShape(value, label);
   return { source: { kind: 'data', data: value }, shape, dtype, device: undefined };

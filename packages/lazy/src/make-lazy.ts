@@ -1,6 +1,6 @@
 import type { Category } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';
-import type { Tensor, TensorSource } from '@mercer/tensor';
+import type { RowReader, Tensor, TensorSource } from '@mercer/tensor';
 import { readOptions } from './call-options.js';
 import { nodeAt, type Input } from './input.js';
 import type { ComputedIn, LazyDType, StoredDType } from './lazy-dtype.js';
@@ -30,12 +30,13 @@ const LAZY_OPTIONS: OptionNames<LazyOptions> = { name: true };
 
 /**
  * A variable with a row of `dim` numbers for every i, (..batch, M, dim). Batch axes broadcast. Data is borrowed: a tensor must
- * be alive when a reduction runs; nested and typed arrays are placed anew by every reduction.
+ * be alive when a reduction runs; nested and typed arrays are placed anew by every reduction, and the rows of a file (`openNpy`) are read
+ * block by block.
  *
  * @param data float32 or float64; float16 and bfloat16 count as float32; nested numbers take the dtype of the other variables
  * @throws MercerError SHAPE_MISMATCH (fewer than two axes, rows without components), DTYPE_MISMATCH
  */
-export function lazyI<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+export function lazyI<S extends Tensor<StoredDType> | TensorSource | RowReader | Placeholder>(
   data: S,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
@@ -45,7 +46,7 @@ export function lazyI<S extends Tensor<StoredDType> | TensorSource | Placeholder
 }
 
 /** The same with a row for every j, (..batch, N, dim). */
-export function lazyJ<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+export function lazyJ<S extends Tensor<StoredDType> | TensorSource | RowReader | Placeholder>(
   data: S,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
@@ -83,7 +84,7 @@ const PAIR_OPTIONS: OptionNames<PairOptions> = { ...LAZY_OPTIONS, components: tr
  * console.log(await sums.toNested()); // [ [ 9 ], [ 4 ] ]
  * ```
  */
-export function lazyPair<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+export function lazyPair<S extends Tensor<StoredDType> | TensorSource | RowReader | Placeholder>(
   data: S,
   options?: PairOptions,
 ): LazyTensor<ComputedOf<S>> {
@@ -112,7 +113,7 @@ export function lazyPair<S extends Tensor<StoredDType> | TensorSource | Placehol
  *
  * @throws MercerError as `lazyI`
  */
-export function param<S extends Tensor<StoredDType> | TensorSource | Placeholder>(
+export function param<S extends Tensor<StoredDType> | TensorSource | RowReader | Placeholder>(
   data: S,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
@@ -137,7 +138,7 @@ export function param<S extends Tensor<StoredDType> | TensorSource | Placeholder
  * console.log(await (await x.sub(y).sum('j', { device: 'cpu' })).toNested()); // [ [ -12 ], [ -10 ] ]
  * ```
  */
-export function lazy<S extends Tensor<StoredDType> | TensorSource>(
+export function lazy<S extends Tensor<StoredDType> | TensorSource | RowReader>(
   data: S,
   axis?: 'i' | 'j' | LazyOptions,
   options?: LazyOptions,

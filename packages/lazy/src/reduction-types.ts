@@ -3,6 +3,7 @@ import type { MapReduceProblem } from '@mercer/kernels';
 import type { DeviceLike, LoadOptions, Pending, StreamOption, Tensor } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 import type { RangesOption } from './ranges-option.js';
+import type { ShardOptions } from './shards/shard-options.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';
@@ -77,10 +78,11 @@ export type CallReduceOptions<
 > = ReduceOptions<ResultOf<K, NoInfer<O>, NoInfer<I>>> & IndexOption<I> & OutDTypeOption<O>;
 
 /** Options of a call that computes whole matrices. */
-export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges'>;
+export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges' | keyof ShardOptions>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
-export interface ReduceOptions<R = Tensor> extends StreamOption, ComputeOptions, LoadOptions {
+export interface ReduceOptions<R = Tensor>
+  extends StreamOption, ComputeOptions, LoadOptions, ShardOptions {
   /** Takes the result: its shape, dtype and device, no memory shared with the inputs. Any strides will do. */
   readonly out?: R | undefined;
   /** Where host data is placed when no input is a tensor. Default: the default device. */

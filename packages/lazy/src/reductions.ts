@@ -40,6 +40,9 @@ import {
   wantedResults,
   type Results,
 } from './results.js';
+import { readsRows } from './row-reader.js';
+import { cutsRows } from './shards/shard-options.js';
+import { shardedReductions } from './shards/sharded-reductions.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
 
@@ -200,13 +203,28 @@ export function computed(
   options: ReductionOptions | undefined,
 ): readonly Results[] | Promise<readonly Results[]> {
   const { reductions, what } = task;
-  const found = holdTraced(task.inputs, args)
+  const isTraced = holdTraced(task.inputs, args);
+  if (cutsRows(options) || readsRows(task.inputs, args)) {
+    if (isTraced) throw tracedBlocks(what);
+    const blocks = shardedReductions(task, args, options ?? {}, (cell, given) =>
+      operation.start([cell, []], given),
+    );
+    return mapped(blocks, (tensors) => asResults(reductions, tensors));
+  }
+  const found = isTraced
     ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound, given) =>
         operation.start([bound, []], given),
       )
     : operation.start([task, args], options);
   return mapped(found, (tensors) => asResults(reductions, tensors));
 }
+
+const tracedBlocks = (what: string): LazyError =>
+  new LazyError(
+    'UNSUPPORTED',
+    `${what}: an input is differentiated, and rows that are cut into blocks (devices, maxBytes, onProgress, or rows of a file) are not. ` +
+      'Call it without these options inside grad, or compute the gradient as a reduction of its own.',
+  );
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {

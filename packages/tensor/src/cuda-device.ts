@@ -125,6 +125,8 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   #limits: CudaLimits | undefined;
   #releases: CudaStreamCore | undefined;
   #besideCaptures: CudaStream | undefined;
+  /** GPUs whose memory copies to this one may use. */
+  readonly #reached = new Set<CudaDevice>();
   #postponed: { readonly memory: DeviceMemoryBlock; readonly uses: readonly StreamUse[] }[] = [];
   /** Whether streams keep memory for their next results. */
   readonly #keepsMemory = process.env['MERCER_KEEP_MEMORY'] !== '0';
@@ -242,6 +244,11 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     return this.native.memoryInfo();
   }
 
+  protected override pooledBytes(): number {
+    const { reservedBytes, usedBytes } = this.native.pool;
+    return reservedBytes - usedBytes;
+  }
+
   executors(): Promise<'compiled'> {
     return Promise.resolve('compiled');
   }
@@ -349,8 +356,17 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     bytes: number,
     stream: CudaStreamCore,
   ): void {
+    const { device: source } = from;
+    if (source instanceof CudaDevice && source !== this) this.#reach(source);
     stream.native.copyDeviceToDevice(bufferOf(to), toOffset, bufferOf(from), fromOffset, bytes);
     stream.enqueued++;
+  }
+
+  /** Lets copies from a peer go directly, where they can; without it they go through the host. */
+  #reach(peer: CudaDevice): void {
+    if (this.#reached.has(peer)) return;
+    this.#reached.add(peer);
+    if (this.native.canAccessPeer(peer.native)) this.native.enablePeerAccess(peer.native);
   }
 
   memset(

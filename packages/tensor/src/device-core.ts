@@ -79,6 +79,10 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** Waits for pending frees and hands unused memory back to the system. */
   protected abstract trim(): void;
   protected abstract memoryInfo(): { freeBytes: number; totalBytes: number };
+  /** Bytes that the device's pool keeps and nobody uses. */
+  protected pooledBytes(): number {
+    return 0;
+  }
   /** What may run kernels. */
   abstract executors(kernels: readonly EmittedKernel[]): Promise<'either' | CpuExecutor>;
   /** Compiles and loads. */
@@ -181,6 +185,13 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
       leakedBytes: this.#leakedBytes,
       ...this.memoryInfo(),
     };
+  }
+
+  /** Bytes that can still be allocated: free on the device or kept by its pool, and below the limit where one is set. */
+  availableBytes(): number {
+    const { memoryLimitBytes = Infinity } = this;
+    const free = this.memoryInfo().freeBytes + this.pooledBytes();
+    return Math.max(0, Math.min(free, memoryLimitBytes - this.#liveBytes));
   }
 
   allocate(bytes: number, options?: AllocateOptions): StorageBlock {

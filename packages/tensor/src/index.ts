@@ -116,6 +116,7 @@ export * as random from './random/index.js';
 export type { ReadbackOptions } from './readback.js';
 export { gatherRows, scatterAdd } from './rows-by-index.js';
 export type { ScatterAdd, ScatterAddOptions } from './scatter-add.js';
+export type { RowReader } from './row-reader.js';
 export { scope, Scope } from './scope.js';
 export { sumTo, type SumTo, type SumToOptions } from './sum-to.js';
 export * from './tensor-methods.js';

@@ -36,6 +36,9 @@ export function coreOf(device: Device): DeviceCore {
   );
 }
 
+/** Bytes that can still be allocated on a device. @throws MercerError INVALID_ARGUMENT */
+export const availableBytes = (device: Device): number => coreOf(device).availableBytes();
+
 /** Row-major elements with undefined content (zeros on the CPU if asked for). */
 export function allocateView(
   device: DeviceCore,

@@ -29,6 +29,7 @@ import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
+import { benchShardsCommand } from './bench-shards.js';
 import { benchSolversCommand } from './bench-solvers.js';
 import {
   measure,
@@ -78,7 +79,7 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|solvers|limits`: measurements with everything that is needed to judge them. */
+/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|solvers|shards|limits`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
@@ -151,6 +152,7 @@ export function benchCommand(): Command {
   );
   command.addCommand(benchSolversCommand());
   command.addCommand(benchCallsCommand());
+  command.addCommand(benchShardsCommand());
   command.addCommand(benchAutodiffCommand());
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),

@@ -1,9 +1,8 @@
-import { waited, type Enqueuing } from '@mercer/tensor/operation';
+import { availableBytes, waited, type Enqueuing } from '@mercer/tensor/operation';
 import { cusolver } from '@mercer/cuda-runtime';
 import { dtypeBytes, type Storage, type Tensor } from '@mercer/tensor';
 import { nativeStream, regionOf, runNative, type NativeStreams } from '@mercer/tensor/cuda';
 import type { MatrixOperand } from '../operand.js';
-import { availableBytes } from './available-bytes.js';
 import type { CudaCall } from './cuda-call.js';
 import { kernels, launch } from './kernels.js';
 import { pack } from './move.js';

@@ -8,8 +8,7 @@ import type {
 } from '@mercer/cuda-runtime';
 import type { Device, Storage, Stream } from '@mercer/tensor';
 import { nativeStream, NativeTurn, regionOf } from '@mercer/tensor/cuda';
-import { waited, type Enqueuing } from '@mercer/tensor/operation';
-import { availableBytes } from './available-bytes.js';
+import { availableBytes, waited, type Enqueuing } from '@mercer/tensor/operation';
 import type { CudaCall } from './cuda-call.js';
 import { captured, Replay } from './replay.js';
 import { prepared, solverStreams } from './streams.js';

@@ -84,26 +84,40 @@ export async function withFile<T>(
   watch: Watch,
   body: (file: FileHandle, fileBytes: number) => Promise<T>,
 ): Promise<T> {
-  let file: FileHandle;
+  const file = await openFile(path);
   try {
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    return await reading(path, watch, async () => body(file, await regularBytes(file, path)));
+  } finally {
+    await file.close();
+  }
+}
+
+/** Opens a file for reading. @throws NpyError */
+export async function openFile(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     throw ioError('read', path, cause);
   }
+}
+
+/** The length of a regular file. @throws NpyError NPY_IO for any other */
+export async function regularBytes(file: FileHandle, path: string): Promise<number> {
+  const stat = await file.stat();
+  if (stat.isFile()) return stat.size;
+  throw new NpyError(
+    'NPY_IO',
+    `Cannot read '${printable(path)}': it is not a regular file. Pass the path of a file on disk.`,
+  );
+}
+
+/** Runs `body`, whose errors name the file, but for those of whoever looks on. */
+export async function reading<T>(path: string, watch: Watch, body: () => Promise<T>): Promise<T> {
   try {
-    const stat = await file.stat();
-    if (!stat.isFile()) {
-      throw new NpyError(
-        'NPY_IO',
-        `Cannot read '${printable(path)}': it is not a regular file. Pass the path of a file on disk.`,
-      );
-    }
-    return await body(file, stat.size);
+    return await body();
   } catch (cause) {
     if (watch.owns(cause)) throw cause;
     throw ioError('read', path, withPath(path, cause));
-  } finally {
-    await file.close();
   }
 }
 
@@ -119,7 +133,8 @@ export async function readPiece(
   return target;
 }
 
-async function readInto(
+/** Fills `target` with bytes from `position` on. @throws NpyError NPY_TRUNCATED; the signal's reason */
+export async function readInto(
   file: FileHandle,
   target: Uint8Array,
   position: number,

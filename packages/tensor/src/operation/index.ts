@@ -60,7 +60,7 @@ export { isDense, isRowMajor } from '../layout.js';
 export { modifiedError } from '../call-sites.js';
 export { notDifferentiable, writesTraced } from '../mercer-error.js';
 export { localHandle } from '../local-handle.js';
-export { coreOf, roomOn } from '../operations.js';
+export { availableBytes, coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
 export {
   givesPending,

@@ -1,8 +1,7 @@
-import type { Enqueuing } from '@mercer/tensor/operation';
+import { availableBytes, type Enqueuing } from '@mercer/tensor/operation';
 import type { Storage } from '@mercer/tensor';
 import type { Setting } from '../../checks.js';
 import type { MatrixLayout, MatrixOperand } from '../../operand.js';
-import { availableBytes } from '../available-bytes.js';
 import type { Within } from '../cuda-call.js';
 import { room } from '../kernels.js';
 import { enqueueProduct, type Lying } from './enqueue-product.js';

@@ -1,11 +1,10 @@
 import { empty, MercerError, type Device, type Storage, type Tensor } from '@mercer/tensor';
 import { nativeStream } from '@mercer/tensor/cuda';
-import { waited, whenEnqueued } from '@mercer/tensor/operation';
+import { availableBytes, waited, whenEnqueued } from '@mercer/tensor/operation';
 import type { Setting } from '../../checks.js';
 import type { MatrixOperand } from '../../operand.js';
 import type { RunOptions } from '../../options.js';
 import type { ProductPrecision } from '../../precision.js';
-import { availableBytes } from '../available-bytes.js';
 import type { Within } from '../cuda-call.js';
 import { enqueueProduct } from '../gemm/enqueue-product.js';
 import { enqueueSplitProduct, type SplitProduct } from '../gemm/enqueue-split-product.js';

@@ -1,0 +1,23 @@
+import { devices } from '@mercer/tensor';
+import { describe, it } from 'vitest';
+import { describeShards } from './shards-suite.test-support.js';
+
+const gpus = devices().filter((found) => found.kind === 'cuda');
+
+if (gpus.length === 0) it.skip('shards on a GPU: no device');
+
+if (gpus[0] !== undefined) {
+  const [gpu] = gpus;
+  describe(`shards on ${gpu.id}`, () => {
+    describeShards(() => [gpu]);
+  });
+  describe(`two shards on ${gpu.id}`, () => {
+    describeShards(() => [gpu, gpu]);
+  });
+}
+
+if (gpus.length > 1) {
+  describe(`shards on ${gpus.map(({ id }) => id).join(' and ')}`, () => {
+    describeShards(() => gpus);
+  });
+}

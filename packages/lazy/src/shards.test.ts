@@ -1,0 +1,7 @@
+import { device } from '@mercer/tensor';
+import { describe } from 'vitest';
+import { describeShards } from './shards-suite.test-support.js';
+
+describe('several shards on the CPU', () => {
+  describeShards(() => [device('cpu'), device('cpu')]);
+});

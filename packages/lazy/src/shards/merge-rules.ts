@@ -1,0 +1,253 @@
+import {
+  ops,
+  reduction as describe,
+  traitsOf,
+  vij,
+  type Reduction,
+  type ReductionKind,
+} from '@mercer/formula';
+import {
+  concat,
+  takeAlongAxis,
+  where,
+  type DType,
+  type Pending,
+  type Tensor,
+} from '@mercer/tensor';
+import { pairInput } from '../make-input.js';
+import type { IndexDType } from '../reduction-types.js';
+import type { JointTask, Reductions } from '../task.js';
+
+/** Computes a task on the device of its inputs, which are tensors. */
+export type Compute = (task: JointTask) => Tensor[] | Promise<Tensor[]>;
+
+/** What merging needs of the call. */
+export interface MergeCall {
+  readonly what: string;
+  readonly dtype: DType;
+  readonly indexDtype: IndexDType;
+  readonly compute: Compute;
+}
+
+/** What is known of one kept block after some rows of the reduced side: tensors that the rule of its kind understands. */
+export interface PartialResult {
+  readonly tensors: readonly Tensor[];
+  /** How many rows of the reduced side were seen. */
+  readonly rows: number;
+}
+
+/** How a reduction is put together from blocks of the reduced side. */
+export interface MergeRule {
+  /** What is computed of each block. */
+  readonly parts: Reductions;
+  /** Of a block's results, in the order of `parts`; its first row has the number `start`. */
+  readonly begin: (results: readonly Tensor[], start: number) => Promise<Tensor[]>;
+  /** Of both; `a` has seen the rows before those of `b`. */
+  readonly merge: (a: PartialResult, b: PartialResult) => Promise<Tensor[]>;
+  /** The results of the reduction itself. */
+  readonly finish: (state: PartialResult) => Promise<Tensor[]>;
+}
+
+/**
+ * The rule of a reduction. Sums, products, means, variances and exponentials are carried in float64, so that any number of blocks adds one
+ * rounding to those of the parts. Extrema are compared as (value, row number), so that the first row wins whatever the blocks are, and a
+ * NaN is treated as inside a block: merged, they have the bits of one block.
+ */
+export function mergeRule(of: Reduction, call: MergeCall): MergeRule {
+  const { kind } = of;
+  const { takesK, extremum, outputs } = traitsOf(kind);
+  if (traitsOf(kind).isExponential) return exponentials(of, call);
+  if (takesK) return severalExtrema(of, call);
+  if (extremum !== undefined && outputs.includes('index')) return indexedExtrema(of, call);
+  switch (kind) {
+    case 'Min':
+    case 'All':
+      return asTheyAre(of, (a, b) => a.minimum(b));
+    case 'Max':
+    case 'Any':
+      return asTheyAre(of, (a, b) => a.maximum(b));
+    case 'Var':
+      return variance(of, call);
+    case 'Prod':
+      return inFloat64(of, call, (a, b) => a.mul(b));
+    case 'Mean':
+      return inFloat64(
+        { ...of, kind: 'Sum' },
+        call,
+        (a, b) => a.add(b),
+        (sum, rows) => sum.div(rows),
+      );
+    case 'Sum':
+    case 'Count':
+      return inFloat64(of, call, (a, b) => a.add(b));
+    default:
+      throw new Error(`${kind} has no rule for blocks`);
+  }
+}
+
+type Binary = (a: Tensor, b: Tensor) => PromiseLike<Tensor>;
+
+const valueOf = ({ tensors }: Pick<PartialResult, 'tensors'>): Tensor => tensors[0] as Tensor;
+const otherOf = ({ tensors }: Pick<PartialResult, 'tensors'>): Tensor => tensors[1] as Tensor;
+
+/** Results that are merged as they are. */
+const asTheyAre = (part: Reduction, merged: Binary): MergeRule => ({
+  parts: [part],
+  begin: async (tensors) => [await valueOf({ tensors }).clone()],
+  merge: async (a, b) => [await merged(valueOf(a), valueOf(b))],
+  finish: async (state) => [await valueOf(state).clone()],
+});
+
+const inFloat64 = (
+  part: Reduction,
+  { dtype }: MergeCall,
+  merged: Binary,
+  finished: (x: Tensor, rows: number) => PromiseLike<Tensor> = (x) => x.clone(),
+): MergeRule => ({
+  parts: [part],
+  begin: async (tensors) => [await valueOf({ tensors }).cast('float64')],
+  merge: async (a, b) => [await merged(valueOf(a), valueOf(b))],
+  finish: async (state) => {
+    using whole = await finished(valueOf(state), state.rows);
+    return [await whole.cast(dtype)];
+  },
+});
+
+/** Means and variances, merged by the rule of Chan, Golub and LeVeque (1979). */
+function variance(of: Reduction, { dtype }: MergeCall): MergeRule {
+  return {
+    parts: [{ ...of, kind: 'Mean' }, of],
+    begin: async ([mean, spread]) => [
+      await (mean as Tensor).cast('float64'),
+      await (spread as Tensor).cast('float64'),
+    ],
+    merge: async (a, b) => {
+      const share = b.rows / (a.rows + b.rows);
+      const apart = valueOf(b).sub(valueOf(a));
+      const mean = await valueOf(a).add(apart.mul(share));
+      const within = otherOf(a)
+        .mul(1 - share)
+        .add(otherOf(b).mul(share));
+      return [mean, await within.add(apart.square().mul(share * (1 - share)))];
+    },
+    finish: async (state) => [await otherOf(state).cast(dtype)],
+  };
+}
+
+/** Sums of exponentials beside the largest exponent. `part` gives both; of a soft maximum the last sum is that of the exponentials alone. */
+function exponentials(of: Reduction, { dtype }: MergeCall): MergeRule {
+  const { kind, weight } = of;
+  const isMean = kind === 'SumSoftMaxWeight';
+  const terms = isMean && weight !== undefined ? ops.concat(weight, 1) : weight;
+  const part = describe('MaxSumShiftExp', of.formula, { axis: of.axis, weight: terms });
+  return {
+    parts: [part],
+    begin: async (tensors) => {
+      using whole = await valueOf({ tensors }).cast('float64');
+      using largest = columns(whole, 0, 1);
+      using sums = columns(whole, 1, whole.shape.at(-1) ?? 1);
+      return [await largest.clone(), await sums.clone()];
+    },
+    merge: async (a, b) => {
+      const largest = await valueOf(a).maximum(valueOf(b));
+      // Equal ones, infinite ones among them, change nothing.
+      const shifted = ({ tensors }: PartialResult): Pending<Tensor> =>
+        otherOf({ tensors }).mul(
+          where(valueOf({ tensors }).eq(largest), 1, valueOf({ tensors }).sub(largest).exp()),
+        );
+      return [largest, await shifted(a).add(shifted(b))];
+    },
+    finish: async (state) => {
+      const [largest, sums] = [valueOf(state), otherOf(state)];
+      if (kind === 'MaxSumShiftExp') {
+        using whole = await concat([largest, sums], -1);
+        return [await whole.cast(dtype)];
+      }
+      const dim = sums.shape.at(-1) ?? 1;
+      using terms = columns(sums, 0, dim - 1);
+      using total = columns(sums, dim - 1, dim);
+      using found = isMean ? await terms.div(total) : await sums.log().add(largest);
+      return [await found.cast(dtype)];
+    },
+  };
+}
+
+/** Values and row numbers, where only row numbers may be wanted. */
+const WITH_VALUES: Partial<Record<ReductionKind, ReductionKind>> = {
+  ArgMin: 'MinArgMin',
+  ArgMax: 'MaxArgMax',
+  ArgKMin: 'KMinArgKMin',
+  ArgKMax: 'KMaxArgKMax',
+  KMin: 'KMinArgKMin',
+  KMax: 'KMaxArgKMax',
+};
+
+type Extrema = Pick<MergeRule, 'parts' | 'begin' | 'finish'>;
+
+/** The extrema of blocks and their row numbers among all rows. */
+function withRowNumbers(of: Reduction, { indexDtype }: MergeCall): Extrema {
+  const { outputs } = traitsOf(of.kind);
+  return {
+    parts: [{ ...of, kind: WITH_VALUES[of.kind] ?? of.kind }],
+    begin: async (tensors, start) => {
+      using numbers = await otherOf({ tensors }).cast(indexDtype);
+      // -1 stays: there is no such row.
+      const moved = where(numbers.lt(0), numbers, numbers.add(start));
+      return [await valueOf({ tensors }).clone(), await moved];
+    },
+    finish: async (state) => {
+      const found: Tensor[] = [];
+      if (outputs.includes('value')) found.push(await valueOf(state).clone());
+      if (outputs.includes('index')) found.push(await otherOf(state).clone());
+      return found;
+    },
+  };
+}
+
+function indexedExtrema(of: Reduction, call: MergeCall): MergeRule {
+  const isLeast = traitsOf(of.kind).extremum === 'least';
+  return {
+    ...withRowNumbers(of, call),
+    merge: async (a, b) => {
+      const [x, y] = [valueOf(a), valueOf(b)];
+      // A NaN is better than any number, and the first row is the best of equals.
+      const isBetter = (isLeast ? y.lt(x) : y.gt(x)).logicalOr(y.isNaN().logicalAnd(x.eq(x)));
+      using later = await isBetter;
+      return [await where(later, y, x), await where(later, otherOf(b), otherOf(a))];
+    },
+  };
+}
+
+/** Lists of K, the first list in front: the K best of both are found as those of a block are, so that they come in the same order. */
+function severalExtrema(of: Reduction, call: MergeCall): MergeRule {
+  const { k = 1 } = of;
+  const { dim } = of.formula;
+  const rule = withRowNumbers(of, call);
+  const best = describe(rule.parts[0].kind, vij(0, dim), { axis: 1, k });
+  const joined = async (a: Tensor, b: Tensor): Promise<Tensor> => {
+    const lists = [a, b].map((one) => one.reshape([...one.shape.slice(0, -1), k, dim]));
+    try {
+      return await concat(lists, -2);
+    } finally {
+      for (const one of lists) one.dispose();
+    }
+  };
+  return {
+    ...rule,
+    merge: async (a, b) => {
+      using all = await joined(valueOf(a), valueOf(b));
+      using numbers = await joined(otherOf(a), otherOf(b));
+      const inputs = [pairInput(call.what, all, true, undefined)];
+      const task = { what: call.what, reductions: [best] as const, inputs, names: undefined };
+      const [found, at] = (await call.compute(task)) as [Tensor, Tensor<'int32'>];
+      using places = at.reshape([...at.shape.slice(0, -1), k, dim]);
+      at.dispose();
+      using taken = await takeAlongAxis(numbers, places, -2);
+      return [found, taken.reshape(found.shape)];
+    },
+  };
+}
+
+/** Some of the last axis. */
+const columns = (x: Tensor, first: number, end: number): Tensor =>
+  x.slice(...new Array<null>(x.rank - 1).fill(null), [first, end]);

@@ -1,0 +1,199 @@
+import { empty, type Device, type Tensor } from '@mercer/tensor';
+import type { PairCall } from '../pair-call.js';
+import type { ReductionOptions } from '../reductions.js';
+import type { WantedResult } from '../results.js';
+import type { JointTask } from '../task.js';
+import { cellTask } from './cell-task.js';
+import { computeShards, type Shard } from './compute-shards.js';
+import { mergeRule, type Compute, type MergeRule, type PartialResult } from './merge-rules.js';
+import { deviceOf, type Rows, type ShardPlan } from './plan-shards.js';
+import { disposeState, merged, type ShardState } from './shard-state.js';
+
+/** Computes a task whose rows are not cut. */
+export type ComputeTask = (
+  task: JointTask,
+  options: ReductionOptions,
+) => Tensor[] | Promise<Tensor[]>;
+
+/** A call whose rows are cut. */
+export interface ShardedCall {
+  /** With the inputs of the call. */
+  readonly task: JointTask;
+  readonly used: ReadonlySet<number>;
+  readonly call: PairCall;
+  readonly wanted: readonly WantedResult[];
+  readonly outs: readonly (Tensor | undefined)[];
+  readonly plan: ShardPlan;
+  readonly devices: readonly Device[];
+  readonly options: ReductionOptions;
+  readonly compute: ComputeTask;
+}
+
+/** Computes all shards, each device its own one after the other, and puts the results together as they come. */
+export async function runShards(call: ShardedCall): Promise<Tensor[]> {
+  const { task, used, plan, devices, outs, options } = call;
+  const { debug, onProgress, signal: ended } = options;
+  const stop = new AbortController();
+  const signal = ended === undefined ? stop.signal : AbortSignal.any([ended, stop.signal]);
+  const merging: Compute = (of) => call.compute(of, { debug, signal });
+  const { sizes } = call.call;
+  const { what } = task;
+  const [{ axis }] = task.reductions;
+  const { indexDtype = 'int32' } = options;
+  const rules =
+    plan.reduced.length === 1
+      ? undefined
+      : task.reductions.map((one) =>
+          mergeRule(one, { what, dtype: sizes.dtype, indexDtype, compute: merging }),
+        );
+  const shards = plan.kept.flatMap((kept, at) =>
+    plan.runs.map(([first, count], run): Shard => {
+      return { at, run, kept, reduced: plan.reduced.slice(first, first + count) };
+    }),
+  );
+  const total = plan.kept.length * plan.reduced.length;
+  let done = 0;
+  const assembly = new Assembly(call, rules);
+  const worker = async (device: Device, at: number): Promise<void> => {
+    try {
+      await computeShards(
+        shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at),
+        {
+          ...{ device, signal, used, rules, dtype: sizes.dtype, inputs: task.inputs, axis },
+          cell: cellTask(task, rules),
+          compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
+          deliver: (shard, state) => assembly.add(shard, state),
+          onDone: () => onProgress?.({ done: ++done, total }),
+        },
+      );
+    } catch (error) {
+      // The others need not go on; the first error is theirs too.
+      stop.abort(error);
+      throw error;
+    }
+  };
+  try {
+    await Promise.allSettled(devices.map(worker));
+    ended?.throwIfAborted();
+    stop.signal.throwIfAborted();
+    const results = assembly.take();
+    return await Promise.all(results.map((one, at) => written(one, outs[at])));
+  } finally {
+    assembly.dispose();
+  }
+}
+
+/** Options of the reduction of a cell. */
+function cellOptions(
+  { call, options }: ShardedCall,
+  rules: readonly MergeRule[] | undefined,
+): ReductionOptions {
+  const { accumulate, sumScheme, debug, indexDtype } = options;
+  const { dtype } = call.sizes;
+  const ofCell = { accumulate, sumScheme, debug, dtype };
+  return rules === undefined ? { ...ofCell, indexDtype } : ofCell;
+}
+
+/** Results are written at the end, whole. */
+async function written(result: Tensor, out: Tensor | undefined): Promise<Tensor> {
+  if (out === undefined) return result;
+  using made = result;
+  await out.copyFrom(made);
+  return out;
+}
+
+/** Puts results together from the states of shards, kept block by kept block. */
+class Assembly {
+  readonly #call: ShardedCall;
+  readonly #rules: readonly MergeRule[] | undefined;
+  readonly #home: Device;
+  /** By kept block and run. */
+  readonly #states: (ShardState | undefined)[][];
+  #results: Tensor[] = [];
+
+  constructor(call: ShardedCall, rules: readonly MergeRule[] | undefined) {
+    const { plan, devices } = call;
+    this.#call = call;
+    this.#rules = rules;
+    this.#home = devices[0] as Device;
+    this.#states = plan.kept.map(() => plan.runs.map(() => undefined));
+  }
+
+  /** Takes over a state; resolves when it is where it belongs, or waits for those of other runs. */
+  async add({ at, run, kept }: Shard, state: ShardState): Promise<void> {
+    const runs = this.#states[at] as (ShardState | undefined)[];
+    runs[run] = state;
+    const all = runs.filter((one) => one !== undefined);
+    if (all.length < runs.length) return;
+    this.#states[at] = [];
+    const parts = await this.#finished(all);
+    await this.#place(kept, parts);
+  }
+
+  /** The results, all of whose rows are there. */
+  take(): Tensor[] {
+    const results = this.#results;
+    this.#results = [];
+    return results;
+  }
+
+  dispose(): void {
+    for (const one of this.#results) one.dispose();
+    for (const runs of this.#states) for (const one of runs) disposeState(one);
+  }
+
+  /** The results of a kept block, on the first device. */
+  async #finished(states: readonly ShardState[]): Promise<Tensor[]> {
+    const here = await Promise.all(states.map((one) => this.#moved(one)));
+    const [first, ...others] = here as [ShardState, ...ShardState[]];
+    const rules = this.#rules;
+    if (rules === undefined) return first.flatMap(({ tensors }) => tensors);
+    const results: Tensor[] = [];
+    let all = first;
+    for (const next of others) all = await merged(rules, all, next);
+    try {
+      for (const [at, rule] of rules.entries()) {
+        results.push(...(await rule.finish(all[at] as PartialResult)));
+      }
+      return results;
+    } finally {
+      disposeState(all);
+    }
+  }
+
+  async #moved(state: ShardState): Promise<ShardState> {
+    return Promise.all(
+      state.map(async ({ tensors, rows }) => {
+        const there = tensors.map(async (one) => {
+          if (one.device === this.#home) return one;
+          using away = one;
+          return await away.to(this.#home);
+        });
+        return { tensors: await Promise.all(there), rows };
+      }),
+    );
+  }
+
+  async #place([first, count]: Rows, parts: readonly Tensor[]): Promise<void> {
+    const { wanted, outs, plan } = this.#call;
+    if (plan.kept.length === 1) {
+      this.#results = [...parts];
+      return;
+    }
+    try {
+      if (this.#results.length === 0) {
+        this.#results = wanted.map(({ shape, dtype }, at) =>
+          empty(shape, { dtype, device: outs[at]?.device ?? this.#home }),
+        );
+      }
+      for (const [at, part] of parts.entries()) {
+        const whole = this.#results[at] as Tensor;
+        const batch = new Array<null>(whole.rank - 2).fill(null);
+        using rows = whole.slice(...batch, [first, first + count]);
+        await rows.copyFrom(part);
+      }
+    } finally {
+      for (const one of parts) one.dispose();
+    }
+  }
+}

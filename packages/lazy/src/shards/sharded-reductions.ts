@@ -1,0 +1,257 @@
+import { outputsOf, type Reduction } from '@mercer/formula';
+import {
+  device as deviceOf,
+  dtypeBytes,
+  MercerError,
+  tensor,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+import { availableBytes, checkOut, formulasOf, sidesOf } from '@mercer/tensor/operation';
+import { bindArguments, checkArguments } from '../bind-arguments.js';
+import { CALL_OPTIONS, readOptions } from '../call-options.js';
+import { hasLayout } from '../host-shape.js';
+import { describeInput, type Input } from '../input.js';
+import { LazyError } from '../lazy-error.js';
+import type { LazyData } from '../make-input.js';
+import { pairCall, type PairCall } from '../pair-call.js';
+import type { ReductionOptions } from '../reductions.js';
+import { asOuts } from '../result-of-kind.js';
+import { checkIndexDtype, checkSums, wantedResults, type WantedResult } from '../results.js';
+import { isRowReader } from '../row-reader.js';
+import { labelOf, usedBy, type JointTask } from '../task.js';
+import { leastBytes, planShards, type ShardProblem } from './plan-shards.js';
+import { runShards, type ComputeTask } from './run-shards.js';
+import { checkShardOptions } from './shard-options.js';
+
+/** Of what is free on the devices, unless the caller says how much. */
+const SHARE = 0.75;
+
+/**
+ * The reductions of a task, computed block by block, on one device or on several: how rows are cut is planned first, then the devices
+ * compute their shards side by side, and what they give is merged. Resolves when the last block is computed and merging it is enqueued.
+ *
+ * @throws LazyError, MercerError; what a device or the signal ends it with. Tensors given as `out` are as they were then
+ */
+export async function shardedReductions(
+  task: JointTask,
+  args: readonly LazyData[],
+  given: ReductionOptions,
+  computeTask: ComputeTask,
+): Promise<Tensor[]> {
+  const { what, reductions } = task;
+  const options = readOptions<ReductionOptions>(what, given, CALL_OPTIONS);
+  const named = checkShardOptions(what, options);
+  refuseBeside(what, options);
+  const outs = asOuts(task, options.out);
+  checkArguments(what, args);
+  checkIndexDtype(what, options.indexDtype, reductions);
+  checkSums(what, options);
+  const bound = bindArguments(what, task.inputs, args);
+  const formulas = formulasOf(reductions);
+  const used = usedBy(formulas);
+  const devices = named ?? [oneDevice(bound, options, outs)];
+  const home = devices[0] as Device;
+  const anywhere = bound.map((one) => ({ ...one, device: undefined }));
+  const call = pairCall(what, formulas, anywhere, {
+    stream: undefined,
+    outs: [],
+    dtype: options.dtype,
+    device: home,
+  });
+  checkInputs(what, bound, used, devices);
+  checkIndices(what, task, call, options);
+  const wanted = wantedResults(reductions, call, options.indexDtype);
+  checkShardedOuts(task, wanted, outs, tensorsOf(bound, used), home);
+  options.signal?.throwIfAborted();
+  const made: Tensor[] = [];
+  try {
+    const inputs = await withLayouts(bound, used, call, made);
+    const sizes = problemOf(task, inputs, used, call, devices, outs);
+    const maxBytes = options.maxBytes ?? budgetOf(devices);
+    const plan = planShards({ ...sizes, maxBytes });
+    if (plan === undefined) throw tooLittle(what, options.maxBytes, maxBytes, leastBytes(sizes));
+    const whole = { ...task, inputs };
+    return await runShards({
+      ...{ task: whole, used, call, wanted, outs, plan, devices, options },
+      compute: computeTask,
+    });
+  } finally {
+    for (const one of made) one.dispose();
+  }
+}
+
+/** @throws LazyError for options that do not go with blocks */
+function refuseBeside(what: string, { stream, ranges, device, devices }: ReductionOptions): void {
+  const fail = (why: string): never => {
+    throw new LazyError('INVALID_ARGUMENT', `${what}: ${why}`);
+  };
+  const cut = 'rows that are cut into blocks (devices, maxBytes, onProgress, or rows of a file)';
+  if (stream !== undefined)
+    fail(`stream is for one launch, and there are several beside ${cut}. Leave it out.`);
+  if (ranges !== undefined)
+    fail(`ranges name rows of the whole and do not go with ${cut}. Leave one of them out.`);
+  if (device !== undefined && devices !== undefined)
+    fail(`device and devices both say where it is computed. Leave device out.`);
+}
+
+/** Where a call without `devices` computes. */
+function oneDevice(
+  inputs: readonly Input[],
+  { device: where }: ReductionOptions,
+  outs: readonly (Tensor | undefined)[],
+): Device {
+  const known = inputs.find((one) => one.device !== undefined)?.device;
+  const out = outs.find((one) => one !== undefined)?.device;
+  return where === undefined ? (known ?? out ?? deviceOf()) : deviceOf(where);
+}
+
+const tensorsOf = (inputs: readonly Input[], used: ReadonlySet<number>): Tensor[] =>
+  inputs.flatMap(({ source }, place) =>
+    source.kind === 'tensor' && used.has(place) ? [source.tensor] : [],
+  );
+
+/** @throws MercerError DISPOSED, DEVICE_MISMATCH */
+function checkInputs(
+  what: string,
+  inputs: readonly Input[],
+  used: ReadonlySet<number>,
+  devices: readonly Device[],
+): void {
+  for (const one of tensorsOf(inputs, used)) one.assertAlive();
+  for (const one of inputs) {
+    const { device } = one;
+    if (device === undefined || device.kind === 'cpu' || devices.includes(device)) continue;
+    throw new MercerError(
+      'DEVICE_MISMATCH',
+      `${what}: ${describeInput(one)} is on ${device.id}, and it is computed on ${devices.map(({ id }) => id).join(', ')}. ` +
+        `Inputs lie in host memory or on one of these: name ${device.id} among the devices, or move it.`,
+    );
+  }
+}
+
+/** @throws MercerError UNSUPPORTED for row numbers that int32 has not */
+function checkIndices(
+  what: string,
+  { reductions }: JointTask,
+  { sizes }: PairCall,
+  { indexDtype = 'int32' }: ReductionOptions,
+): void {
+  const { reducedRows } = sidesOf(reductions[0], sizes);
+  const numbers = reductions.flatMap(outputsOf).some(({ name }) => name === 'index');
+  if (!numbers || indexDtype === 'int64' || reducedRows < 2 ** 31) return;
+  throw new MercerError(
+    'UNSUPPORTED',
+    `${what}: the reduced side has ${reducedRows} rows, and row numbers are int32: at most 2^31 - 1. Pass indexDtype: 'int64'.`,
+  );
+}
+
+/** @throws MercerError as `checkOut` does */
+function checkShardedOuts(
+  task: JointTask,
+  wanted: readonly WantedResult[],
+  outs: readonly (Tensor | undefined)[],
+  read: readonly Tensor[],
+  home: Device,
+): void {
+  const taken = [...read];
+  for (const [at, { place, shape, dtype }] of wanted.entries()) {
+    const out = outs[at];
+    if (out === undefined) continue;
+    // Results go to the first device, or home to the host.
+    const device = out.device.kind === 'cpu' ? out.device : home;
+    checkOut(out, { shape, dtype, device }, taken, labelOf(task, place));
+    taken.push(out);
+  }
+}
+
+/** The inputs with numbers and nested arrays, of which no part can be taken, as tensors of the host. */
+async function withLayouts(
+  inputs: readonly Input[],
+  used: ReadonlySet<number>,
+  { sizes: { dtype } }: PairCall,
+  made: Tensor[],
+): Promise<readonly Input[]> {
+  const all: Input[] = [];
+  for (const [place, one] of inputs.entries()) {
+    const { source } = one;
+    const isWhole = source.kind !== 'data' || !used.has(place);
+    if (isWhole || isRowReader(source.data) || hasLayout(source.data)) {
+      all.push(one);
+      continue;
+    }
+    const x = await tensor(source.data, { device: 'cpu', dtype });
+    made.push(x);
+    all.push({ ...one, source: { kind: 'tensor', tensor: x } });
+  }
+  return all;
+}
+
+/** Sizes that decide how rows are cut. */
+function problemOf(
+  { reductions }: JointTask,
+  inputs: readonly Input[],
+  used: ReadonlySet<number>,
+  { sizes: { dtype, batch, rowsI, rowsJ } }: PairCall,
+  devices: readonly Device[],
+  outs: readonly (Tensor | undefined)[],
+): Omit<ShardProblem, 'maxBytes'> {
+  const [{ axis }] = reductions;
+  const kept = axis === 1 ? 'i' : 'j';
+  const rowsKept = axis === 1 ? rowsI : rowsJ;
+  const bytes = { i: 0, j: 0, pair: 0, parameter: 0 };
+  for (const [place, one] of inputs.entries()) {
+    const { category, extent, source, dim } = one;
+    if (!used.has(place) || extent === undefined || isThere(one, devices)) continue;
+    const width = source.kind === 'tensor' ? dtypeBytes(source.tensor.dtype) : dtypeBytes(dtype);
+    const entries = extent.batchShape.reduce((product, size) => product * size, 1);
+    const rows = category === 'parameter' ? extent.rows : 1;
+    bytes[category] += entries * rows * dim * width;
+  }
+  const numbers = reductions.flatMap(outputsOf).reduce((sum, { dim }) => sum + dim, 0) * batch;
+  const isHome = outs.some((out) => out === undefined || out.device === devices[0]);
+  return {
+    rowsKept,
+    rowsReduced: axis === 1 ? rowsJ : rowsI,
+    leastReduced: Math.max(...reductions.map(({ k = 1 }: Reduction) => k)),
+    bytesFixed: bytes.parameter + (isHome ? rowsKept * numbers * dtypeBytes(dtype) : 0),
+    bytesKept: bytes[kept],
+    bytesReduced: bytes[kept === 'i' ? 'j' : 'i'],
+    bytesPair: bytes.pair,
+    // A block's results, and what is carried before and after it in float64.
+    bytesResults: numbers * (dtypeBytes(dtype) + 3 * dtypeBytes('float64')),
+  };
+}
+
+/** Whether an input lies where all of it is computed, so that its blocks are views. */
+const isThere = ({ source }: Input, devices: readonly Device[]): boolean =>
+  source.kind === 'tensor' && devices.every((one) => one === source.tensor.device);
+
+/**
+ * The memory that blocks may take on each device; a power of two, so that other programs' few bytes more or less do not change how rows are
+ * cut, and with it the last bits of sums.
+ */
+function budgetOf(devices: readonly Device[]): number {
+  const shares = devices.map(
+    (one) => (SHARE * availableBytes(one)) / devices.filter((other) => other === one).length,
+  );
+  return 2 ** Math.floor(Math.log2(Math.max(1, ...[Math.min(...shares)])));
+}
+
+function tooLittle(
+  what: string,
+  given: number | undefined,
+  maxBytes: number,
+  least: number,
+): MercerError {
+  const needed = `The least blocks of rows, with the results, take ${least} bytes`;
+  return given === undefined
+    ? new MercerError(
+        'OUT_OF_MEMORY',
+        `${what}: blocks may take ${maxBytes} bytes of what is free on the devices. ${needed}: dispose tensors, or pass out in host memory.`,
+      )
+    : new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: maxBytes is ${given}. ${needed}: pass as much, better some hundred MiB.`,
+      );
+}
