@@ -1,6 +1,7 @@
 import { firstCalls } from './first-calls.mjs';
 import { launchSites } from './launch-sites.mjs';
 import { reductions } from './reductions.mjs';
+import { shards } from './shards.mjs';
 import { solvers } from './solvers.mjs';
 import { transforms } from './transforms.mjs';
 import { undoneMends } from './undone-mends.mjs';
@@ -65,4 +66,5 @@ export const mutants = [
   ...transforms,
   ...solvers,
   ...reductions,
+  ...shards,
 ];

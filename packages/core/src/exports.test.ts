@@ -296,6 +296,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "assertWritable",
       "atOnce",
       "attachMethods",
+      "availableBytes",
       "captured",
       "checkAxis",
       "checkOut",

@@ -15,7 +15,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -82,6 +82,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['Tensor.matmul', (o) => a.matmul(a, o)],
     ['cg', (o) => mercer.cg(system, vector, o)],
     ['LazyTensor.solve', (o) => d.solve(vector, o)],
+    ['LazyTensor.asOperator', (o) => d.asOperator(o)],
     ['KernelSolve', (o) => solveText([a, a, a], o)],
     ['kernelSolve', (o) => mercer.kernelSolve('SqDist(x, y) * b', aliases, 'b', o)],
     ['operator', (o) => mercer.operator(o)],
@@ -312,6 +313,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['npy.decodeNpy', (o) => npy.decodeNpy(bytes, o)],
     ['npy.encodeNpy', (o) => npy.encodeNpy({ data, shape: [16] }, o)],
     ['npy.readNpy', (o) => npy.readNpy(bytes, o)],
+    ['npy.openNpy', (o) => npy.openNpy('/nowhere/a.npy', o)],
     ['npy.writeNpy', (o) => npy.writeNpy('/nowhere/a.npy', { data, shape: [16] }, o)],
     ['npy.writeFileWhole', (o) => npy.writeFileWhole('/nowhere/a', [], o)],
     ['npy.readNpz', (o) => npy.readNpz(bytes, o)],

@@ -7,6 +7,7 @@ import './lazy-methods.js';
 
 export { cg, type CgOptions, type Preconditioner } from './cg.js';
 export type { IterationReport } from './krylov/iterate.js';
+export type { LazyOperatorOptions } from './operators/lazy-operator.js';
 export { LinearOperator } from './operators/linear-operator.js';
 export { operator, type OperatorOptions, type Product } from './operators/make-operator.js';
 export {

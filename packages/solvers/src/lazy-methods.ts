@@ -1,6 +1,6 @@
 import { LazyTensor, type LazyDType } from '@mercer/lazy';
 import type { Tensor, TensorOperand } from '@mercer/tensor';
-import { lazyOperator } from './operators/lazy-operator.js';
+import { lazyOperator, type LazyOperatorOptions } from './operators/lazy-operator.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
 import { solveShifted, type SolveSystemOptions } from './solve.js';
@@ -9,10 +9,11 @@ import { solveShifted, type SolveSystemOptions } from './solve.js';
 interface SolverMethods<D extends LazyDType> {
   /**
    * This matrix, of dim 1 and tensors, as an operator: its products are reductions. `@mercer/solvers` adds this method.
+   * With `devices` or `maxBytes` they are cut into blocks, as reductions are by these options; the tensors and vectors are on the first device.
    *
    * @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT
    */
-  asOperator(): LinearOperator<D & OperatorDType>;
+  asOperator(options?: LazyOperatorOptions): LinearOperator<D & OperatorDType>;
   /**
    * The solution x of `(this + alpha I) x = b`, of a symmetric positive definite matrix, by conjugate gradients: see `cg` of `@mercer/solvers`, which
    * adds this method. x is differentiated by b, by the tensors of the matrix and by alpha. It resolves when the solve has ended.
@@ -32,8 +33,8 @@ declare module '@mercer/lazy' {
 }
 
 const METHODS: { readonly [M in keyof SolverMethods<LazyDType>]: unknown } = {
-  asOperator(this: LazyTensor) {
-    return lazyOperator(this);
+  asOperator(this: LazyTensor, options?: LazyOperatorOptions) {
+    return lazyOperator(this, options);
   },
   solve(this: LazyTensor, b: TensorOperand<OperatorDType>, options?: SolveSystemOptions) {
     return solveShifted('solve', () => lazyOperator(this), b, options);

@@ -190,8 +190,8 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   /** Bytes that can still be allocated: free on the device or kept by its pool, and below the limit where one is set. */
   availableBytes(): number {
     const { memoryLimitBytes = Infinity } = this;
-    const free = this.memoryInfo().freeBytes + this.pooledBytes();
-    return Math.max(0, Math.min(free, memoryLimitBytes - this.#liveBytes));
+    const { freeBytes, liveBytes } = this.memory();
+    return Math.max(0, Math.min(freeBytes + this.pooledBytes(), memoryLimitBytes - liveBytes));
   }
 
   allocate(bytes: number, options?: AllocateOptions): StorageBlock {

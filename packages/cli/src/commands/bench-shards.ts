@@ -18,8 +18,8 @@ interface ShardsOptions extends BenchOptions {
 
 /** Points that take some tenths of a second: of a GPU, of a CPU. */
 const POINTS = { cuda: 1_000_000, cpu: 20_000 } as const;
-/** Less than the points of either side at a million of them, so that both sides are cut. */
-const MAX_BYTES = 2 ** 23;
+/** Less than a million points of both sides take, so that both are cut. */
+const MAX_BYTES = 2 ** 24;
 
 /** `mercer bench shards`. */
 export function benchShardsCommand(): Command {

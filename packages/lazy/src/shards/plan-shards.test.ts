@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deviceOf, leastBytes, planShards, type Rows, type ShardProblem } from './plan-shards.js';
 
-const rows = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 100_000 }));
+const rows = fc.oneof(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 0, max: 20_000 }));
 const bytes = (max: number) => fc.oneof(fc.constant(0), fc.integer({ min: 1, max }));
 
 const problems = fc.record({
@@ -16,7 +16,8 @@ const problems = fc.record({
   bytesResults: bytes(100),
 });
 
-const most = (blocks: readonly Rows[]): number => Math.max(...blocks.map(([, count]) => count));
+const most = (blocks: readonly Rows[]): number =>
+  blocks.reduce((largest, [, count]) => Math.max(largest, count), 0);
 
 /** What a device holds at most, counted by its definition. */
 const held = (of: Omit<ShardProblem, 'maxBytes'>, kept: number, reduced: number): number =>
@@ -25,15 +26,18 @@ const held = (of: Omit<ShardProblem, 'maxBytes'>, kept: number, reduced: number)
   2 * reduced * of.bytesReduced +
   2 * kept * reduced * of.bytesPair;
 
-const expectWhole = (blocks: readonly Rows[], all: number, least: number): void => {
+/** Whether blocks are all rows, one after the other, and each has at least so many. */
+function expectWhole(blocks: readonly Rows[], all: number, least: number): void {
   let next = 0;
+  let fewest = Infinity;
   for (const [first, count] of blocks) {
-    expect(first).toBe(next);
+    if (first !== next) expect(first).toBe(next);
     next += count;
-    if (all > 0) expect(count).toBeGreaterThanOrEqual(Math.min(least, all));
+    fewest = Math.min(fewest, count);
   }
   expect(next).toBe(all);
-};
+  if (all > 0) expect(fewest).toBeGreaterThanOrEqual(Math.min(least, all));
+}
 
 describe('the shards of a reduction', () => {
   it('are all rows, once, in blocks that fit and are long enough; less memory than the least is refused', () => {
@@ -52,7 +56,7 @@ describe('the shards of a reduction', () => {
         expectWhole(plan.runs, plan.reduced.length, 1);
         if (plan.reduced.length > 1 && plan.kept.length > 1) cut++;
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
     expect(cut).toBeGreaterThan(50);
   });

@@ -1,4 +1,4 @@
-import { describeList, describeValue, type OptionNames } from '@mercer/options';
+import { describeList, describeValue, own, type OptionNames } from '@mercer/options';
 import { device, MercerError, type Device, type DeviceLike, type Progress } from '@mercer/tensor';
 import { LazyError } from '../lazy-error.js';
 
@@ -25,14 +25,16 @@ export const SHARD_OPTIONS: OptionNames<ShardOptions> = {
   onProgress: true,
 };
 
-/** Whether the options of a call cut its rows into blocks. */
-export const cutsRows = (options: ShardOptions | undefined): boolean =>
-  typeof options === 'object' &&
-  // null is refused where options are read
-  (options as ShardOptions | null) !== null &&
-  (options.devices !== undefined ||
-    options.maxBytes !== undefined ||
-    options.onProgress !== undefined);
+/** Whether the options of a call cut its rows into blocks. What is no object of options is refused where they are read. */
+export function cutsRows(options: ShardOptions | undefined): boolean {
+  if (typeof options !== 'object' || (options as ShardOptions | null) === null) return false;
+  try {
+    const { devices, maxBytes, onProgress } = own(options, 'devices', 'maxBytes', 'onProgress');
+    return devices !== undefined || maxBytes !== undefined || onProgress !== undefined;
+  } catch {
+    return false; // a revoked Proxy
+  }
+}
 
 /** @throws LazyError INVALID_ARGUMENT; MercerError NO_BACKEND for a device that this machine has not */
 export function checkShardOptions(

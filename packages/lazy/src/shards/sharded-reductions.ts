@@ -202,7 +202,8 @@ function problemOf(
   const bytes = { i: 0, j: 0, pair: 0, parameter: 0 };
   for (const [place, one] of inputs.entries()) {
     const { category, extent, source, dim } = one;
-    if (!used.has(place) || extent === undefined || isThere(one, devices)) continue;
+    // Also what lies on a device already, so that the number of devices changes nothing.
+    if (!used.has(place) || extent === undefined) continue;
     const width = source.kind === 'tensor' ? dtypeBytes(source.tensor.dtype) : dtypeBytes(dtype);
     const entries = extent.batchShape.reduce((product, size) => product * size, 1);
     const rows = category === 'parameter' ? extent.rows : 1;
@@ -222,10 +223,6 @@ function problemOf(
     bytesResults: numbers * (dtypeBytes(dtype) + 3 * dtypeBytes('float64')),
   };
 }
-
-/** Whether an input lies where all of it is computed, so that its blocks are views. */
-const isThere = ({ source }: Input, devices: readonly Device[]): boolean =>
-  source.kind === 'tensor' && devices.every((one) => one === source.tensor.device);
 
 /**
  * The memory that blocks may take on each device; a power of two, so that other programs' few bytes more or less do not change how rows are

@@ -1,11 +1,17 @@
-import { LazyTensor, type LazyDType } from '@mercer/lazy';
+import { LazyTensor, type LazyDType, type ShardOptions } from '@mercer/lazy';
+import type { OptionNames } from '@mercer/options';
 import { concat, MercerError, type Tensor } from '@mercer/tensor';
-import { formatShape } from '@mercer/tensor/operation';
+import { formatShape, readOptions } from '@mercer/tensor/operation';
 import { LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
 import type { OperatorDType } from './operator-types.js';
 
 type Input = LazyTensor['inputs'][number];
+
+/** Options of `asOperator`: products on several devices, or within a limit of memory, as those of reductions. */
+export type LazyOperatorOptions = Pick<ShardOptions, 'devices' | 'maxBytes'>;
+
+const OPTIONS: OptionNames<LazyOperatorOptions> = { devices: true, maxBytes: true };
 
 /**
  * A symbolic matrix as an operator. Products are reductions, and nothing is stored.
@@ -14,8 +20,12 @@ type Input = LazyTensor['inputs'][number];
  */
 export function lazyOperator<D extends LazyDType>(
   matrix: LazyTensor<D>,
+  options?: LazyOperatorOptions,
 ): LinearOperator<D & OperatorDType> {
   const what = 'asOperator';
+  const { devices, maxBytes } = readOptions(what, options, OPTIONS);
+  const shards =
+    devices === undefined && maxBytes === undefined ? undefined : { devices, maxBytes };
   const { dim, batchShape, rowsI = 1, rowsJ = 1, dtype, device, formula } = matrix;
   if (dim !== 1 || batchShape.length > 0) {
     throw new MercerError(
@@ -40,12 +50,13 @@ export function lazyOperator<D extends LazyDType>(
       shape: [rowsI, rowsJ],
       dtype: dtype,
       device,
-      isCapturable: true,
+      // Blocks are brought and merged by calls of their own.
+      isCapturable: shards === undefined,
     },
     parameters,
     rules: {
-      matvec: (v, tensors) => of(tensors).matmul(v),
-      rmatvec: (v, tensors) => of(tensors).t().matmul(v),
+      matvec: (v, tensors) => of(tensors).matmul(v, shards),
+      rmatvec: (v, tensors) => of(tensors).t().matmul(v, shards),
       diagonal:
         rowsI === rowsJ
           ? async (tensors) => {

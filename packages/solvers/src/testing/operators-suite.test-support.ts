@@ -45,6 +45,11 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
     const [x, y] = [await float64(points, device), await float64(points.slice(2), device)];
     return [lazyI(x).mul(lazyJ(y)).asOperator(), times(points, transposed(points.slice(2)))];
   },
+  'a symbolic matrix whose rows are cut into blocks': async (device) => {
+    const x = await float64(points, device);
+    const shards = { devices: [device, device], maxBytes: 1000 };
+    return [lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator(shards), gaussian(points)];
+  },
   'a kernel matrix that is stored': async (device) => {
     const x = await float64(points, device);
     const matrix = await runKernel(kernels.gaussian, x, x, { bandwidth: Math.SQRT1_2 });

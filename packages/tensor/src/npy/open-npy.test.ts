@@ -63,6 +63,7 @@ describe('rows of a .npy file', () => {
     ] as const) {
       expect(await rejectionCode(file.readRows(first, count))).toBe('NPY_ARGUMENT');
     }
+    expect(await rejectionCode(file.readRows(0, 1, { signals: 1 } as never))).toBe('NPY_ARGUMENT');
     const stopped = { signal: AbortSignal.abort(new Error('enough')) };
     await expect(file.readRows(0, 1, stopped)).rejects.toThrow('enough');
     await truncate(path, 140);

@@ -1,0 +1,95 @@
+const RULES = {
+  file: '../../lazy/src/shards/merge-rules.ts',
+  test: '../lazy/src/shards.test.ts',
+};
+
+/**
+ * Faults of reductions whose rows are cut into blocks.
+ *
+ * @type {readonly Omit<import('../../../scripts/mutants/run.mjs').Mutant, 'promise'>[]}
+ */
+const faults = [
+  {
+    ...RULES,
+    name: 'row numbers count from the first row of the block',
+    find: 'numbers.add(start)',
+    replace: 'numbers.add(0 * start)',
+    pattern: 'has the bits of one block',
+  },
+  {
+    ...RULES,
+    name: 'a later row wins among equals',
+    find: '(isLeast ? y.lt(x) : y.gt(x))',
+    replace: '(isLeast ? y.le(x) : y.ge(x))',
+    pattern: 'has the bits of one block',
+  },
+  {
+    ...RULES,
+    name: 'a NaN in a later block is passed over',
+    find: '.logicalOr(y.isNaN().logicalAnd(x.eq(x)))',
+    replace: '',
+    pattern: 'has the bits of one block',
+  },
+  {
+    ...RULES,
+    name: 'sums of exponentials are added up without their shift',
+    find: 'valueOf({ tensors }).sub(largest).exp()',
+    replace: '1',
+    pattern: 'is what the loops give, in few bytes',
+  },
+  {
+    ...RULES,
+    name: 'equal exponents that are infinite are subtracted',
+    find: 'where(valueOf({ tensors }).eq(largest), 1, valueOf({ tensors }).sub(largest).exp())',
+    replace: 'valueOf({ tensors }).sub(largest).exp()',
+    pattern: 'carries infinite exponents from block to block',
+  },
+  {
+    ...RULES,
+    name: 'variances are merged as if all blocks had one mean',
+    find: 'within.add(apart.square().mul(share * (1 - share)))',
+    replace: 'within',
+    pattern: 'Var over i is what the loops give',
+  },
+  {
+    ...RULES,
+    name: 'sums are carried in float32',
+    find: "[await valueOf({ tensors }).cast('float64')]",
+    replace: '[await valueOf({ tensors }).clone()]',
+    pattern: 'adds blocks up in float64',
+  },
+  {
+    file: '../../lazy/src/shards/cell-task.ts',
+    test: '../lazy/src/shards.test.ts',
+    name: 'row numbers in formulas count from the first row of the cell',
+    find: 'cell?.[side][0] ?? 0',
+    replace: '0 * (cell?.[side][0] ?? 0)',
+    pattern: 'counts row numbers in formulas from the first row of all',
+  },
+  {
+    file: '../../lazy/src/shards/run-shards.ts',
+    test: '../lazy/src/shards.test.ts',
+    name: 'results go to out block by block',
+    find: 'empty(shape, { dtype, device: outs[at]?.device ?? this.#home }),',
+    replace: 'outs[at]?.view() ?? empty(shape, { dtype, device: this.#home }),',
+    pattern: 'keeps no memory, also where it ends early',
+  },
+  {
+    file: '../../lazy/src/shards/compute-shards.ts',
+    test: '../lazy/src/shards.test.ts',
+    name: 'the inputs of a call that ends early are kept',
+    find: 'for (const step of taken) await giveUp(step);',
+    replace: '',
+    pattern: 'keeps no memory, also where it ends early',
+  },
+  {
+    file: '../../lazy/src/shards/plan-shards.ts',
+    test: '../lazy/src/shards/plan-shards.test.ts',
+    name: 'a last block may be shorter than K',
+    find: 'const short = rest > size && rest - size < least;',
+    replace: 'const short = false;',
+    pattern: 'are all rows, once',
+  },
+];
+
+export const shards = faults.map((one) => ({ promise: 'rows cut into blocks', ...one }));
