@@ -27,6 +27,11 @@ export const readOptions = optionReader(
 /** Options of a call that say nothing about what is computed, and not where its results go. */
 export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption, OutDTypeOption {}
 
+/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
+export interface ReductionOptions extends CallOptions {
+  out?: unknown;
+}
+
 /** Options of a preparation. */
 export interface PrepareOptions<I extends IndexDType = IndexDType, O extends OutDType = OutDType>
   extends ComputeOptions, IndexOption<I>, OutDTypeOption<O>, LoadOptions {

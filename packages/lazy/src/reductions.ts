@@ -19,8 +19,8 @@ import {
   PREPARE_OPTIONS,
   PREPARED_OPTIONS,
   readOptions,
-  type CallOptions,
   type PrepareOptions,
+  type ReductionOptions,
 } from './call-options.js';
 import { withChangingLiterals } from './changing-literals.js';
 import { describeInput, type Input } from './input.js';
@@ -47,11 +47,6 @@ import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
 
 type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
-
-/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
-export interface ReductionOptions extends CallOptions {
-  out?: unknown;
-}
 
 /** What prepared calls know of their examples. */
 interface Example extends PairCall {

@@ -1,6 +1,6 @@
 import { empty, type Device, type Tensor } from '@mercer/tensor';
 import type { PairCall } from '../pair-call.js';
-import type { ReductionOptions } from '../reductions.js';
+import type { ReductionOptions } from '../call-options.js';
 import type { WantedResult } from '../results.js';
 import type { JointTask } from '../task.js';
 import { cellTask } from './cell-task.js';

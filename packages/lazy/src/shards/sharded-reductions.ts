@@ -9,13 +9,12 @@ import {
 } from '@mercer/tensor';
 import { availableBytes, checkOut, formulasOf, sidesOf } from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from '../bind-arguments.js';
-import { CALL_OPTIONS, readOptions } from '../call-options.js';
+import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-options.js';
 import { hasLayout } from '../host-shape.js';
 import { describeInput, type Input } from '../input.js';
 import { LazyError } from '../lazy-error.js';
 import type { LazyData } from '../make-input.js';
 import { pairCall, type PairCall } from '../pair-call.js';
-import type { ReductionOptions } from '../reductions.js';
 import { asOuts } from '../result-of-kind.js';
 import { checkIndexDtype, checkSums, wantedResults, type WantedResult } from '../results.js';
 import { isRowReader } from '../row-reader.js';
