@@ -303,7 +303,9 @@ export function describeShards(devices: () => readonly Device[]): void {
       const indices = empty([40, 2], { device: home(), dtype: 'int64' });
       const cutAt = 6000;
       const found = await both.call([], {
-        ...{ devices: devices(), maxBytes: cutAt, indexDtype: 'int64' },
+        devices: devices(),
+        maxBytes: cutAt,
+        indexDtype: 'int64',
         out: { mean, far: { values: undefined as never, indices } },
       });
       expect(found.mean).toBe(mean);
@@ -374,7 +376,9 @@ export function describeShards(devices: () => readonly Device[]): void {
           lazyI(x)
             .sqdist(lazyJ({ data: y, shape: [64, 2] }))
             .sum('j', {
-              ...{ devices: devices(), maxBytes: 2000, out },
+              devices: devices(),
+              maxBytes: 2000,
+              out,
               onProgress: () => {
                 if (++seen === 3) throw new Error('no more');
               },

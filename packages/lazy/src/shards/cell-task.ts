@@ -30,7 +30,9 @@ export function cellTask(
   );
   const ofCell = reductions.map((one) => replaced(one, moved)) as readonly unknown[] as Reductions;
   return (cell, inputs) => ({
-    ...{ what, reductions: ofCell, names: rules === undefined ? task.names : undefined },
+    what,
+    reductions: ofCell,
+    names: rules === undefined ? task.names : undefined,
     inputs: [...inputs, ...numbered.map((side) => startAt(side, cell))],
   });
 }

@@ -107,7 +107,9 @@ export async function computeShards(shards: readonly Shard[], work: ShardWork): 
 function stepsOf(shard: Shard, axis: 0 | 1): readonly Step[] {
   const { kept, reduced } = shard;
   return reduced.map((rows, at) => ({
-    ...{ shard, reduced: rows, isLast: at === reduced.length - 1 },
+    shard,
+    reduced: rows,
+    isLast: at === reduced.length - 1,
     cell: axis === 1 ? { i: kept, j: rows } : { i: rows, j: kept },
   }));
 }

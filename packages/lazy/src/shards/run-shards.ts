@@ -59,7 +59,13 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
       await computeShards(
         shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at),
         {
-          ...{ device, signal, used, rules, dtype: sizes.dtype, inputs: task.inputs, axis },
+          device,
+          signal,
+          used,
+          rules,
+          dtype: sizes.dtype,
+          inputs: task.inputs,
+          axis,
           cell: cellTask(task, rules),
           compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
           deliver: (shard, state) => assembly.add(shard, state),

@@ -72,7 +72,14 @@ export async function shardedReductions(
     if (plan === undefined) throw tooLittle(what, options.maxBytes, maxBytes, leastBytes(sizes));
     const whole = { ...task, inputs };
     return await runShards({
-      ...{ task: whole, used, call, wanted, outs, plan, devices, options },
+      task: whole,
+      used,
+      call,
+      wanted,
+      outs,
+      plan,
+      devices,
+      options,
       compute: computeTask,
     });
   } finally {

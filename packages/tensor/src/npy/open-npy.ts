@@ -55,7 +55,9 @@ export class NpyFile implements RowReader, AsyncDisposable {
     const elements = count * row.reduce((product, extent) => product * extent, 1);
     const header = {
       ...this.#header,
-      ...{ shape: [count, ...row], size: elements, dataBytes: elements * stored.bytes },
+      shape: [count, ...row],
+      size: elements,
+      dataBytes: elements * stored.bytes,
       memoryBytes: size === 0 ? 0 : (memoryBytes / size) * elements,
     };
     return await reading(this.#path, watch, async () => {
