@@ -324,6 +324,19 @@ export function describeShards(devices: () => readonly Device[]): void {
       }
     });
 
+    it('gives values in 16 bits, and takes fast arithmetic, as a whole call does', async () => {
+      const x = { data: Float32Array.from(wholeNumbers(1, 30, 1).values), shape: [30, 1] };
+      const of = lazyI(x).mul(lazyJ(x));
+      const options = { outDtype: 'float16', fastMath: true } as const;
+      const least = await leastOf(of.reduction('Sum', 'j'), devices());
+      for (const kind of ['sum', 'min'] as const) {
+        const whole = await of[kind]('j', { ...options, device: home() });
+        const found = await of[kind]('j', { ...options, devices: devices(), maxBytes: least });
+        expect(found.dtype).toBe('float16');
+        expect(await found.toNested()).toEqual(await whole.toNested());
+      }
+    });
+
     it('adds blocks up in float64', async () => {
       // 1, then terms that float32 loses one by one: whatever is cut, no block is lost.
       const n = 20_001;

@@ -16,7 +16,13 @@ import { LazyError } from '../lazy-error.js';
 import type { LazyData } from '../make-input.js';
 import { pairCall, type PairCall } from '../pair-call.js';
 import { asOuts } from '../result-of-kind.js';
-import { checkIndexDtype, checkSums, wantedResults, type WantedResult } from '../results.js';
+import {
+  checkIndexDtype,
+  checkOutDtype,
+  checkCompute,
+  wantedResults,
+  type WantedResult,
+} from '../results.js';
 import { isRowReader } from '../row-reader.js';
 import { labelOf, usedBy, type JointTask } from '../task.js';
 import { leastBytes, planShards, type ShardProblem } from './plan-shards.js';
@@ -45,7 +51,7 @@ export async function shardedReductions(
   const outs = asOuts(task, options.out);
   checkArguments(what, args);
   checkIndexDtype(what, options.indexDtype, reductions);
-  checkSums(what, options);
+  checkCompute(what, options);
   const bound = bindArguments(what, task.inputs, args);
   const formulas = formulasOf(reductions);
   const used = usedBy(formulas);
@@ -60,7 +66,8 @@ export async function shardedReductions(
   });
   checkInputs(what, bound, used, devices);
   checkIndices(what, task, call, options);
-  const wanted = wantedResults(reductions, call, options.indexDtype);
+  checkOutDtype(what, options.outDtype, reductions, call.sizes.dtype);
+  const wanted = wantedResults(reductions, call, options);
   checkShardedOuts(task, wanted, outs, tensorsOf(bound, used), home);
   options.signal?.throwIfAborted();
   const made: Tensor[] = [];
