@@ -135,6 +135,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['a prepared solve', (o) => preparedSolve(a, a, o)],
     ['PreparedKernel without b', (o) => preparedOfOne(a, o)],
     ['LazyTensor.matmul', (o) => d.matmul(a, o)],
+    ['LazyTensor.toDense', (o) => d.toDense(o)],
+    ['LazyTensor.diag', (o) => d.diag(o)],
     ['LazyFormula.toDense', (o) => d.toDense(o)],
     ['LazyFormula.diag', (o) => d.diag(o)],
     ['LazyTensor.reduceMany', (o) => d.reduceMany('j', { sum: 'Sum' }, o)],
