@@ -284,10 +284,12 @@ export function describeShards(devices: () => readonly Device[]): void {
       }
       // Without an option too: what is read is never whole in memory by itself.
       read.length = 0;
-      const plain = (await of.call([], { device: home() })) as Tensor<'float32'>;
+      const plain = byName(await of.call([], { device: home() })).value!;
       expect(plain.device).toBe(home());
       expect(read).toEqual([n]);
-      expect(Math.abs((await plain.toTypedArray())[3]! - got[3]!)).toBeLessThan(1e-4 * n);
+      expect(Math.abs(((await plain.toTypedArray()) as Float32Array)[3]! - got[3]!)).toBeLessThan(
+        1e-4 * n,
+      );
     });
 
     it('reduces several formulas at once, into given tensors of the device or of the host', async () => {
@@ -321,6 +323,19 @@ export function describeShards(devices: () => readonly Device[]): void {
         a.forEach((value, at) => {
           expect(Math.abs(value - b[at]!)).toBeLessThan(1e-12);
         });
+      }
+    });
+
+    it('gives values in 16 bits, and takes fast arithmetic, as a whole call does', async () => {
+      const x = { data: Float32Array.from(wholeNumbers(1, 30, 1).values), shape: [30, 1] };
+      const of = lazyI(x).mul(lazyJ(x));
+      const options = { outDtype: 'float16', fastMath: true } as const;
+      const least = await leastOf(of.reduction('Sum', 'j'), devices());
+      for (const kind of ['sum', 'min'] as const) {
+        const whole = await of[kind]('j', { ...options, device: home() });
+        const found = await of[kind]('j', { ...options, devices: devices(), maxBytes: least });
+        expect(found.dtype).toBe('float16');
+        expect(await found.toNested()).toEqual(await whole.toNested());
       }
     });
 

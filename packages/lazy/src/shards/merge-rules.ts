@@ -24,6 +24,7 @@ export type Compute = (task: JointTask) => Tensor[] | Promise<Tensor[]>;
 /** What merging needs of the call. */
 export interface MergeCall {
   readonly what: string;
+  /** Of the values in the results. */
   readonly dtype: DType;
   readonly indexDtype: IndexDType;
   readonly compute: Compute;
@@ -62,10 +63,10 @@ export function mergeRule(of: Reduction, call: MergeCall): MergeRule {
   switch (kind) {
     case 'Min':
     case 'All':
-      return asTheyAre(of, (a, b) => a.minimum(b));
+      return asTheyAre(of, call, (a, b) => a.minimum(b));
     case 'Max':
     case 'Any':
-      return asTheyAre(of, (a, b) => a.maximum(b));
+      return asTheyAre(of, call, (a, b) => a.maximum(b));
     case 'Var':
       return variance(of, call);
     case 'Prod':
@@ -91,11 +92,11 @@ const valueOf = ({ tensors }: Pick<PartialResult, 'tensors'>): Tensor => tensors
 const otherOf = ({ tensors }: Pick<PartialResult, 'tensors'>): Tensor => tensors[1] as Tensor;
 
 /** Results that are merged as they are. */
-const asTheyAre = (part: Reduction, merged: Binary): MergeRule => ({
+const asTheyAre = (part: Reduction, { dtype }: MergeCall, merged: Binary): MergeRule => ({
   parts: [part],
   begin: async (tensors) => [await valueOf({ tensors }).clone()],
   merge: async (a, b) => [await merged(valueOf(a), valueOf(b))],
-  finish: async (state) => [await valueOf(state).clone()],
+  finish: async (state) => [await valueOf(state).cast(dtype)],
 });
 
 const inFloat64 = (
@@ -185,7 +186,7 @@ const WITH_VALUES: Partial<Record<ReductionKind, ReductionKind>> = {
 type Extrema = Pick<MergeRule, 'parts' | 'begin' | 'finish'>;
 
 /** The extrema of blocks and their row numbers among all rows. */
-function withRowNumbers(of: Reduction, { indexDtype }: MergeCall): Extrema {
+function withRowNumbers(of: Reduction, { dtype, indexDtype }: MergeCall): Extrema {
   const { outputs } = traitsOf(of.kind);
   return {
     parts: [{ ...of, kind: WITH_VALUES[of.kind] ?? of.kind }],
@@ -197,7 +198,7 @@ function withRowNumbers(of: Reduction, { indexDtype }: MergeCall): Extrema {
     },
     finish: async (state) => {
       const found: Tensor[] = [];
-      if (outputs.includes('value')) found.push(await valueOf(state).clone());
+      if (outputs.includes('value')) found.push(await valueOf(state).cast(dtype));
       if (outputs.includes('index')) found.push(await otherOf(state).clone());
       return found;
     },

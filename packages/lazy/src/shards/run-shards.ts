@@ -44,7 +44,12 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
     plan.reduced.length === 1
       ? undefined
       : task.reductions.map((one) =>
-          mergeRule(one, { what, dtype: sizes.dtype, indexDtype, compute: merging }),
+          mergeRule(one, {
+            what,
+            dtype: options.outDtype ?? sizes.dtype,
+            indexDtype,
+            compute: merging,
+          }),
         );
   const shards = plan.kept.flatMap((kept, at) =>
     plan.runs.map(([first, count], run): Shard => {
@@ -94,10 +99,10 @@ function cellOptions(
   { call, options }: ShardedCall,
   rules: readonly MergeRule[] | undefined,
 ): ReductionOptions {
-  const { accumulate, sumScheme, fastMath, debug, indexDtype } = options;
+  const { accumulate, sumScheme, fastMath, debug, indexDtype, outDtype } = options;
   const { dtype } = call.sizes;
   const ofCell = { accumulate, sumScheme, fastMath, debug, dtype };
-  return rules === undefined ? { ...ofCell, indexDtype } : ofCell;
+  return rules === undefined ? { ...ofCell, indexDtype, outDtype } : ofCell;
 }
 
 /** Results are written at the end, whole. */

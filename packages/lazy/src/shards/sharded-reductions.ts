@@ -16,7 +16,13 @@ import { LazyError } from '../lazy-error.js';
 import type { LazyData } from '../make-input.js';
 import { pairCall, type PairCall } from '../pair-call.js';
 import { asOuts } from '../result-of-kind.js';
-import { checkCompute, checkIndexDtype, wantedResults, type WantedResult } from '../results.js';
+import {
+  checkIndexDtype,
+  checkOutDtype,
+  checkCompute,
+  wantedResults,
+  type WantedResult,
+} from '../results.js';
 import { isRowReader } from '../row-reader.js';
 import { labelOf, usedBy, type JointTask } from '../task.js';
 import { leastBytes, planShards, type ShardProblem } from './plan-shards.js';
@@ -60,7 +66,8 @@ export async function shardedReductions(
   });
   checkInputs(what, bound, used, devices);
   checkIndices(what, task, call, options);
-  const wanted = wantedResults(reductions, call, { indexDtype: options.indexDtype });
+  checkOutDtype(what, options.outDtype, reductions, call.sizes.dtype);
+  const wanted = wantedResults(reductions, call, options);
   checkShardedOuts(task, wanted, outs, tensorsOf(bound, used), home);
   options.signal?.throwIfAborted();
   const made: Tensor[] = [];
@@ -88,10 +95,7 @@ export async function shardedReductions(
 }
 
 /** @throws LazyError for options that do not go with blocks */
-function refuseBeside(
-  what: string,
-  { stream, ranges, device, devices, outDtype }: ReductionOptions,
-): void {
+function refuseBeside(what: string, { stream, ranges, device, devices }: ReductionOptions): void {
   const fail = (why: string): never => {
     throw new LazyError('INVALID_ARGUMENT', `${what}: ${why}`);
   };
@@ -100,8 +104,6 @@ function refuseBeside(
     fail(`stream is for one launch, and there are several beside ${cut}. Leave it out.`);
   if (ranges !== undefined)
     fail(`ranges name rows of the whole and do not go with ${cut}. Leave one of them out.`);
-  if (outDtype !== undefined)
-    fail(`outDtype does not go with ${cut}. Leave it out and cast the result.`);
   if (device !== undefined && devices !== undefined)
     fail(`device and devices both say where it is computed. Leave device out.`);
 }
