@@ -90,7 +90,10 @@ function dropSourceMapComments(/** @type {string} */ folder) {
 function copyThirdParty() {
   const wanted = ['vitest', 'fast-check'].map((name) => ({ name, from: root }));
   for (const { directory, manifest } of workspacePackages()) {
-    for (const name of Object.keys(manifest.dependencies ?? {}))
+    const data = Object.keys(manifest.devDependencies ?? {}).filter(
+      (name) => name === 'vega-datasets',
+    );
+    for (const name of [...Object.keys(manifest.dependencies ?? {}), ...data])
       wanted.push({ name, from: directory });
   }
   for (const { name, source, target } of collectDependencies(wanted)) {

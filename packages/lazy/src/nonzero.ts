@@ -1,4 +1,4 @@
-import type { KeptRanges, MapReducePlan } from '@mercer/kernels';
+import type { MapReducePlan } from '@mercer/kernels';
 import type { VectorExpr } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import {

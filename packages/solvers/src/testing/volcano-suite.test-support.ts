@@ -14,7 +14,7 @@ interface Grid {
 
 /** Heights of Maunga Whau by column and row (npm package vega-datasets, BSD-3-Clause): all but each fifth, scaled to mean 0 and standard deviation 1. */
 function trainingRows(): number[][] {
-  const require = createRequire(new URL('../../../../examples/package.json', import.meta.url));
+  const require = createRequire(import.meta.url);
   const file = require.resolve('vega-datasets/data/volcano.json');
   const { width, values } = JSON.parse(readFileSync(file, 'utf8')) as Grid;
   const rows = values
