@@ -34,6 +34,14 @@ const PAIRWISE = 'docs/performance/pairwise.md';
 const LINEAR_ALGEBRA = 'docs/performance/linear-algebra.md';
 const REDUCTIONS = 'docs/performance/reductions.md';
 const CALLS = 'docs/performance/calls.md';
+const TRUNCATED = 'docs/performance/truncated.md';
+const SOLVERS = 'docs/performance/solvers.md';
+
+/** @param {number} share */
+const percent = (share) => `${(100 * share).toPrecision(3)}%`;
+/** @typedef {{ bandwidth: number, cutoff: number, clusterRows: number, pairsKept: number, points: number, pairsRatio: number, ms: { median: number }, wholeMs: { median: number }, rangesMs: { median: number }, timeByPairs: number, error: number, wholeError: number }} TruncatedRow */
+/** @typedef {{ n: number, way: string, devices: string[], ms: { median: number }, rate: number, share: number, error: number }} ShardsRow */
+/** @typedef {{ system: string, by: string, ms?: { median: number }, iterations?: number, residual?: number, note?: string, productMs?: { median: number }, preconditionerMs?: { median: number } }} SolveRow */
 
 /** @param {string} name */
 const day = (name) => measurement(name).startedAt.slice(0, 10);
@@ -328,4 +336,92 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
       )}`;
     },
   },
+  {
+    file: TRUNCATED,
+    name: 'truncated sums on a GPU',
+    text() {
+      const { rows, device } = measurement('h200-truncated');
+      return `A prepared sum on the GPU (${device.name}, ${day('h200-truncated')}, [h200-truncated.json](../../bench/results/h200-truncated.json)); errors are against float64, by the sum of the terms' magnitudes; the ranges are made once, on the device:\n\n${table(
+        [
+          ['h', (/** @type {TruncatedRow} */ { bandwidth }) => String(bandwidth)],
+          ['pairs kept', ({ pairsKept, points }) => percent(pairsKept / points ** 2)],
+          ['by those within', ({ pairsRatio }) => pairsRatio.toFixed(2)],
+          ['time', ({ ms }) => formatMs(ms.median)],
+          ['whole sum', ({ wholeMs }) => formatMs(wholeMs.median)],
+          ['share of time by share of pairs', ({ timeByPairs }) => timeByPairs.toFixed(2)],
+          ['making the ranges', ({ rangesMs }) => formatMs(rangesMs.median)],
+          ['error', ({ error }) => error.toExponential(1)],
+          ['error of the whole', ({ wholeError }) => wholeError.toExponential(1)],
+        ],
+        /** @type {TruncatedRow[]} */ (rows),
+      )}`;
+    },
+  },
+  {
+    file: REDUCTIONS,
+    name: 'rows in blocks and on two GPUs',
+    text() {
+      const { rows, devices } = measurement('h200-x2-shards');
+      return `${devices.length} GPUs of one host (${devices[0].name}, ${day('h200-x2-shards')}, [h200-x2-shards.json](../../bench/results/h200-x2-shards.json)):\n\n${table(
+        [
+          ['points', (/** @type {ShardsRow} */ { n }) => n.toExponential(0).replace('+', '')],
+          ['way', ({ way }) => way],
+          ['time', ({ ms }) => formatMs(ms.median)],
+          ['rate by one GPU in memory', ({ share: part }) => part.toFixed(2)],
+          ['error', ({ error }) => error.toExponential(1)],
+        ],
+        /** @type {ShardsRow[]} */ (rows),
+      )}`;
+    },
+  },
+  {
+    file: SOLVERS,
+    name: 'conjugate gradients beside the peers',
+    text: () => solves('h200-solvers-peers'),
+  },
+  {
+    file: SOLVERS,
+    name: 'conjugate gradients with preconditioners',
+    text: () => solves('h200-solvers'),
+  },
 ];
+
+/**
+ * Systems and who solved them to its tolerance.
+ * @param {string} name
+ */
+function solves(name) {
+  const { cells: own, peers, device } = measurement(name);
+  /** @param {any} cell */
+  const systemOf = ({ n, dtype, preconditioner, rank }) =>
+    `${n} points, ${dtype}${preconditioner ? `, ${preconditioner} of rank ${rank}` : ''}`;
+  /** @type {SolveRow[]} */
+  const rows = own.flatMap((/** @type {any} */ cell) => [
+    { system: systemOf(cell), by: 'Mercer', ms: cell.ms, ...cell.iterative },
+    ...peers.cells
+      .filter((/** @type {any} */ other) => systemOf(other) === systemOf(cell))
+      .map((/** @type {any} */ other) => ({
+        system: systemOf(cell),
+        by: other.peer,
+        ms: other.ms,
+        iterations: other.iterations,
+        residual: other.residual,
+        note: other.error,
+      })),
+  ]);
+  return `${device.name}, ${day(name)}, [${name}.json](../../bench/results/${name}.json):\n\n${table(
+    [
+      ['system', (/** @type {SolveRow} */ { system }) => system],
+      ['by', ({ by }) => by],
+      ['time', ({ ms, note }) => (ms ? formatMs(ms.median) : `none: ${note}`)],
+      ['iterations', ({ iterations }) => String(iterations ?? '')],
+      ['a product', ({ productMs }) => (productMs ? formatMs(productMs.median) : '')],
+      [
+        'preconditioner',
+        ({ preconditionerMs }) => (preconditionerMs ? formatMs(preconditionerMs.median) : ''),
+      ],
+      ['true residual', ({ residual }) => residual?.toExponential(1) ?? ''],
+    ],
+    rows,
+  )}`;
+}

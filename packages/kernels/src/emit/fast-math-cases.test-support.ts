@@ -15,6 +15,10 @@ interface FastCase {
 
 const NORMAL = 2 ** -126;
 
+/** The relative bound of x^y, in units of 2^-24. */
+const powerBound = (x: number, y: number): number =>
+  3 + 3 * Math.abs(y) + 4 * Math.abs(y * Math.log2(Math.abs(x)));
+
 const CASES: readonly FastCase[] = [
   {
     name: 'x / y',
@@ -34,9 +38,9 @@ const CASES: readonly FastCase[] = [
     name: 'x^y',
     expr: pow(abs(a), b),
     meant: (x, y) => Math.abs(x) ** y,
-    isFor: (x) => Math.abs(x) >= NORMAL,
-    bound: (x, y, value) =>
-      (3 + 3 * Math.abs(y) + 4 * Math.abs(y * Math.log2(Math.abs(x)))) * value,
+    // of an exponent of millions nothing is known
+    isFor: (x, y) => Math.abs(x) >= NORMAL && powerBound(x, y) < 2 ** 23,
+    bound: (x, y, value) => powerBound(x, y) * value,
   },
   {
     name: 'sqrt x',

@@ -315,7 +315,9 @@ export function describeTruncated(device: () => Device): void {
         .reduction('Sum', 'j')
         .prepare([], { ranges: near.ranges });
       const whole = await asList(await near.restore(await gaussian(near, 0.1).sum('j')));
-      expect(await asList(await near.restore(prepared([])))).toEqual(whole);
+      const found = await asList(await near.restore(prepared([])));
+      // in another order, where the blocks are others
+      for (const [row, value] of whole.entries()) expect(found[row]).toBeCloseTo(value, 12);
     });
 
     it('refuse what is not known, and points that lie nowhere', async () => {
