@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import type { BuiltinKernel, CpuGeometry, Scalars } from './emitted-kernel.js';
 import { int64 } from './kernel-param.js';
 
@@ -9,14 +10,17 @@ interface BuiltinParts extends Pick<BuiltinKernel, 'name' | 'entry' | 'params' |
 }
 
 /** A built-in function whose struct ends with numbers that are the same in every launch. */
-export function withConstants(
-  { tasks, chunk, scratchBytes, ...kernel }: BuiltinParts,
-  constants: Scalars,
-): BuiltinKernel {
+export function withConstants(parts: BuiltinParts, constants: Scalars): BuiltinKernel {
+  const { name, entry, params, cost, tasks, chunk, scratchBytes } = own(
+    parts,
+    ...(['name', 'entry', 'params', 'cost', 'tasks', 'chunk', 'scratchBytes'] as const),
+  );
   return {
     dialect: 'builtin',
-    ...kernel,
-    params: [...kernel.params, ...Object.keys(constants).map(int64)],
+    name,
+    entry,
+    params: [...params, ...Object.keys(constants).map(int64)],
+    ...(cost && { cost }),
     constants,
     geometry: (scalars): CpuGeometry => ({
       tasks: tasks(scalars),

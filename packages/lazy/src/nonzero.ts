@@ -1,6 +1,6 @@
 import type { MapReducePlan } from '@mercer/kernels';
 import type { VectorExpr } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
+import { own, type OptionNames } from '@mercer/options';
 import {
   cumSum,
   isTensor,
@@ -213,9 +213,10 @@ async function summedUp(counts: Tensor<LazyDType>, options: WorkOptions): Promis
 
 /** What the caller gave for the results. @throws LazyError INVALID_ARGUMENT */
 function readOuts(out: unknown, values: VectorExpr | undefined): SelectedPairsOut {
-  if (out === undefined) return {};
+  if (out === undefined) return { offsets: undefined, indices: undefined, values: undefined };
   const names = ['offsets', 'indices', ...(values === undefined ? [] : ['values'])];
-  return partsOf(WHAT, 'out', out, names);
+  const parts: SelectedPairsOut = partsOf(WHAT, 'out', out, names);
+  return own(parts, 'offsets', 'indices', 'values');
 }
 
 /** Checks the tensors that a caller gave, but for how many pairs they take. @throws MercerError as `checkOut` does */

@@ -1,3 +1,4 @@
+import { own } from '@mercer/options';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { parameterList, type ListSpelling } from './parameter-text.js';
 
@@ -24,40 +25,39 @@ export interface CudaKernelParts
   readonly body: string;
 }
 
+const OPTIONAL = ['before', 'resident', 'list', 'cost'] as const;
+
 /** The kernel: its launch bounds are those of its launches. */
-export function cudaKernel({
-  threads,
-  grid,
-  sharedMemBytes = 0,
-  before = '',
-  resident,
-  list = {},
-  body,
-  ...kernel
-}: CudaKernelParts): CudaKernel {
+export function cudaKernel(parts: CudaKernelParts): CudaKernel {
+  const { name, entry, params, threads, body } = parts;
+  const { before = '', resident, list = {}, cost } = own(parts, ...OPTIONAL);
   const bounds = resident === undefined ? String(threads) : `${threads}, ${resident}`;
-  const signature = typeof list === 'string' ? list : parameterList(kernel.params, list);
+  const signature = typeof list === 'string' ? list : parameterList(params, list);
   return {
     dialect: 'cuda',
-    ...kernel,
+    name,
+    entry,
+    params,
+    ...(cost && { cost }),
     source: `${before}extern "C" __global__ void __launch_bounds__(${bounds})
-${kernel.entry}(${signature}) {
+${entry}(${signature}) {
 ${body}
 }
 `,
     options: [],
-    geometry: blockGeometry({ threads, grid, sharedMemBytes }),
+    geometry: blockGeometry(parts),
   };
 }
 
 /** The geometry of such launches. */
 export const blockGeometry =
-  ({ threads, grid, sharedMemBytes = 0 }: CudaBlocks) =>
+  (of: CudaBlocks) =>
   (scalars: Scalars): CudaGeometry => {
-    const blocks = grid(scalars);
+    const blocks = of.grid(scalars);
+    const { sharedMemBytes = 0 } = own(of, 'sharedMemBytes');
     return {
       grid: typeof blocks === 'number' ? [blocks, 1, 1] : blocks,
-      block: [threads, 1, 1],
+      block: [of.threads, 1, 1],
       sharedMemBytes: typeof sharedMemBytes === 'number' ? sharedMemBytes : sharedMemBytes(scalars),
     };
   };

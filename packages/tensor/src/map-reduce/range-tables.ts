@@ -43,7 +43,7 @@ export function vouchForSpans(spans: SpanTable, about: KnownSpans): void {
   known.set(spans, about);
 }
 
-const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => 'dtype' in met;
+const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => !Array.isArray(met);
 
 /** How many pairs ranges hold; undefined where a table does not tell. */
 export function pairsOfRanges(ranges: CallRanges): number | undefined {

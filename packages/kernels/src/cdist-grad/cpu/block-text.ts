@@ -19,6 +19,7 @@ export function blockText(plan: CpuCdistGradPlan, phi: CpuExpression): string {
     columns: 'factors',
     next: 'rows += TILE_O, factors += BLOCK_M',
     add: (sum, x, y) => `${sum} + ${x} * ${y}`,
+    finish: undefined,
   });
   return `constexpr int64_t BLOCK_O = ${blockO}, BLOCK_N = ${blockN}, BLOCK_M = ${blockM}, BLOCK_K = ${blockK};
 constexpr int64_t TILE_O = ${tileO}, TILE_M = ${tileVectors} * LANES;

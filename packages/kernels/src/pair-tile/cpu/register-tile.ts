@@ -16,7 +16,8 @@ export interface RegisterTile {
   readonly next: string;
   readonly add: (sum: string, x: string, y: string) => string;
   /** Statements behind the loop, about each sum. */
-  readonly finish?: (sums: readonly { readonly name: string; readonly place: string }[]) => string;
+  readonly finish:
+    ((sums: readonly { readonly name: string; readonly place: string }[]) => string) | undefined;
 }
 
 /** `depth` steps of k, written out, because compilers keep arrays of vectors in memory. */

@@ -25,7 +25,7 @@ export interface TileStore {
   /** How the sums of two slices of k become one. */
   readonly combine: (x: string, y: string) => string;
   /** The epilogue of a sum, as text; without it raw sums are written. */
-  readonly finish?: ((value: string) => string) | undefined;
+  readonly finish: ((value: string) => string) | undefined;
   /** Shared memory of the kernel. */
   readonly sharedMemBytes: number;
 }
