@@ -15,7 +15,11 @@ import {
   readOptions,
   SIGNAL_OPTION,
 } from '@mercer/tensor/operation';
-import type { IterativeSolution, SolvedColumn } from './iterative-solution.js';
+import {
+  NotConvergedError,
+  type IterativeSolution,
+  type SolvedColumn,
+} from './iterative-solution.js';
 import { release } from './krylov/columns.js';
 import {
   iterate,
@@ -173,12 +177,15 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     vjp: (cotangent, { args: [right, tensors, others, x0], result }) => {
       const same = operator.withParameters(tensors) as LinearOperator;
       const used = preconditioner?.withParameters(others);
-      const { x0: _, preconditioner: __, ...rest } = given;
+      const { x0: _x0, preconditioner: _own, atol: _atol, onIteration: _told, ...rest } = given;
       const solveWith =
         (other: LinearOperator<D> | undefined): Solve =>
         async (of, c) => {
-          const options = { ...rest, preconditioner: other };
-          return (await solveBy(solver, of as LinearOperator<D>, c as Tensor<D>, options)).x;
+          const rtol = relativeTolerance(numbers, columns);
+          const options = { ...rest, ...(rtol > 0 && { rtol }), preconditioner: other };
+          const solution = await solveBy(solver, of as LinearOperator<D>, c as Tensor<D>, options);
+          if (solution.converged) return solution.x;
+          throw new NotConvergedError(`the gradient of ${what}`, solution);
         };
       const solved = once(async (): Promise<Solved> => {
         if (x0 !== undefined && unknowns > rows) throw wideStart(what);
@@ -239,7 +246,16 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
   };
 }
 
-/** A solver as a function of the dtype. */
+/** A solve's tolerances by its right-hand sides, which another one is held to: cotangents are of other sizes than those. */
+function relativeTolerance(
+  { rtol, atol }: { readonly rtol: number; readonly atol: number },
+  columns: readonly ColumnReport[],
+): number {
+  const shares = columns.map(({ scale }) => (atol < scale ? atol / scale : 0));
+  return Math.max(rtol, ...shares);
+}
+
+/** The options of a solver that takes a preconditioner. */
 export const readPreconditioned = <D extends OperatorDType>(
   what: string,
   options: PreconditionedOptions<D> | undefined,

@@ -111,9 +111,9 @@ export async function kMeans<D extends LazyDType>(
     let assigned = await assign(s, points, centroids, work);
     while (iterations < maxIterations && !converged) {
       signal?.throwIfAborted();
-      const next = await means(s, points, assigned, centroids, work);
-      const moves = s.track(await s.track(await next.sub(centroids)).square());
-      const moved = await s.track(await moves.sum(undefined, work)).item();
+      const next = s.track(await means(points, assigned, centroids, work));
+      using moves = await next.sub(centroids).square().sum(undefined, work);
+      const moved = await moves.item();
       for (const one of [centroids, assigned.labels, assigned.distances]) one.dispose();
       centroids = next;
       assigned = await assign(s, points, centroids, work);
@@ -175,7 +175,8 @@ async function assign(
   const [rows = 0] = x.shape;
   const squared = lazyI(x).sqdist(lazyJ(centroids));
   const { values, indices } = await squared.minArgMin('j', work);
-  for (const one of [values, indices]) s.track(one);
+  using _values = values;
+  using _indices = indices;
   return {
     labels: s.track(indices.reshape([rows])),
     distances: s.track<Points>(values.reshape([rows])),
@@ -189,7 +190,16 @@ const MEAN = select(
 );
 
 /** The means of the clusters' rows; of an empty cluster a row that is far from its centroid. */
-async function means(
+function means(
+  x: Points,
+  { labels, distances }: Assigned,
+  centroids: Points,
+  work: WorkOptions,
+): Promise<Points> {
+  return scope((s) => meansIn(s, x, { labels, distances }, centroids, work));
+}
+
+async function meansIn(
   s: Scope,
   x: Points,
   { labels, distances }: Assigned,
@@ -217,7 +227,7 @@ async function means(
   }
   const { dtype } = x;
   const moved = await map(MEAN, { sum: sums, count, other }, { dtype, ...work });
-  return s.track(moved as Points);
+  return moved as Points;
 }
 
 /** Centroids by k-means++. */
@@ -239,11 +249,16 @@ async function seeded(
   const chosen = [s.track(start)];
   let nearest: Points | undefined;
   for (const draw of draws.slice(1)) {
-    const latest = s.track(await take(x, chosen.at(-1) as Tensor<'int32'>, 0, work));
-    const found = s.track(await lazyI(x).sqdist(lazyJ(latest)).sum('j', work)).reshape([rows]);
-    const squared = s.track<Points>(found);
-    nearest = nearest === undefined ? squared : s.track<Points>(await nearest.minimum(squared));
-    chosen.push(await drawn(s, nearest, draw, work));
+    using latest = await take(x, chosen.at(-1) as Tensor<'int32'>, 0, work);
+    using found = await lazyI(x).sqdist(lazyJ(latest)).sum('j', work);
+    using squared: Points = found.reshape([rows]);
+    const before: Points | undefined = nearest;
+    nearest = s.track<Points>(
+      before === undefined ? squared.view() : await before.minimum(squared),
+    );
+    before?.dispose();
+    const weights: Points = nearest;
+    chosen.push(s.track(await scope((inner) => drawn(inner, weights, draw, work))));
   }
   const places = await Promise.all(chosen.map((one) => one.item()));
   return s.track<Points>(await take(x, places.map(Number), 0, work));
@@ -267,5 +282,5 @@ async function drawn(
   const place = s.track(await ones.sum(undefined, work)).reshape([1]);
   // rounding may leave no row behind the limit
   const within = s.track(await s.track(place).minimum(rows - 1));
-  return s.track(await within.cast('int32', work));
+  return await within.cast('int32', work);
 }

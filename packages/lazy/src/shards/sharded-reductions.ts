@@ -72,7 +72,7 @@ export async function shardedReductions(
   options.signal?.throwIfAborted();
   const made: Tensor[] = [];
   try {
-    const inputs = await withLayouts(bound, used, call, made);
+    const inputs = await withLayouts(held(bound, made), used, call, made);
     const sizes = problemOf(task, inputs, used, call, devices, outs);
     const maxBytes = options.maxBytes ?? budgetOf(devices);
     const plan = planShards({ ...sizes, maxBytes });
@@ -93,6 +93,15 @@ export async function shardedReductions(
     for (const one of made) one.dispose();
   }
 }
+
+/** The inputs with tensors of their own: callers may dispose of theirs while blocks are still to be read. They are pushed to `made`. */
+const held = (inputs: readonly Input[], made: Tensor[]): readonly Input[] =>
+  inputs.map((one): Input => {
+    if (one.source.kind !== 'tensor') return one;
+    const tensor = one.source.tensor.view();
+    made.push(tensor);
+    return { ...one, source: { kind: 'tensor', tensor } };
+  });
 
 /** @throws LazyError for options that do not go with blocks */
 function refuseBeside(what: string, { stream, ranges, device, devices }: ReductionOptions): void {

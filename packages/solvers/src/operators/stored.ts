@@ -1,13 +1,13 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { dtypeBytes, MercerError, type Tensor } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
+import { availableBytes, readOptions } from '@mercer/tensor/operation';
 import { assertOperator, LinearOperator } from './linear-operator.js';
 import { denseOperator } from './matrices.js';
 import type { OperatorDType } from './operator-types.js';
 
 /** Options of {@link storedOperator}. */
 export interface StoredOptions {
-  /** Bytes that the matrix may take; default: half of what is free on the operator's device. */
+  /** Bytes that the matrix may take; default: a quarter of what is free on the operator's device, as computing it may take three times as much beside it. */
   readonly memory?: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export async function storedOperator<D extends OperatorDType>(
   assertOperator(operator, `${what}: the operator`);
   const { shape, dtype, device, parameters } = operator;
   const given = readOptions<StoredOptions>(what, options, OPTIONS);
-  const { memory = device.memory().freeBytes / 2 } = given;
+  const { memory = availableBytes(device) / 4 } = given;
   if (!(typeof memory === 'number' && memory >= 0)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
@@ -55,7 +55,7 @@ export async function storedOperator<D extends OperatorDType>(
   const of = (tensors: readonly Tensor[]): LinearOperator<D> =>
     tensors.every((one, at) => one === parameters[at]) ? stored : operator.withParameters(tensors);
   return new LinearOperator<D>({
-    form: { shape, dtype, device, isCapturable: true },
+    form: { shape, dtype, device, isCapturable: operator.isCapturable },
     parameters,
     owned: [matrix],
     rules: {

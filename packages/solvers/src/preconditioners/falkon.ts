@@ -28,7 +28,7 @@ const OPTIONS: OptionNames<FalkonOptions> = {
 /**
  * Falkon's preconditioner (Rudi, Carratino and Rosasco 2017) of kernel ridge regression on m Nyström centres out of n rows, whose system is
  * `(K_nm^T K_nm + penalty n K_mm) a = K_nm^T y`. With K_nm^T K_nm taken as n/m K_mm^2, the factors `T^T T = K_mm` and `A^T A = T T^T / m + penalty I`
- * make it `n (A T)^T A T`, and the inverse of that is applied. It stores two matrices of m x m, in float64 whatever the operator's dtype is.
+ * make it `n (A T)^T A T`, and the inverse of that is applied. It stores one matrix of m x m, `(A T)^-1`, in float64 whatever the operator's dtype is.
  *
  * ```ts
  * import { lazyI, lazyJ } from '@mercer/lazy';

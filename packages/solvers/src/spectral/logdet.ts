@@ -111,7 +111,14 @@ async function estimate<D extends OperatorDType>(
   const given = readOptions<LogdetEstimateOptions<D>>(what, options, OPTIONS);
   const { dtype, device, shape } = operator;
   const [n] = shape;
-  const { key, probes = 10, steps = Math.min(n, 100), preconditioner, rtol, signal } = given;
+  const {
+    key,
+    probes = 10,
+    steps = Math.max(1, Math.min(n, 100)),
+    preconditioner,
+    rtol,
+    signal,
+  } = given;
   assertSquare(what, operator);
   checkKey(what, key);
   checkCount(what, 'probes', probes, [2, Infinity]);

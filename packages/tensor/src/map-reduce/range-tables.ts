@@ -10,7 +10,7 @@ import {
 import { tensor } from '../create.js';
 import type { Device, WorkOptions } from '../device.js';
 import type { LoadedPart } from '../operation/call-steps.js';
-import type { Tensor } from '../tensor.js';
+import { isTensor, type Tensor } from '../tensor.js';
 
 /** Ranges of the reduced side as rows [start, end) of a table (spans, 2) on a device. */
 export type SpanTable = Tensor<'int64'>;
@@ -43,7 +43,7 @@ export function vouchForSpans(spans: SpanTable, about: KnownSpans): void {
   known.set(spans, about);
 }
 
-const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => !Array.isArray(met);
+const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => isTensor(met);
 
 /** How many pairs ranges hold; undefined where a table does not tell. */
 export function pairsOfRanges(ranges: CallRanges): number | undefined {

@@ -63,7 +63,8 @@ export class NpyFile implements RowReader, AsyncDisposable {
     return await reading(this.#path, watch, async () => {
       const buffer = allocateData(header, Infinity);
       watch.total = dataBytes;
-      const start = first === 0 ? 0 : (header.dataBytes / count) * first;
+      const rowBytes = stored.bytes * row.reduce((product, extent) => product * extent, 1);
+      const start = first * rowBytes;
       await readInto(
         this.#file,
         storedBytes(header, buffer),
