@@ -37,6 +37,12 @@ export function hostShape(data: TensorSource | RowReader, what: string): HostSha
 }
 
 function readerShape({ shape, dtype }: RowReader, what: string): HostShape {
+  if (shape.length > 2) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: the rows have shape [${shape.join(', ')}]. Rows that are read as they are needed are (rows, components), without a batch. Read the file with readNpy.`,
+    );
+  }
   const known = computedIn(dtype);
   if (known !== undefined) return { shape, dtype: known };
   throw new MercerError(

@@ -73,7 +73,7 @@ export async function gmres<D extends OperatorDType>(
   const solver = {
     what,
     method: (system: ConstructorParameters<typeof GmresMethod>[0]) =>
-      new GmresMethod(system, restart),
+      new GmresMethod(system, Math.max(1, Math.min(restart, operator.shape[0]))),
     rule: RULE,
     isSquare: true,
   };

@@ -58,6 +58,7 @@ export function kernelSolve(
       `${what}: the unknown is ${describeValue(unknown)}, and the aliases are ${aliases.join(', ')}. Pass the name of one.`,
     );
   }
+  checkSide(what, aliases[place] as string, axis);
   const operatorOf = <D extends OperatorDType>(
     [rows, components]: readonly [number, number],
     b: Tensor<D>,
@@ -87,6 +88,17 @@ export function kernelSolve(
     using x = await solveShifted(what, operator, flat, given);
     return x.reshape([rows, components]);
   };
+}
+
+/** @throws MercerError INVALID_ARGUMENT where the unknown is not summed over */
+function checkSide(what: string, alias: string, axis: LazyAxis | 0 | 1): void {
+  const side = /=\s*V([ij])\(/.exec(alias)?.[1];
+  const summed = axis === 'j' || axis === 1 ? 'j' : 'i';
+  if (side === undefined || side === summed) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: the unknown is ${alias}, and the sum goes over ${summed}. Pass { axis: '${side}' }, or an unknown of the other side.`,
+  );
 }
 
 /** The right-hand side. @throws MercerError */

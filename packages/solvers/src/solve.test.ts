@@ -128,12 +128,12 @@ describe('kernelSolve', () => {
     ['an unknown that is no alias', () => kernelSolve(TEXT, ALIASES, 'c'), 'the unknown is "c"'],
     [
       'too few arguments',
-      () => kernelSolve(TEXT, ALIASES, 'b')([x, b]),
+      () => kernelSolve(TEXT, ALIASES, 'b', { axis: 'j' })([x, b]),
       'the arguments are 2 tensors',
     ],
     [
       'a batch',
-      () => kernelSolve(TEXT, ALIASES, 'b')([x, x, b.reshape([1, N, 3])]),
+      () => kernelSolve(TEXT, ALIASES, 'b', { axis: 'j' })([x, x, b.reshape([1, N, 3])]),
       'without a batch',
     ],
   ])('refuses %s', async (_, call, said) => {

@@ -1,6 +1,7 @@
 import { countRows, cumSum, scope, stack, type Tensor, type WorkOptions } from '@mercer/tensor';
 import type { OptionNames } from '@mercer/options';
 import { readOptions } from '../call-options.js';
+import { LazyError } from '../lazy-error.js';
 import { checkLabels, checkWhole, WORK_OPTION_NAMES } from './cluster-data.js';
 
 /** Options of functions of labels. */
@@ -36,6 +37,7 @@ export async function clusterRanges(
   const what = 'clusterRanges';
   const { count: given, ...work } = readOptions(what, options, CLUSTER_OPTIONS);
   checkLabels(what, labels, undefined);
+  await checkNotNegative(what, labels, work);
   const count = await clusterCount(what, labels, given, work);
   return scope(async (s) => {
     const counts = s.track(await countRows(labels, count, work));
@@ -43,6 +45,22 @@ export async function clusterRanges(
     const starts = s.track(await ends.sub(counts));
     return await stack([starts, ends], 1, work);
   });
+}
+
+/** @throws LazyError INVALID_ARGUMENT: rows of such a label are sorted before cluster 0 */
+async function checkNotNegative(
+  what: string,
+  labels: Tensor<'int32'>,
+  work: WorkOptions,
+): Promise<void> {
+  if (labels.size === 0) return;
+  using least = await labels.min(undefined, work);
+  const label = await least.item();
+  if (label >= 0) return;
+  throw new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: a label is ${label}. Labels are numbers of clusters, from 0 on; leave rows of no cluster out.`,
+  );
 }
 
 /** How many clusters there are: as many as is said, or as the largest label says. */

@@ -18,7 +18,13 @@ import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import type { LazyDType } from '../lazy-dtype.js';
 import { lazyI, lazyJ } from '../make-lazy.js';
-import { checkPoints, checkWhole, WORK_OPTION_NAMES, type Points } from './cluster-data.js';
+import {
+  boundsOf,
+  checkPoints,
+  checkWhole,
+  WORK_OPTION_NAMES,
+  type Points,
+} from './cluster-data.js';
 
 /** Options of {@link kMeans}. */
 export interface KMeansOptions<D extends LazyDType = LazyDType> extends WorkOptions {
@@ -102,6 +108,7 @@ export async function kMeans<D extends LazyDType>(
     );
   }
   const points: Points = x;
+  await boundsOf(what, 'x', points, work);
   return scope(async (s) => {
     let centroids: Points =
       first === undefined
@@ -227,7 +234,7 @@ async function meansIn(
   }
   const { dtype } = x;
   const moved = await map(MEAN, { sum: sums, count, other }, { dtype, ...work });
-  return moved as Points;
+  return moved;
 }
 
 /** Centroids by k-means++. */

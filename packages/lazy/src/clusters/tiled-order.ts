@@ -48,7 +48,7 @@ export function planTiling(
   const volume = axes.reduce((product, axis) => product * Math.max(extent(axis), 1e-300), 1);
   const width = cutoff * (WIDTHS[axes.length] ?? 1);
   const wanted = (count / volume) * width ** axes.length;
-  const rows = clusterSize ?? powerWithin(wanted);
+  const rows = clusterSize === undefined ? powerWithin(wanted) : Math.min(clusterSize, count);
   const side = ((volume * rows) / Math.max(1, count)) ** (1 / axes.length);
   const slabs = axes
     .slice(0, -1)

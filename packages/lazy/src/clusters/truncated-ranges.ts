@@ -3,6 +3,7 @@ import type { RowRange } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import {
   arange,
+  isTensor,
   map,
   MercerError,
   scatterAdd,
@@ -16,7 +17,7 @@ import {
   type TensorOperand,
   type WorkOptions,
 } from '@mercer/tensor';
-import { vouchForSpans } from '@mercer/tensor/operation';
+import { isTraced, vouchForSpans } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import type { LazyDType } from '../lazy-dtype.js';
@@ -133,6 +134,7 @@ export async function truncatedRanges<D extends LazyDType>(
     // boxes are compared in the dtype of the points
     const unit = x.dtype === 'float64' ? 2 ** -53 : 2 ** -24;
     const reach = (cutoff * (1 + ((x.shape[1] ?? 1) + 8) * unit)) ** 2;
+    if (!(reach < LARGEST[x.dtype])) throw tooFar(what, cutoff, x.dtype);
     const forward = await meeting(s, i, j, reach, work);
     const back = isOne ? forward : await meeting(s, j, i, reach, work);
     const ranges: PlacedRanges = {
@@ -145,6 +147,26 @@ export async function truncatedRanges<D extends LazyDType>(
     };
     return asResult({ i, j, ranges, cutoff, error, pairs: forward.pairs, work }, s);
   });
+}
+
+/** Numbers below these are finite. */
+const LARGEST = { float32: 3.4e38, float64: Number.MAX_VALUE } as const;
+
+const tooFar = (what: string, cutoff: number, dtype: string): LazyError =>
+  new LazyError(
+    'INVALID_ARGUMENT',
+    `${what}: the cutoff is ${cutoff}, and its square is no number in ${dtype}. Allow a larger error, or sum over all pairs.`,
+  );
+
+/** @throws MercerError SHAPE_MISMATCH where there is not a row for each that is sorted */
+function checkRowCount(what: string, rows: unknown, count: number): void {
+  if (!isTensor(rows) && !isTraced(rows)) return;
+  const { shape, label } = rows as Tensor;
+  if (shape[0] === count) return;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `${what}: the rows are ${label}, and there are ${count} on that side. Pass one for each, and name the side.`,
+  );
 }
 
 /** @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH */
@@ -291,8 +313,10 @@ function asResult<D extends LazyDType>(
   const dispose = (): void => {
     for (const one of own) one.dispose();
   };
-  const sorted = <E extends DType>(rows: TensorOperand<E>, by: Tensor<'int32'>) =>
-    take(rows, by, 0, { stream: work.stream });
+  const sorted = <E extends DType>(what: string, rows: TensorOperand<E>, by: Tensor<'int32'>) => {
+    checkRowCount(what, rows, by.size);
+    return take(rows, by, 0, { stream: work.stream });
+  };
   return {
     x: i.sorted as Tensor as Tensor<D>,
     y: j.sorted as Tensor as Tensor<D>,
@@ -302,8 +326,8 @@ function asResult<D extends LazyDType>(
     cutoff,
     error,
     pairs,
-    sortI: (rows) => sorted(rows, i.order),
-    sortJ: (rows) => sorted(rows, j.order),
+    sortI: (rows) => sorted('sortI', rows, i.order),
+    sortJ: (rows) => sorted('sortJ', rows, j.order),
     restore: (rows, side = 'i') => {
       if ((side as string) !== 'i' && (side as string) !== 'j') {
         throw new LazyError(
@@ -311,7 +335,7 @@ function asResult<D extends LazyDType>(
           `restore: the side is ${describeValue(side)}. Use 'i' for a row of each row of x, or 'j' of y.`,
         );
       }
-      return sorted(rows, (side === 'i' ? i : j).places);
+      return sorted('restore', rows, (side === 'i' ? i : j).places);
     },
     dispose,
     [Symbol.dispose]: dispose,

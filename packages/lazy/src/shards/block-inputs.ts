@@ -1,4 +1,12 @@
-import { tensor, type Device, type Stream, type StridedSource, type Tensor } from '@mercer/tensor';
+import {
+  MercerError,
+  tensor,
+  type Device,
+  type RowReader,
+  type Stream,
+  type StridedSource,
+  type Tensor,
+} from '@mercer/tensor';
 import { viewOf } from '@mercer/tensor/operation';
 import { hostLayout } from '../host-shape.js';
 import type { Input } from '../input.js';
@@ -107,10 +115,23 @@ async function blockOf(
 ): Promise<StridedSource> {
   if (!isRowReader(data)) return viewAfter(hostLayout(data), part.steps);
   if (one.steps.length === 0 && rows?.op === 'rows') {
-    return await data.readRows(rows.start, rows.count, { signal });
+    const read: unknown = await data.readRows(rows.start, rows.count, { signal });
+    return checkRead(read, data, [rows.count, ...data.shape.slice(1)]);
   }
   const whole = await data.readRows(0, data.shape[0] ?? 0, { signal });
   return viewAfter(hostLayout(whole), part.steps);
+}
+
+/** What a reader gave. @throws MercerError SHAPE_MISMATCH */
+function checkRead(read: unknown, { dtype }: RowReader, shape: readonly number[]): StridedSource {
+  const given = Object(read) as Partial<StridedSource>;
+  const size = shape.reduce((product, extent) => product * extent, 1);
+  const isRight = String(given.shape) === String(shape) && (given.data?.length ?? -1) >= size;
+  if (isRight && (given.dtype ?? dtype) === dtype) return read as StridedSource;
+  throw new MercerError(
+    'SHAPE_MISMATCH',
+    `readRows gave ${given.dtype ?? ''} [${String(given.shape)}] of ${given.data?.length ?? 'no'} numbers. Rows that were asked for are ${dtype} [${shape.join(', ')}].`,
+  );
 }
 
 /** Blocks of equal keys are the same. */

@@ -31,7 +31,7 @@ export interface ShardWork {
   /** Takes over the state of a shard. */
   readonly deliver: (shard: Shard, state: ShardState) => Promise<void>;
   /** A cell is computed. */
-  readonly onDone: () => void;
+  readonly onDone: () => Promise<void>;
 }
 
 interface Step {
@@ -71,7 +71,7 @@ export async function computeShards(shards: readonly Shard[], work: ShardWork): 
   const finish = async ({ step, done }: NonNullable<typeof before>): Promise<void> => {
     await done;
     await giveUp(step);
-    onDone();
+    await onDone();
   };
   try {
     for (const [at, step] of steps.entries()) {

@@ -74,7 +74,10 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
           cell: cellTask(task, rules),
           compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
           deliver: (shard, state) => assembly.add(shard, state),
-          onDone: () => onProgress?.({ done: ++done, total }),
+          onDone: async () => {
+            const told: unknown = onProgress?.({ done: ++done, total });
+            await told;
+          },
         },
       );
     } catch (error) {

@@ -85,7 +85,8 @@ export async function iterate<S extends KrylovState>(
       if (done % cycle < batch) await advance(method.check);
       const seen = await unlessAborted(reading, signal);
       throwFailure(what, seen);
-      onIteration?.(reportOf(seen));
+      const told: unknown = onIteration?.(reportOf(seen));
+      await told; // where it is a promise, its failure is the solve's
       if (seen.some(isRunning)) continue;
       await advance(method.check);
       reading = columnsOf(await standing(state, scale));

@@ -2,8 +2,10 @@ import { describeValue } from '@mercer/options';
 import {
   arange,
   isPending,
+  isTensor,
   MercerError,
   tensor,
+  zeros,
   type Device,
   type Tensor,
   type TensorOperand,
@@ -99,6 +101,8 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     const [rows] = this.shape;
     checkRows(indices, rows);
     const { rows: rule } = this.#rules;
+    const { dtype, device } = this;
+    if (indices.length === 0) return await zeros([0, this.shape[1]], { dtype, device });
     if (rule !== undefined) return (await rule(indices, this.parameters)) as Tensor<D>;
     using units = await unitVectors(this, rows, indices);
     using found = await this.rmatvec(units);
@@ -181,11 +185,23 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     this.#checkVectors(what, vectors, columns);
     const isOne = vectors.rank === 1;
     using front = isOne ? vectors.reshape([columns, 1]) : undefined;
-    const found = await rule(front ?? vectors, this.parameters);
-    checkProduct(what, found, [rows, (front ?? vectors).shape[1] ?? 0], this);
-    if (!isOne) return found as Tensor<D>;
-    using wide = found;
-    return wide.reshape([rows]) as Tensor<D>;
+    const wide = front ?? vectors;
+    const [, count = 0] = wide.shape;
+    const { dtype, device } = this;
+    if (count === 0) return await zeros([rows, 0], { dtype, device });
+    const found = await rule(wide, this.parameters);
+    // results are disposed, and what a function was given is not its own
+    const isBorrowed = found === wide || this.parameters.includes(found);
+    try {
+      checkProduct(what, found, [rows, count], this);
+    } catch (error) {
+      if (!isBorrowed && isTensor(found)) found.dispose();
+      throw error;
+    }
+    const own = isBorrowed ? await found.clone() : found;
+    if (!isOne) return own as Tensor<D>;
+    using whole = own;
+    return whole.reshape([rows]) as Tensor<D>;
   }
 
   /** @throws MercerError */

@@ -85,6 +85,13 @@ export function operator<D extends OperatorDType>(options: OperatorOptions<D>): 
       `${what}: capturable is ${describeValue(capturable)}. Pass true or false.`,
     );
   }
+  const list: unknown = parameters;
+  if (!Array.isArray(list)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: parameters are ${describeValue(list)}. Pass an array of tensors.`,
+    );
+  }
   for (const [at, one] of parameters.entries())
     if (!isTraced(one)) assertTensor(one, `${what}: parameter ${at}`);
   return new LinearOperator({

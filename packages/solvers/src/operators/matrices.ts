@@ -1,6 +1,7 @@
 import { kronMatvec, matmul } from '@mercer/linalg';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { gatherRows, MercerError, scatterAdd, tensor, type Tensor } from '@mercer/tensor';
-import { assertTensor, formatShape, isTraced } from '@mercer/tensor/operation';
+import { assertTensor, formatShape, isTraced, readOptions } from '@mercer/tensor/operation';
 import { stacked } from './compose.js';
 import { assertOperator, LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
@@ -99,9 +100,16 @@ export interface CompressedRows<D extends OperatorDType> {
   readonly columns: number;
 }
 
+const COMPRESSED: OptionNames<CompressedRows<OperatorDType>> = {
+  offsets: true,
+  indices: true,
+  values: true,
+  columns: true,
+};
+
 /**
  * A sparse matrix in compressed rows. Products gather rows of the vectors and add them up with `scatterAdd`, in a fixed order. It reads
- * the offsets once, to write down the row of each entry, which lives until `dispose()`.
+ * the offsets and the bounds of the columns once; the row of each entry lives until `dispose()`.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT
  */
@@ -109,9 +117,23 @@ export async function sparseOperator<D extends OperatorDType>(
   matrix: CompressedRows<D>,
 ): Promise<LinearOperator<D>> {
   const what = 'sparseOperator';
-  const { offsets, indices, values, columns } = matrix;
+  const { offsets, indices, values, columns } = readOptions(what, matrix, COMPRESSED);
   assertTensor(offsets, `${what}: offsets`);
   assertTensor(indices, `${what}: indices`);
+  assertTensor(values, `${what}: values`);
+  for (const [name, { dtype, label }] of Object.entries({ offsets, indices })) {
+    if (['int32', 'int64'].includes(dtype)) continue;
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: ${name} are ${label}. Pass int32 or int64 numbers.`,
+    );
+  }
+  if (!(Number.isSafeInteger(columns) && columns >= 0)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: columns is ${describeValue(columns)}. Pass how many columns the matrix has.`,
+    );
+  }
   checkDType(what, values.dtype);
   checkLike(`${what}: values`, values, indices.shape, values);
   if (offsets.rank !== 1 || offsets.size === 0 || indices.rank !== 1) {
@@ -123,6 +145,7 @@ export async function sparseOperator<D extends OperatorDType>(
   const starts = Array.from(await offsets.toTypedArray(), Number);
   const rows = starts.length - 1;
   checkOffsets(what, starts, indices.size);
+  await checkColumns(what, indices, columns);
   const rowOf = new Int32Array(indices.size);
   for (let row = 0; row < rows; row++) rowOf.fill(row, starts[row], starts[row + 1]);
   const { device } = values;
@@ -214,6 +237,13 @@ function checkBlocks<D extends OperatorDType>(
   operators: readonly LinearOperator<D>[],
   axis: 0 | 1,
 ): readonly [LinearOperator<D>, ...LinearOperator<D>[]] {
+  const list: unknown = operators;
+  if (!Array.isArray(list)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: the operators are ${describeValue(list)}. Pass an array of them.`,
+    );
+  }
   const [first] = operators;
   if (first === undefined) {
     throw new MercerError('INVALID_ARGUMENT', `${what}: no operator was given. Pass one at least.`);
@@ -262,6 +292,23 @@ export function checkLike(
   throw new MercerError(
     code,
     `${what} is ${one.dtype} ${formatShape(one.shape)} on ${one.device.id}. Pass ${dtype} ${formatShape(shape)} on ${device.id}.`,
+  );
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+async function checkColumns(
+  what: string,
+  indices: Tensor<'int32' | 'int64'>,
+  columns: number,
+): Promise<void> {
+  if (indices.size === 0) return;
+  using least = await indices.min();
+  using most = await indices.max();
+  const [first, last] = (await Promise.all([least.item(), most.item()])).map(Number);
+  if ((first as number) >= 0 && (last as number) < columns) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: indices go from ${first} to ${last}, and there are ${columns} columns. They are from 0 to ${columns - 1}.`,
   );
 }
 

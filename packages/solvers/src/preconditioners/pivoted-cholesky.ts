@@ -1,7 +1,6 @@
-import { stopGradient } from '@mercer/autodiff';
 import { qr, svd } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, zeros, type SignalOption, type Tensor } from '@mercer/tensor';
+import { MercerError, stack, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -86,51 +85,39 @@ export async function pivotedCholesky<D extends OperatorDType>(
   }
 }
 
-/** Columns of a Cholesky factor of the operator, pivots first, (N, k). It is a constant where the operator is differentiated. */
+/** Columns of a Cholesky factor of the operator, pivots first, (N, k). */
 async function partialFactor(
   operator: LinearOperator,
   { rank, leastGain, signal }: PivotedCholeskyOptions & { readonly leastGain: number },
 ): Promise<Tensor> {
-  const { shape, dtype, device } = operator;
-  const [n] = shape;
+  const columns: Tensor[] = [];
   /** What was left of the trace before each column. */
   const traces: number[] = [];
-  const unit = dtype === 'float64' ? 2 ** -52 : 2 ** -23;
-  /** The columns as rows. */
-  using factor: Tensor = await zeros([rank, n], { dtype, device });
-  let rest = constant(await operator.diagonal());
+  const unit = operator.dtype === 'float64' ? 2 ** -52 : 2 ** -23;
+  let rest: Tensor = await operator.diagonal();
   let first = 0;
   try {
-    while (traces.length < rank) {
+    while (columns.length < rank) {
       signal?.throwIfAborted();
       const { place, value, trace } = await look(rest);
-      const count = traces.length;
-      if (count === 0) first = value;
+      if (columns.length === 0) first = value;
       // the rest is rounding, or the operator is not semidefinite
       if (!(value > unit * first)) break;
-      const before = traces[count - GAIN_OVER] ?? Infinity;
+      const before = traces[traces.length - GAIN_OVER] ?? Infinity;
       if (trace > (1 - leastGain) * before) break;
       traces.push(trace);
-      using row = constant(await operator.rows([place]));
-      using column = factor.slice(count);
-      using known = factor.slice([0, count]);
-      await addColumn(row.reshape([n]), known, { place, root: Math.sqrt(value), column });
+      const column = await nextColumn(operator, columns, place, Math.sqrt(value));
+      columns.push(column);
       const less = (await rest.sub(column.square())) as Tensor;
       rest.dispose();
       rest = less;
     }
-    if (traces.length === 0) throw notSemidefinite(first);
-    using made = factor.slice([0, traces.length]);
-    return made.transpose();
+    if (columns.length === 0) throw notSemidefinite(first);
+    return await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1);
   } finally {
+    for (const one of columns) one.dispose();
     rest.dispose();
   }
-}
-
-/** A tensor that no derivative goes through. */
-function constant(made: Tensor): Tensor {
-  using one = made;
-  return stopGradient(one);
 }
 
 /** The largest element of what remains of the diagonal, and the sum of all. */
@@ -146,26 +133,22 @@ async function look(
   return { place, value, trace };
 }
 
-/** Writes a column of the factor: the row of the operator at its pivot, less what the columns before, which are rows here, have of it. */
-async function addColumn(
-  row: Tensor,
-  known: Tensor,
-  {
-    place,
-    root,
-    column,
-  }: { readonly place: number; readonly root: number; readonly column: Tensor },
-): Promise<void> {
-  using own = row;
-  const out = column as Tensor<'float64'>;
-  if (known.shape[0] === 0) {
-    await own.div(root, { out });
-    return;
-  }
-  using weights = known.slice(null, [place, place + 1]);
-  using product = await times(known, weights, { transposeA: true });
-  using taken = product.reshape(own.shape);
-  await own.sub(taken).div(root, { out });
+/** The column of the factor at a pivot: its row of the operator, less what the columns before have of it. */
+async function nextColumn(
+  operator: LinearOperator,
+  columns: readonly Tensor[],
+  pivot: number,
+  root: number,
+): Promise<Tensor> {
+  const [n] = operator.shape;
+  using row = await operator.rows([pivot]);
+  using flat = row.reshape([n]);
+  if (columns.length === 0) return await flat.div(root);
+  using before = (await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1)) as Tensor;
+  using own = before.slice([pivot, pivot + 1]);
+  using known = await times(before, own, { transposeB: true });
+  using column = known.reshape([n]);
+  return await flat.sub(column).div(root);
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

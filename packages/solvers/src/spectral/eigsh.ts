@@ -215,7 +215,11 @@ class BlockLanczos implements Disposable {
       using norms = await residualNorms({ basis, images }, wanted);
       const standing = await readStanding(what, all, norms, figures, k, scale, signal);
       scale = standing.scale;
-      onIteration?.({ iterations: this.#iterations, residual: Math.max(...standing.residuals) });
+      const told: unknown = onIteration?.({
+        iterations: this.#iterations,
+        residual: Math.max(...standing.residuals),
+      });
+      await told;
       const seems = standing.residuals.every((one) => one <= rtol);
       const isLast = this.#iterations >= maxIterations || progress.isOver(standing);
       if (!seems && !isLast) continue;

@@ -249,7 +249,8 @@ class Iterates implements Disposable {
       const standing = await readStanding(what, values, norms, figures, k, scale, signal);
       scale = standing.scale;
       const worst = Math.max(...standing.residuals);
-      onIteration?.({ iterations: this.#iterations, residual: worst });
+      const told: unknown = onIteration?.({ iterations: this.#iterations, residual: worst });
+      await told;
       if (worst < least || this.#best === undefined) {
         least = worst;
         await this.#keepBest(basis, values);

@@ -33,14 +33,21 @@ interface KnownSpans {
   readonly pairs: number;
 }
 
-const known = new WeakMap<SpanTable, KnownSpans>();
+/** What was said of a table, and how often it had been written then: it holds until the next write. */
+const known = new WeakMap<SpanTable, KnownSpans & { readonly writes: number }>();
 
 /**
  * Says that the spans of a table ascend within each slice, do not overlap and end within so many rows. A table of which nobody says so
  * is read back and checked before kernels follow it.
  */
 export function vouchForSpans(spans: SpanTable, about: KnownSpans): void {
-  known.set(spans, about);
+  known.set(spans, { ...about, writes: spans.storage.writes });
+}
+
+/** What is known of a table as it is now. */
+function knownOf(spans: SpanTable): KnownSpans | undefined {
+  const found = known.get(spans);
+  return found?.writes === spans.storage.writes ? found : undefined;
 }
 
 const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => isTensor(met);
@@ -48,7 +55,7 @@ const isTable = (met: CallRanges['redrangesJ']): met is SpanTable => isTensor(me
 /** How many pairs ranges hold; undefined where a table does not tell. */
 export function pairsOfRanges(ranges: CallRanges): number | undefined {
   const { redrangesJ: met } = ranges;
-  return isTable(met) ? known.get(met)?.pairs : pairsInRanges({ ...ranges, redrangesJ: met });
+  return isTable(met) ? knownOf(met)?.pairs : pairsInRanges({ ...ranges, redrangesJ: met });
 }
 
 const ROWS = [32, 64, 128] as const;
@@ -102,7 +109,7 @@ export async function rangeTables(
 }
 
 const isRight = (spans: SpanTable, reducedRows: number, device: Device): boolean =>
-  (known.get(spans)?.reducedRows ?? Infinity) <= reducedRows &&
+  (knownOf(spans)?.reducedRows ?? Infinity) <= reducedRows &&
   spans.device === device &&
   spans.isContiguous;
 
