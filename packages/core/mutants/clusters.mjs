@@ -36,7 +36,7 @@ export const clusters = [
     ...TABLES,
     name: 'a table is followed whatever it says',
     file: '../../tensor/src/map-reduce/range-tables.ts',
-    find: '(known.get(spans)?.reducedRows ?? Infinity) <= reducedRows &&',
+    find: '(knownOf(spans)?.reducedRows ?? Infinity) <= reducedRows &&',
     replace: '',
     pattern: 'checks tables that others made',
   },
@@ -80,5 +80,14 @@ export const clusters = [
     replace: 'const isLarge = cells * count > Infinity;',
     and: { find: 'if (cells * count > MOST_CELLS) {', replace: 'if (cells * count > Infinity) {' },
     pattern: 'tells cells apart',
+  },
+  {
+    promise: 'tables of ranges are checked',
+    name: 'a table that was written since is trusted',
+    file: '../../tensor/src/map-reduce/range-tables.ts',
+    find: 'return found?.writes === spans.storage.writes ? found : undefined;',
+    replace: 'return found;',
+    test: '../lazy/src/clusters/unusual-use.test.ts',
+    pattern: 'a table of ranges that was written since',
   },
 ];
