@@ -259,10 +259,12 @@ export function describeLazyDerivatives(
       const y = await tensor(terms, { shape: [rows, 1], ...place });
       const one = await tensor([[1]], place);
       const wanted = [[Math.fround(1 + 20_000 * 2 ** -25)]];
-      const slope = grad((x: AnyTensor<'float32'>) =>
-        lazyI(x).mul(lazyJ(y)).sum('j', { accumulate: 'float64', sumScheme: 'direct' }).sum(),
-      );
-      expect(await (await slope(one)).toNested()).toEqual(wanted);
+      const options = { accumulate: 'float64', sumScheme: 'direct' } as const;
+      // beside the sum, and in a pass of its own over the other side
+      const beside = (x: AnyTensor<'float32'>) => lazyI(x).mul(lazyJ(y)).sum('j', options).sum();
+      const behind = (x: AnyTensor<'float32'>) => lazyI(y).mul(lazyJ(x)).sum('j', options).sum();
+      for (const f of [beside, behind])
+        expect(await (await grad(f)(one)).toNested()).toEqual(wanted);
     });
 
     it('results in 16 bits, whose derivatives are those of what was computed', async () => {
