@@ -54,7 +54,7 @@ export const solvers = [
     ...FORMULAS,
     name: 'nothing stagnates',
     find: "le(v('gain'), mul(v('unit'), v('total')))",
-    replace: "lt(v('gain'), mul(-1, v('total')))",
+    replace: "le(v('gain'), -1)",
     pattern: 'ends by stagnation',
   },
   {
@@ -141,13 +141,6 @@ export const solvers = [
   },
   {
     ...EIGEN,
-    name: 'columns that add nothing are kept',
-    find: '.where(spare, once)',
-    replace: '.where(once, once)',
-    pattern: 'of the identity and of 0, whose Krylov spaces are invariant',
-  },
-  {
-    ...EIGEN,
     name: 'the smallest are the largest',
     find: "which === 'smallest' ? all :",
     replace: "which === 'magnitude' ? all :",
@@ -168,13 +161,6 @@ export const solvers = [
     find: 'if (difference <= asymmetryOf(dtype) * scale) return;',
     replace: 'if (difference <= 1e9 * scale) return;',
     pattern: 'refuses one that is not symmetric',
-  },
-  {
-    ...ESTIMATE,
-    name: 'quadrature stops by what has changed',
-    find: '(change * change) / (before - change)',
-    replace: '0',
-    pattern: 'says where steps are too few',
   },
   {
     ...ESTIMATE,

@@ -116,6 +116,16 @@ async function written(result: Tensor, out: Tensor | undefined): Promise<Tensor>
   return out;
 }
 
+/** What all of them give; where one fails, what the others gave is disposed. */
+async function allOrNone<T>(works: readonly Promise<T>[], dispose: (one: T) => void): Promise<T[]> {
+  const ends = await Promise.allSettled(works);
+  const made = ends.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = ends.find((one) => one.status === 'rejected');
+  if (failed === undefined) return made;
+  for (const one of made) dispose(one);
+  throw failed.reason;
+}
+
 /** Puts results together from the states of shards, kept block by kept block. */
 class Assembly {
   readonly #call: ShardedCall;
@@ -158,34 +168,45 @@ class Assembly {
 
   /** The results of a kept block, on the first device. */
   async #finished(states: readonly ShardState[]): Promise<Tensor[]> {
-    const here = await Promise.all(states.map((one) => this.#moved(one)));
-    const [first, ...others] = here as [ShardState, ...ShardState[]];
     const rules = this.#rules;
-    if (rules === undefined) return first.flatMap(({ tensors }) => tensors);
+    const waiting = await allOrNone(
+      states.map((one) => this.#moved(one)),
+      disposeState,
+    );
+    if (rules === undefined) return waiting.flat().flatMap(({ tensors }) => tensors);
     const results: Tensor[] = [];
-    let all = first;
-    for (const next of others) all = await merged(rules, all, next);
     try {
+      let all = waiting.shift() as ShardState;
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        all = await merged(rules, all, next);
+      waiting.push(all);
       for (const [at, rule] of rules.entries()) {
         results.push(...(await rule.finish(all[at] as PartialResult)));
       }
       return results;
+    } catch (error) {
+      for (const one of results) one.dispose();
+      throw error;
     } finally {
-      disposeState(all);
+      for (const one of waiting) disposeState(one);
     }
   }
 
   async #moved(state: ShardState): Promise<ShardState> {
-    return Promise.all(
-      state.map(async ({ tensors, rows }) => {
-        const there = tensors.map(async (one) => {
-          if (one.device === this.#home) return one;
-          using away = one;
-          return await away.to(this.#home);
-        });
-        return { tensors: await Promise.all(there), rows };
-      }),
-    );
+    const there = async (one: Tensor): Promise<Tensor> => {
+      if (one.device === this.#home) return one;
+      using away = one;
+      return await away.to(this.#home);
+    };
+    const parts = state.map(async ({ tensors, rows }) => {
+      const here = await allOrNone(tensors.map(there), (one) => {
+        one.dispose();
+      });
+      return { tensors: here, rows };
+    });
+    return allOrNone(parts, (part) => {
+      disposeState([part]);
+    });
   }
 
   async #place([first, count]: Rows, parts: readonly Tensor[]): Promise<void> {
