@@ -244,8 +244,11 @@ function pairsOf(v: LazyData): Symbolic {
   return combine('matmul', [{ formula: nodeAt(input, 0), inputs: [input] }], asPairs);
 }
 
-/** A vector itself. The real part is asked for to check that the dim is even. */
-const asPairs = (f: VectorExpr): VectorExpr => (ops.complexReal(f).dim > 0 ? f : f);
+/** A vector itself. @throws FormulaError where its dim is not even, as of its real part */
+function asPairs(f: VectorExpr): VectorExpr {
+  ops.complexReal(f);
+  return f;
+}
 
 /** An operand as complex numbers. @throws LazyError INVALID_ARGUMENT */
 function complexOperand(place: string, what: string, other: ComplexOperand): Symbolic {

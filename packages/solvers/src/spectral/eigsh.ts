@@ -66,7 +66,6 @@ const PATIENCE = 10;
  * invariant goes on with random vectors. A matrix of few rows is stored and factored.
  *
  * A pair is done when the norm of `A v - value v`, of a product computed anew, is at most rtol times the norm of A, as far as that is known.
-
  * The error of a value is then at most the norm, and usually its square by the distance from the other values. `converged` is false after `maxIterations`, or where ten restarts have gained nothing but rounding.
  * The host looks once a restart.
  *

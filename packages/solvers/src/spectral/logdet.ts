@@ -1,15 +1,10 @@
 import { logdet as logdetOfMatrix, type LogdetFunction } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, tensor, type random, type SignalOption, type Tensor } from '@mercer/tensor';
-import {
-  differentiable,
-  formatShape,
-  pending,
-  readOptions,
-  SIGNAL_OPTION,
-} from '@mercer/tensor/operation';
+import { differentiable, pending, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { Pending } from '@mercer/tensor';
 import { cg } from '../cg.js';
+import { preconditionerOf } from '../iterative-solve.js';
 import { NotConvergedError } from '../iterative-solution.js';
 import { assertSquare, LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -123,7 +118,7 @@ async function estimate<D extends OperatorDType>(
   checkKey(what, key);
   checkCount(what, 'probes', probes, [2, Infinity]);
   checkCount(what, 'steps', steps, [1, Math.max(1, n)], ', the number of rows');
-  const close = preconditionerOf(what, operator, preconditioner);
+  const close = poweredOf(what, operator, preconditioner);
   let found = { mean: 0, standardError: 0, steps: 0, converged: true };
   const call = (...[tensors, others, z]: Given): Pending<Tensor> =>
     pending(
@@ -241,10 +236,10 @@ const indefinite = (what: string, least: number): SolverError =>
     `${what}: u . A u is ${least} for a unit vector u, so the operator is not positive definite, or too nearly singular for its dtype. Shift it with shift(), or compute in float64.`,
   );
 
-/** @throws MercerError */
-function preconditionerOf<D extends OperatorDType>(
+/** A preconditioner whose determinant is known. @throws MercerError */
+function poweredOf<D extends OperatorDType>(
   what: string,
-  { shape, dtype, device }: LinearOperator<D>,
+  operator: LinearOperator<D>,
   given: LinearOperator<D> | undefined,
 ): PoweredOperator<D> | undefined {
   if (given === undefined) return undefined;
@@ -254,10 +249,5 @@ function preconditionerOf<D extends OperatorDType>(
       `${what}: the preconditioner is ${describeValue(given)}, whose determinant is not known. Pass what pivotedCholesky, nystrom or jacobi gave.`,
     );
   }
-  if (String(given.shape) === String(shape) && given.dtype === dtype && given.device === device)
-    return given as PoweredOperator<D>;
-  throw new MercerError(
-    'SHAPE_MISMATCH',
-    `${what}: the preconditioner is ${given.dtype} ${formatShape(given.shape)} on ${given.device.id}, and the operator ${dtype} ${formatShape(shape)} on ${device.id}. They must agree.`,
-  );
+  return preconditionerOf(what, operator, given) as PoweredOperator<D>;
 }
