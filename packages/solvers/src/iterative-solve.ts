@@ -1,4 +1,3 @@
-import { vjp } from '@mercer/autodiff';
 import { describeValue, type OptionNames } from '@mercer/options';
 import {
   isPending,
@@ -36,6 +35,7 @@ import { assertOperator, assertSquare } from './operators/linear-operator.js';
 import { operator as operatorOf } from './operators/make-operator.js';
 import { checkLike } from './operators/matrices.js';
 import type { OperatorDType } from './operators/operator-types.js';
+import { pulledBack, type OperatorTerm } from './product-shares.js';
 
 /** A preconditioner: an operator that is close to the inverse, or its product with columns (N, K). */
 export type Preconditioner<D extends OperatorDType> =
@@ -96,18 +96,12 @@ export interface Solved {
   readonly solveTransposed: Solve;
 }
 
-/** A product of the operator, and the cotangent by which it is differentiated. */
-export interface Share {
-  readonly product: (operator: LinearOperator) => Promise<Tensor>;
-  readonly cotangent: Tensor;
-}
-
 /** How a solution depends on its right-hand side and on the operator. */
 export interface ImplicitRule {
   /** The cotangent of the right-hand side. */
   readonly adjoint: (solved: Solved) => Promise<Tensor>;
   /** What is differentiated by the tensors of the operator. */
-  readonly shares: (solved: Solved, adjoint: Tensor) => Promise<readonly Share[]>;
+  readonly shares: (solved: Solved, adjoint: Tensor) => Promise<readonly OperatorTerm[]>;
 }
 
 /** A solver. */
@@ -199,29 +193,13 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
         };
       });
       const adjoint = once(async () => solver.rule.adjoint(await solved()));
-      const shares = once(async () => {
-        let total: readonly Tensor[] | undefined;
-        for (const { product, cotangent: seed } of await solver.rule.shares(
-          await solved(),
-          await adjoint(),
-        )) {
-          const of = (...all: readonly Tensor[]): Promise<Tensor> =>
-            product(operator.withParameters(all));
-          const argnums = tensors.map((_one, at) => at);
-          const { pull, dispose } = await vjp(of, { argnums })(...tensors);
-          try {
-            const pulled = await pull(seed);
-            const before = total;
-            total =
-              before === undefined
-                ? pulled
-                : await Promise.all(pulled.map((one, at) => one.add(before[at] as Tensor)));
-          } finally {
-            dispose();
-          }
-        }
-        return total ?? [];
-      });
+      const shares = once(async () =>
+        pulledBack(
+          operator as LinearOperator,
+          tensors,
+          await solver.rule.shares(await solved(), await adjoint()),
+        ),
+      );
       const shareOf = (at: number) => () => pending(shares().then((all) => all[at] as Tensor));
       return [() => pending(adjoint()), tensors.map((_one, at) => shareOf(at))];
     },

@@ -7,7 +7,7 @@ import { operator as operatorOf } from '../operators/make-operator.js';
 import { times } from '../preconditioners/low-rank.js';
 import { unitOf } from './checks.js';
 import type { EigenPairs } from './eigen-solution.js';
-import { productShares } from './product-shares.js';
+import { productShares } from '../product-shares.js';
 import type { Which } from './subspace.js';
 
 /** An eigensolver of the operator's tensors, and of others that its result does not depend on. */

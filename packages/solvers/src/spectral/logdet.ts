@@ -13,7 +13,7 @@ import { SolverError } from '../solver-error.js';
 import { checkCount, checkKey } from './checks.js';
 import { LanczosProcess, type Recurrence } from './lanczos-process.js';
 import { meanOf, signs } from './probes.js';
-import { productShares } from './product-shares.js';
+import { productShares } from '../product-shares.js';
 import { quadrature } from './quadrature.js';
 
 /** Options of {@link logdet} of an operator. */

@@ -17,7 +17,7 @@ import type { OperatorDType } from '../operators/operator-types.js';
 import { kept, times } from '../preconditioners/low-rank.js';
 import { checkCount, checkFinite, checkKey } from './checks.js';
 import { meanOf, signs } from './probes.js';
-import { productShares } from './product-shares.js';
+import { productShares } from '../product-shares.js';
 
 /** Options of {@link trace}. */
 export interface TraceOptions extends SignalOption {
