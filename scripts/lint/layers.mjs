@@ -19,7 +19,7 @@ export const layers = /** @type {Record<string, readonly string[]>} */ ({
   linalg: belowOperations,
   lazy: belowOperations,
   solvers: [...belowOperations, 'pairwise', 'linalg', 'lazy'],
-  optim: [...belowOperations, 'solvers', 'linalg'],
+  optim: [...belowOperations, 'linalg', 'lazy', 'solvers'],
   core: [...belowOperations, ...operations],
   cli: ['options', 'core'],
 });

@@ -7,6 +7,7 @@ export * from '@mercer/autodiff';
 export * from '@mercer/tensor';
 export * from '@mercer/lazy';
 export * from '@mercer/linalg';
+export * from '@mercer/optim';
 export * from '@mercer/pairwise';
 export * from '@mercer/solvers';
 // of matrices as linalg's, and of operators

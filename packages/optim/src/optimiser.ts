@@ -1,0 +1,40 @@
+import type { Tree } from '@mercer/autodiff';
+import type { Tensor } from '@mercer/tensor';
+import type { Statistics } from './statistics/layer-statistics.js';
+
+/**
+ * What an optimiser remembers between steps: tensors by name, beside each parameter, and how many steps were taken. Names are the
+ * parameter's path, a slash and the slot: `layers[0].weight/m`.
+ */
+export interface OptimiserState {
+  /** The optimiser that it belongs to, such as `adam`. */
+  readonly optimiser: string;
+  /** Calls of `step` so far: what schedules are given. */
+  step: number;
+  readonly tensors: ReadonlyMap<string, Tensor>;
+}
+
+/** What some optimisers need beside the gradients. Each optimiser names what it misses. */
+export interface StepExtras {
+  /** The loss at the parameters as they are: what `lbfgs` and adaptive damping compare with. */
+  readonly value?: Tensor;
+  /** The loss and its gradients at other parameters of the same tree. `lbfgs` calls it in its line search. */
+  readonly evaluate?: (
+    params: Tree,
+  ) => PromiseLike<{ readonly value: Tensor; readonly grad: Tree }>;
+  /** What each layer saw, from `withStatistics(f)`: for `kfac`. */
+  readonly statistics?: Statistics;
+}
+
+/** What a step says when its work is enqueued. */
+export interface StepReport {
+  /** A 0-d int32 tensor: 1 where a gradient was not finite and nothing was changed, 0 otherwise. The device decides, so reading it waits. */
+  readonly skipped: Tensor;
+}
+
+/** An optimiser: it holds options only. What it remembers is the state, which `init` makes and `step` updates in place, as it updates the parameters. */
+export interface Optimiser {
+  readonly name: string;
+  init(params: Tree): Promise<OptimiserState>;
+  step(params: Tree, grads: Tree, state: OptimiserState, extras?: StepExtras): Promise<StepReport>;
+}
