@@ -1,4 +1,4 @@
-import { add, constant, div, eq, gt, le, mul, select, sqrt, sub } from '@mercer/formula';
+import { add, constant, div, eq, ge, gt, le, mul, select, sqrt, sub } from '@mercer/formula';
 import {
   and,
   begun,
@@ -7,6 +7,7 @@ import {
   firstOf,
   isFinite,
   not,
+  or,
   runs,
   statusAfter,
   v,
@@ -42,7 +43,7 @@ const statusOfStep = statusAfter(
 );
 const gained = select(moves, div(mul(v('rz'), v('rz')), v('pap')), 0);
 
-/** What a step makes of each column. `next` is r . P r of the residual after it. `gain` is the energy that x has gained since `best`, and `total` in all. */
+/** What a step makes of each column. `next` is r . P r of the residual after it. `gain` is the energy that x has gained since `best`, and `total` in all; `lost` counts restarts since `best`. */
 export const RECURRENCE = {
   ...where(runs, {
     status: statusOfStep,
@@ -61,11 +62,15 @@ export const RECURRENCE = {
   total: add(v('total'), gained),
   best: v('best'),
   since: v('since'),
+  lost: v('lost'),
 };
+
+/** Restarts without a fall of the least true residual after which rounding is taken to be all that is left. */
+const MOST_LOST = 5;
 
 const { improves, restarts, columns } = checked(ENERGY, {
   carried: v('norm'),
-  rests: le(v('gain'), mul(v('unit'), v('total'))),
+  rests: or(le(v('gain'), mul(v('unit'), v('total'))), ge(v('lost'), MOST_LOST)),
 });
 
 /** What a true residual makes of each column. `norm2` is its square, `next` is r . P r of it. */
@@ -74,6 +79,7 @@ export const CHECK = {
   rz: select(restarts, v('next'), v('rz')),
   gain: select(improves, 0, v('gain')),
   total: v('total'),
+  lost: select(improves, 0, add(v('lost'), select(restarts, 1, 0))),
 };
 
 /** The true residual and its direction, of columns that restart. */
@@ -85,4 +91,5 @@ export const BEGIN = {
   rz: v('next'),
   gain: constant(0),
   total: constant(0),
+  lost: constant(0),
 };

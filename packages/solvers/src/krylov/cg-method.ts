@@ -14,6 +14,8 @@ export interface CgState extends KrylovState {
   /** The energy that x has gained since the least true residual, and in all. */
   readonly gain: Tensor;
   readonly total: Tensor;
+  /** How often the recurrence has lost the true residual since it was least. */
+  readonly lost: Tensor;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { LazyTensor, type LazyDType, type ShardOptions } from '@mercer/lazy';
+import { LazyTensor, type ComputeOptions, type LazyDType, type ShardOptions } from '@mercer/lazy';
 import type { OptionNames } from '@mercer/options';
 import { concat, MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions } from '@mercer/tensor/operation';
@@ -8,10 +8,16 @@ import type { OperatorDType } from './operator-types.js';
 
 type Input = LazyTensor['inputs'][number];
 
-/** Options of `asOperator`: products on several devices, or within a limit of memory, as those of reductions. */
-export type LazyOperatorOptions = Pick<ShardOptions, 'devices' | 'maxBytes'>;
+/** Options of `asOperator`, which its products take as reductions do: how sums are computed, on several devices, or within a limit of memory. */
+export type LazyOperatorOptions = ComputeOptions & Pick<ShardOptions, 'devices' | 'maxBytes'>;
 
-const OPTIONS: OptionNames<LazyOperatorOptions> = { devices: true, maxBytes: true };
+const OPTIONS: OptionNames<LazyOperatorOptions> = {
+  accumulate: true,
+  sumScheme: true,
+  fastMath: true,
+  devices: true,
+  maxBytes: true,
+};
 
 /**
  * A symbolic matrix as an operator. Products are reductions, and nothing is stored.
@@ -23,9 +29,8 @@ export function lazyOperator<D extends LazyDType>(
   options?: LazyOperatorOptions,
 ): LinearOperator<D & OperatorDType> {
   const what = 'asOperator';
-  const { devices, maxBytes } = readOptions(what, options, OPTIONS);
-  const shards =
-    devices === undefined && maxBytes === undefined ? undefined : { devices, maxBytes };
+  const given = readOptions(what, options, OPTIONS);
+  const products = Object.values(given).some((one) => one !== undefined) ? given : undefined;
   const { dim, batchShape, rowsI = 1, rowsJ = 1, dtype, device, formula } = matrix;
   if (dim !== 1 || batchShape.length > 0) {
     throw new MercerError(
@@ -51,12 +56,12 @@ export function lazyOperator<D extends LazyDType>(
       dtype: dtype,
       device,
       // Blocks are brought and merged by calls of their own.
-      isCapturable: shards === undefined,
+      isCapturable: given.devices === undefined && given.maxBytes === undefined,
     },
     parameters,
     rules: {
-      matvec: (v, tensors) => of(tensors).matmul(v, shards),
-      rmatvec: (v, tensors) => of(tensors).t().matmul(v, shards),
+      matvec: (v, tensors) => of(tensors).matmul(v, products),
+      rmatvec: (v, tensors) => of(tensors).t().matmul(v, products),
       diagonal:
         rowsI === rowsJ
           ? async (tensors) => {

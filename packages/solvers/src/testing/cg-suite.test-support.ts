@@ -157,6 +157,18 @@ export function cgSuite(name: string, place: () => Device): void {
       expect(found.residual).toBeLessThan(1e-13);
     });
 
+    it('where float32 cannot reach the tolerance, a preconditioned solve stagnates too', async () => {
+      const key = random.key(1);
+      using x = await random.uniform([400, 3], { key, device });
+      using ones = await random.uniform([400], { key: random.key(2), device });
+      const smooth = lazyI(x).sqdist(lazyJ(x)).mul(-3).exp().asOperator({ sumScheme: 'kahan' });
+      using preconditioner = await pivotedCholesky(smooth, { rank: 100, shift: 1e-3 });
+      const found = await cg(smooth.shift(1e-3), ones, { preconditioner, maxIterations: 1500 });
+      expect(found.converged).toBe(false);
+      expect(found.iterations).toBeLessThan(600);
+      expect(found.residual).toBeLessThan(0.05);
+    });
+
     it('an inconsistent singular system ends without a solution', async () => {
       const singular = denseOperator(
         await float64(
