@@ -11,7 +11,7 @@ import { timed, whole } from './lib/whole.mjs';
 let state = 31;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
 const normal = () => Math.sqrt(-2 * Math.log(random())) * Math.cos(2 * Math.PI * random());
-const N = whole ? 20_000 : 600;
+const N = whole ? 5000 : 600;
 const [C, GAMMA] = [1, 20];
 const labels = Float64Array.from({ length: N }, (_, i) => (i % 2 === 0 ? 1 : -1));
 const points = new Float64Array(2 * N);
