@@ -5,6 +5,7 @@ import { atPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { hasPlace, isPending, pending, pendingInPlace } from '../pending.js';
+import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { byElements } from '../trace/batching.js';
@@ -74,11 +75,8 @@ class WaitingResult extends Unlaunched implements LaterReader {
     this.label = `${use.what} (not computed yet)`;
     this.hasPlace = operands.every(hasPlace);
     const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
-    this.#held = new ReadHold(
-      this,
-      all.filter((one) => one instanceof LaterRead),
-    );
-    this.#held.acquire();
+    this.#held = new ReadHold(all.filter((one) => one instanceof LaterRead));
+    this.#held.acquire(this);
     this.#operands = all;
     for (const [at, one] of all.entries()) {
       if (one instanceof Unlaunched) one.whenThere((tensor) => this.#keep(at, tensor));
@@ -265,7 +263,14 @@ function combined(name: OperatorName, given: readonly unknown[], use: Use): Know
     );
   }
   const operands = given.map(presentOperand);
-  if (operands.every((one) => one !== undefined)) return applied(name, operands, use);
+  if (operands.every((one) => one !== undefined)) {
+    try {
+      return applied(name, operands, use);
+    } catch (error) {
+      // of a promise nothing was known at the call that could be refused there: its result is rejected
+      if (!given.some(thereOf)) throw error;
+    }
+  }
   const result = new WaitingResult(name, given, use);
   return given.some(isTraced) ? promisesTraced(result) : result;
 }
@@ -280,13 +285,13 @@ export function presentOperand(operand: unknown): unknown {
     return operand instanceof ChainResult ? operand : undefined;
   }
   if (isTracedKnown(operand)) return operand;
-  return isPending(operand) ? undefined : operand;
+  return isPending(operand) ? thereOf(operand) : operand;
 }
 
 /** An operand once shape and dtype are known, in an object, so that nothing is launched. */
 export async function waitingOperand(operand: unknown): Promise<{ readonly made: unknown }> {
   if (operand instanceof Unlaunched) return operand.made();
-  return { made: isPending(operand) ? await operand : operand };
+  return { made: isPending(operand) ? (thereOf(operand) ?? (await operand)) : operand };
 }
 
 const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>

@@ -1,0 +1,9 @@
+/**
+ * Gives an object itself, so that a class that extends it can give private members to objects that exist. To ask for these asks nothing of the
+ * object, which may be a proxy.
+ */
+export class Itself {
+  constructor(one: object) {
+    return one;
+  }
+}
