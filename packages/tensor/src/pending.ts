@@ -316,7 +316,9 @@ export function promiseOf<T>(make: () => T | Promise<T>): Promise<T> {
 export function pendingCall<T extends object>(make: () => T | Promise<T>): Pending<T> {
   try {
     const made = make();
-    return made instanceof Promise ? pendingInPlace(made) : pendingThere(made);
+    // what is not launched is there when it is
+    const isThere = !(made instanceof Promise || ActsAsPending.is(made));
+    return isThere ? pendingThere(made) : pendingInPlace(Promise.resolve(made));
   } catch (error) {
     return pendingInPlace(failed(error));
   }

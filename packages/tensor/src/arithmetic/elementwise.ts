@@ -25,6 +25,7 @@ import {
   type ResultDType,
 } from './dtype-rules.js';
 import { ELEMENTWISE_RULES } from './elementwise-rules.js';
+import { startChain } from './launch-chain.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -241,6 +242,10 @@ async function launchNow(
     const { out } = options;
     if (out !== undefined) {
       assertTensor(out, `${what}: out`);
+      if (result instanceof ChainResult && !out.disposed) {
+        const started = startChain(result, options);
+        if (started !== undefined) return await started;
+      }
       if (result.hasPlace) writing = new Turn([], [out.storage]);
     }
     const { made } = result instanceof WaitingResult ? await result.made() : { made: result };

@@ -85,19 +85,24 @@ export const readsAtOnce = ({ chain }: LaunchableChain): boolean =>
  */
 export function startChain(
   root: LaunchableChain,
-  options: Omit<ChainOptions, 'numbers' | 'out'>,
+  options: Omit<ChainOptions, 'numbers'>,
 ): Tensor | Promise<Tensor> | undefined {
   if (!readsAtOnce(root)) return undefined;
+  const { out } = own(options, 'out');
+  if (out !== undefined && out.storage.calls?.isEmpty === false) return undefined;
   const { made, ...bound } = bindChain(root, NOTHING);
   const done = (): void => {
     for (const one of made) one.dispose();
     root.spend();
   };
+  const start = (): Tensor[] | Promise<Tensor[]> =>
+    operation.start([root, bound], { ...options, numbers: bound.numbers });
   let started: Tensor[] | Promise<Tensor[]> | undefined;
   try {
-    started = atPlace(root.place, () =>
-      operation.start([root, bound], { ...options, numbers: bound.numbers }),
-    );
+    // its own reads, and those of its parts, are no reason to wait before it writes
+    if (out !== undefined) root.spend();
+    // what is written has a place of its own, behind what is read
+    started = out === undefined ? atPlace(root.place, start) : start();
   } finally {
     if (!(started instanceof Promise)) done();
   }
