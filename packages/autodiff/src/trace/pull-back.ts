@@ -56,6 +56,7 @@ export async function pullBack(
       }
       if (keeps) continue;
       const made = tape.freeable(node);
+      if (made.length === 0) continue;
       await launchReaders(cotangents, made);
       tape.free(made);
     }
