@@ -274,7 +274,7 @@ export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
 export function pendingThere<T extends object>(value: T): Pending<T> {
   const promise = pendingInPlace(Promise.resolve(value));
   noteThere(promise, value);
-  return promise as Pending<T>;
+  return promise;
 }
 
 /** What a call gives at once, or promises, as a pending tensor; what it throws rejects. */

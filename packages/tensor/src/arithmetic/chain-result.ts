@@ -91,7 +91,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
    */
   hold(): void {
     if (this.#held.holds) return;
-    for (const read of this.chain.reads) read.assertReadable(this.label);
+    for (const read of this.chain.reads) read.assertReadable(this);
     this.#held.acquire(this);
   }
 

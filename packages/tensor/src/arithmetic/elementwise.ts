@@ -302,9 +302,17 @@ export async function waitingOperand(operand: unknown): Promise<{ readonly made:
 const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>
   (await Promise.all(given.map(waitingOperand))).map(({ made }) => made);
 
+/** What an operator says of dtypes, read once. */
+const DTYPE_RULES = Object.fromEntries(
+  Object.entries<Operator>(OPERATORS).map(([name, operator]) => [
+    name,
+    own(operator, 'conditions', 'rule', 'arithmetic'),
+  ]),
+) as Readonly<Record<OperatorName, Pick<Operator, 'conditions' | 'rule' | 'arithmetic'>>>;
+
 function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainResult {
   const { what } = use;
-  const operator: Operator = OPERATORS[name];
+  const operator = DTYPE_RULES[name];
   const values = given.map((one, at) => checked(one, use, at));
   const tensors = values
     .filter((one) => typeof one !== 'number')
@@ -316,16 +324,15 @@ function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainRe
       `${what}: ${given.map(describeValue).join(' and ')} are no tensors. Pass a tensor for one of them, or use JavaScript's own arithmetic.`,
     );
   }
-  for (const { device, label } of tensors) {
-    if (device === first.device) continue;
+  for (const one of tensors) {
+    if (one.device === first.device) continue;
     throw new MercerError(
       'DEVICE_MISMATCH',
-      `${what}: ${first.label} and ${label} are on different devices. Move one with to('${first.device.id}').`,
+      `${what}: ${first.label} and ${one.label} are on different devices. Move one with to('${first.device.id}').`,
     );
   }
   const shape = broadcast(what, tensors);
-  const names = ['conditions', 'rule', 'arithmetic'] as const;
-  const { conditions = 0, rule, arithmetic } = own(operator, ...names);
+  const { conditions = 0, rule, arithmetic } = operator;
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } =
     own(use, 'gives').gives ?? resultDType(rule, dtypes.slice(conditions), arithmetic);
@@ -420,7 +427,7 @@ class Parts {
     const reads = values.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
     for (const one of reads) {
       if (!(one instanceof LaterRead)) continue;
-      one.assertReadable(this.#what);
+      one.assertReadable({ label: this.#what });
       this.reads.add(one);
     }
     let others = values.filter((one) => one instanceof ChainResult).length;

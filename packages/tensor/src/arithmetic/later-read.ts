@@ -70,8 +70,8 @@ export class LaterRead implements UnlaunchedRead {
     return !disposed && (written === this.#written || written <= this.#place);
   }
 
-  /** @throws MercerError DISPOSED or MODIFIED where the elements are there no more @param what for messages */
-  assertReadable(what: string): void {
+  /** @throws MercerError DISPOSED or MODIFIED where the elements are there no more @param by what reads it, for messages */
+  assertReadable(by: { readonly label: string }): void {
     if (this.#copy !== undefined || this.#isThere) return;
     const { tensor } = this;
     const [code, done] = tensor.disposed
@@ -79,7 +79,7 @@ export class LaterRead implements UnlaunchedRead {
       : (['MODIFIED', 'written'] as const);
     throw new MercerError(
       code,
-      `${what}: it was computed as part of another result, and ${tensor.label}, which it reads, was ${done} since. Await it before that, to keep its values.`,
+      `${by.label}: it was computed as part of another result, and ${tensor.label}, which it reads, was ${done} since. Await it before that, to keep its values.`,
     );
   }
 

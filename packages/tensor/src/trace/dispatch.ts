@@ -27,7 +27,8 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
     return promisesTraced(pending(call()));
   }
   const there = flat.map((one) => thereOf(one) ?? one);
-  if (there.every((one, at) => Object.is(one, flat[at]))) return traceOf(flat).apply(primitive, args);
+  if (there.every((one, at) => Object.is(one, flat[at])))
+    return traceOf(flat).apply(primitive, args);
   const known = nestedLike(args, there);
   return promisesTraced(
     pendingOrThere(() => recorded(primitive, known) ?? primitive.call(...(known as never[]))),
