@@ -231,8 +231,8 @@ const enqueuing = [
     ...AWAITED,
     file: `${TENSOR}/arithmetic/elementwise.ts`,
     name: 'an elementwise operation ignores the stream',
-    find: 'await made.launchInto(out, options, writing);',
-    replace: 'await made.launchInto(out, { ...options, stream: undefined }, writing);',
+    find: 'startChain(result, options);',
+    replace: 'startChain(result, { ...options, stream: undefined });',
   },
 ];
 

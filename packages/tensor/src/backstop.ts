@@ -1,7 +1,7 @@
-import { setImmediate } from 'node:timers';
 import { inspect } from 'node:util';
 import { collectGarbage } from './collect-garbage.js';
 import type { StorageBlock } from './storage-block.js';
+import { YoungOwners } from './young-owners.js';
 
 /** What outlives a tensor object: its hold on the storage. */
 export class Lifetime {
@@ -9,6 +9,8 @@ export class Lifetime {
   released = false;
   /** Its place among the young, if it is one of them. */
   young = -1;
+  /** Whether it was watched until it was released. */
+  isWatched = false;
 
   constructor(storage: StorageBlock) {
     this.storage = storage;
@@ -18,8 +20,8 @@ export class Lifetime {
   release(): boolean {
     if (this.released) return false;
     this.released = true;
-    if (this.young >= 0) leaveYoung(this);
-    else watched.delete(this);
+    this.isWatched = !young.delete(this);
+    if (this.isWatched) watched.delete(this);
     this.storage.dispose();
     return true;
   }
@@ -44,52 +46,27 @@ function reclaim(lifetime: Lifetime): void {
 const SWEEP_OWNERS = 4096;
 let sweepAt = SWEEP_OWNERS;
 
-/**
- * What was made last, strongly held and not watched yet: most results are disposed soon and never need it. They are watched all at
- * once, when there are many or the task has ended.
- */
-const young: ({ readonly owner: object; readonly lifetime: Lifetime } | undefined)[] = [];
-const YOUNG = 256;
-let awaitsTurn = false;
+const young = new YoungOwners<Lifetime>((owner, lifetime) => {
+  watched.add(lifetime);
+  owners.add(owner);
+  registry.register(owner, lifetime, lifetime);
+});
 
 /** Frees the storage when the owner is collected without having been disposed. */
 export function watch(owner: object, lifetime: Lifetime): void {
-  if (young.length >= YOUNG) {
-    watchYoung();
+  if (young.isFull) {
+    young.watchAll();
     if (watched.size >= sweepAt) {
       sweep();
       sweepAt = Math.max(SWEEP_OWNERS, 2 * watched.size);
     }
   }
-  lifetime.young = young.push({ owner, lifetime }) - 1;
-  if (awaitsTurn) return;
-  awaitsTurn = true;
-  setImmediate(() => {
-    awaitsTurn = false;
-    watchYoung();
-  });
-}
-
-function leaveYoung(lifetime: Lifetime): void {
-  young[lifetime.young] = undefined;
-  while (young.length > 0 && young.at(-1) === undefined) young.pop();
-}
-
-function watchYoung(): void {
-  for (const one of young) {
-    if (one === undefined) continue;
-    const { owner, lifetime } = one;
-    lifetime.young = -1;
-    watched.add(lifetime);
-    owners.add(owner);
-    registry.register(owner, lifetime, lifetime);
-  }
-  young.length = 0;
+  young.add(owner, lifetime);
 }
 
 /** The owner was disposed: nothing to watch any more. */
 export function unwatch(owner: object, lifetime: Lifetime): void {
-  if (lifetime.young >= 0) return;
+  if (!lifetime.isWatched) return;
   owners.delete(owner);
   registry.unregister(lifetime);
 }
@@ -102,7 +79,7 @@ export function answerCensus(lifetime: object): boolean {
 
 /** Handles that are neither disposed nor known to be unreachable. */
 export function watchedCount(): number {
-  return watched.size + young.filter((one) => one !== undefined).length;
+  return watched.size + young.count;
 }
 
 /** Lives as long as this module: a census that misses it cannot be trusted. */
@@ -122,7 +99,7 @@ const witnesses: Witness[] = [];
  * of the task. Returns how many were freed.
  */
 export function sweep(): number {
-  watchYoung();
+  young.watchAll();
   if (watched.size === 0) return 0;
   collectGarbage();
   const alive = takeCensus();

@@ -11,7 +11,7 @@ export interface DeviceMemoryBlock extends NativeMemory {
 }
 
 /** Larger blocks go back to the driver: what computes so much hides what that takes. */
-const LARGEST_KEPT = 2 ** 22;
+const LARGEST_KEPT = 2 ** 25;
 /** Bytes that a stream keeps at most. */
 const KEPT_LIMIT = 2 ** 26;
 

@@ -4,6 +4,7 @@ import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
 import { keptPlace, type Turn } from './call-order.js';
 import type { TensorMethods } from './tensor-methods.js';
+import { noteThere, thereOf } from './there.js';
 import { isTraced, promisesTraced } from './trace/traced-value.js';
 import { countOfParts } from './views.js';
 
@@ -137,6 +138,11 @@ export function addPendingMethod(name: string, gives: Gives, isOneCall = false):
     const stream = streamAmong(given);
     // lists, such as axes, as they are now
     given = given.map((one) => (Array.isArray(one) ? [...(one as unknown[])] : one));
+    const there = gives === 'tensor' ? arrivedNow([this, ...given]) : undefined;
+    if (there !== undefined) {
+      const result = calledNow(name, there);
+      return isTraced(this) || given.some(isTraced) ? promisesTraced(result) : result;
+    }
     const self = ActsAsPending.is(this) ? this.launch({ stream }) : this;
     const result = Promise.all([self, arrived(given)]).then(([tensor, all]): unknown => {
       const own: unknown = Reflect.get(tensor, name);
@@ -147,6 +153,14 @@ export function addPendingMethod(name: string, gives: Gives, isOneCall = false):
     return hasPlaces ? pendingInPlace(result) : pending(result);
   };
   Object.defineProperty(pendingPrototype, name, { value, configurable: true, writable: true });
+}
+
+/** A tensor's own method on what is there; what it throws rejects, as it does where somebody waits. */
+function calledNow(name: string, [tensor, ...given]: readonly unknown[]): Promise<object> {
+  return pendingOrThere(() => {
+    const own: unknown = Reflect.get(tensor as object, name);
+    return Reflect.apply(own as () => unknown, tensor, given);
+  });
 }
 
 /** What a tensor is to be overwritten with; the tensor itself where that was computed into it, in the turn of the call. */
@@ -188,12 +202,34 @@ export function heard(given: readonly unknown[]): void {
   }
 }
 
+/** The arguments with the tensors of those that are pending, where all of these are there, or are launched at once; else undefined. */
+export function arrivedNow(given: readonly unknown[]): readonly unknown[] | undefined {
+  const stream = streamAmong(given);
+  const all: unknown[] = [];
+  for (const one of given) {
+    const tensor = isPending(one) ? launchedNow(one, stream) : one;
+    if (tensor === undefined && one !== undefined) return undefined;
+    all.push(tensor);
+  }
+  return all;
+}
+
+/** The tensor of a pending one, where it is there, or is launched at once. */
+function launchedNow(one: object, stream: Stream | undefined): object | undefined {
+  if (!ActsAsPending.is(one)) return thereOf(one);
+  // an error goes to those who wait for it
+  if (one.tensor === undefined) one.launch({ stream }).catch(() => undefined);
+  return one.tensor;
+}
+
 /** A call with arguments that may be pending: made now where all are there, else once they are, at the place that it has now. */
 export function whenArrived<T>(
   given: readonly unknown[],
   call: (all: readonly unknown[]) => Promise<T>,
 ): Promise<T> {
   if (!given.some(isPending)) return call(given);
+  const there = arrivedNow(given);
+  if (there !== undefined) return promiseOf(() => call(there));
   const inPlace = keptPlace();
   return arrived(given).then((all) => inPlace(() => call(all)));
 }
@@ -206,6 +242,9 @@ export abstract class ActsAsPending {
   static is(value: unknown): value is ActsAsPending {
     return typeof value === 'object' && value !== null && #isPending in value && value.#isPending;
   }
+
+  /** The tensor, once it is there. */
+  abstract readonly tensor: object | undefined;
 
   /** The tensor, its work enqueued on the stream. */
   abstract launch(options: { readonly stream?: Stream | undefined }): Promise<object>;
@@ -231,6 +270,29 @@ export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
   return Object.setPrototypeOf(promise, inPlacePrototype) as Pending<T>;
 }
 
+/** A pending tensor that is there: operations on it wait for nothing. */
+export function pendingThere<T extends object>(value: T): Pending<T> {
+  const promise = pendingInPlace(Promise.resolve(value));
+  noteThere(promise, value);
+  return promise;
+}
+
+/** What a call gives at once, or promises, as a pending tensor; what it throws rejects. */
+export function pendingOrThere(make: () => unknown): Pending<object> {
+  try {
+    const made = make();
+    if (isPending(made)) return made;
+    if (made instanceof Promise) return pending(made as Promise<object>);
+    return isSingle(made) ? pendingThere(made) : pending(Promise.resolve(made as object));
+  } catch (error) {
+    return pending(failed(error));
+  }
+}
+
+/** Whether it is a tensor or stands for one, and no list or record of them. */
+const isSingle = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && 'dtype' in value && 'shape' in value;
+
 /**
  * Whether the calls that make a value have all been made, so that whoever waits for it waits for no call that is made later. Not so of
  * functions that make calls one after another.
@@ -251,8 +313,15 @@ export function promiseOf<T>(make: () => T | Promise<T>): Promise<T> {
 }
 
 /** The result of one call that a function makes at once: see `hasPlace`. */
-export function pendingCall<T>(make: () => T | Promise<T>): Pending<T> {
-  return pendingInPlace(promiseOf(make));
+export function pendingCall<T extends object>(make: () => T | Promise<T>): Pending<T> {
+  try {
+    const made = make();
+    // what is not launched is there when it is
+    const isThere = !(made instanceof Promise || ActsAsPending.is(made));
+    return isThere ? pendingThere(made) : pendingInPlace(Promise.resolve(made));
+  } catch (error) {
+    return pendingInPlace(failed(error));
+  }
 }
 
 /** The same as a pending tensor. */
@@ -261,7 +330,7 @@ export function pendingOf<T>(make: () => T | Promise<T>): Pending<T> {
 }
 
 // eslint-disable-next-line @typescript-eslint/require-await -- a rejection with whatever was thrown
-async function failed(error: unknown): Promise<never> {
+export async function failed(error: unknown): Promise<never> {
   throw error;
 }
 

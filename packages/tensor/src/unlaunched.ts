@@ -4,7 +4,7 @@ import { MercerError } from './mercer-error.js';
 import type { Stream } from './device.js';
 import { ambientStream, inContextOf } from './capture/ambient-stream.js';
 import { placeInOrder, type Turn } from './call-order.js';
-import { ActsAsPending, pendingPrototype } from './pending.js';
+import { ActsAsPending, pendingPrototype, promiseOf } from './pending.js';
 import type { Tensor } from './tensor.js';
 
 /** Where the work of a result is enqueued. */
@@ -75,8 +75,8 @@ export abstract class Unlaunched extends ActsAsPending {
     return Promise.resolve({ made: this });
   }
 
-  /** Begins the work. */
-  protected abstract start(options: LaunchOptions): Promise<Tensor>;
+  /** Begins the work. Gives the tensor itself where nothing has to be waited for. */
+  protected abstract start(options: LaunchOptions): Tensor | Promise<Tensor>;
 
   /** It will not be launched. */
   protected abstract abandon(): void;
@@ -87,17 +87,23 @@ export abstract class Unlaunched extends ActsAsPending {
 
   /** Enqueues the work, once; the options are those of who comes first. */
   override launch(options: LaunchOptions = {}): Promise<Tensor> {
-    return (this.#launched ??= this.#begin(own(options, 'stream', 'signal')));
+    return (this.#launched ??= promiseOf(() => this.#begin(own(options, 'stream', 'signal'))));
   }
 
-  async #begin(options: LaunchOptions): Promise<Tensor> {
+  #begin(options: LaunchOptions): Tensor | Promise<Tensor> {
     if (this.#disposed && this.#keepers === 0) {
       throw new MercerError(
         'DISPOSED',
         `${this.label}: it was disposed before it was computed. Use it before dispose().`,
       );
     }
-    const tensor = await inContextOf(this.#context, () => this.start(options));
+    const started = inContextOf(this.#context, () => this.start(options));
+    return started instanceof Promise
+      ? started.then((tensor) => this.#come(tensor))
+      : this.#come(started);
+  }
+
+  #come(tensor: Tensor): Tensor {
     this.#tensor = tensor;
     for (const take of this.#waiting) take(tensor);
     this.#waiting = [];

@@ -4,6 +4,7 @@ import {
   formatShape,
   isKnownResult,
   isTracedKnown,
+  knownNow,
   mapArguments,
   nestedLike,
   whenKnown,
@@ -55,6 +56,7 @@ export async function pullBack(
       }
       if (keeps) continue;
       const made = tape.freeable(node);
+      if (made.length === 0) continue;
       await launchReaders(cotangents, made);
       tape.free(made);
     }
@@ -92,7 +94,7 @@ async function pullThrough(
   const spreads = own.map((one, at) =>
     one === undefined || rule.broadcasts === true ? one : spread(one, outputs[at]?.shape ?? []),
   );
-  const whole = (await Promise.all(spreads.map(whenKnown))).map(({ made }) => made);
+  const whole = await allKnown(spreads);
   const wrapped = (value: unknown, check?: ReadCheck): unknown =>
     isTensor(value) || isKnownResult(value) || isTracedKnown(value)
       ? owner.wrap(value, check)
@@ -125,14 +127,21 @@ async function pullThrough(
   for (const [place, source] of sources.entries()) {
     const share = source === undefined ? undefined : shares[place]?.();
     if (source === undefined || share === undefined) continue;
-    const { made } = await whenKnown(share);
+    const { made } = knownNow(share) ?? (await whenKnown(share));
     if (made === undefined) continue;
     const own = owner.adopted(made) as KnownValue;
-    const conformed = await whenKnown(inDType(own, formOf(source), name));
+    const wide = inDType(own, formOf(source), name);
+    const conformed = knownNow(wide) ?? (await whenKnown(wide));
     if (tape.detectsNaN)
       await assertNoNaN(conformed.made, `${owner.what}: the gradient of ${name} has`);
     add(cotangents, source, conformed.made as Value);
   }
+}
+
+async function allKnown(given: readonly unknown[]): Promise<readonly unknown[]> {
+  const now = given.map(knownNow);
+  const all = now.every((one) => one !== undefined) ? now : await Promise.all(given.map(whenKnown));
+  return all.map(({ made }) => made);
 }
 
 const formOf = ({ node, output }: Source): ValueForm => node.outputs[output] as ValueForm;

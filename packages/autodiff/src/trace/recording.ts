@@ -11,7 +11,9 @@ import {
   notDifferentiable,
   writesTraced,
   pending,
+  pendingOrThere,
   promisesTraced,
+  thereOf,
   Traced,
   TracedResult,
   type Composition,
@@ -142,6 +144,10 @@ export abstract class Recording implements Trace {
     const kept = this.#keptOf(call);
     if (isKnownResult(result) || !isThenable(result))
       return this.#given({ ...call, kept: kept() }, result);
+    const there = isKnownResult(result) ? undefined : thereOf(result);
+    if (there !== undefined) {
+      return promisesTraced(pendingOrThere(() => this.#given({ ...call, kept: kept() }, there)));
+    }
     const later = async (): Promise<unknown> => {
       const given = await result;
       return this.#given({ ...call, kept: kept() }, given);

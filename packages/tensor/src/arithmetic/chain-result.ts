@@ -8,7 +8,7 @@ import { unlessAborted } from '../unless-aborted.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import type { Chain, ChainNode } from './chain.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
-import { launchChain } from './launch-chain.js';
+import { launchChain, startChain } from './launch-chain.js';
 import { canStayUnstored } from './stored-formula.js';
 
 /**
@@ -29,8 +29,8 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   constructor(chain: Chain) {
     super();
     this.chain = chain;
-    this.#held = new ReadHold(this, chain.reads);
-    const self = new WeakRef(this);
+    this.#held = new ReadHold(chain.reads);
+    const self = chain.before.length === 0 ? undefined : new WeakRef(this);
     for (const one of chain.before) {
       const known = this.#knownToOperands(one);
       if (known !== undefined) {
@@ -39,7 +39,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
         continue;
       }
       one.whenThere((tensor) => {
-        const result = self.deref();
+        const result = self?.deref();
         if (result !== undefined) result.#keep(one, tensor);
       });
     }
@@ -91,8 +91,8 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
    */
   hold(): void {
     if (this.#held.holds) return;
-    for (const read of this.chain.reads) read.assertReadable(this.label);
-    this.#held.acquire();
+    for (const read of this.chain.reads) read.assertReadable(this);
+    this.#held.acquire(this);
   }
 
   /** What was computed before an operand, which may be disposed since. */
@@ -167,8 +167,9 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     this.release();
   }
 
-  protected override async start(options: LaunchOptions): Promise<Tensor> {
-    return this.launchInto(undefined, options);
+  protected override start(options: LaunchOptions): Tensor | Promise<Tensor> {
+    this.hold();
+    return startChain(this, options) ?? this.launchInto(undefined, options);
   }
 
   override async computeInto(

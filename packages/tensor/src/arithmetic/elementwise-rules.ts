@@ -1,7 +1,6 @@
 import { call, variable } from '@mercer/formula';
 import { map } from '../map.js';
 import type { Tensor } from '../tensor.js';
-import { broadcastShapes } from '../views.js';
 import {
   zerosLike,
   type DerivativeRule,
@@ -201,12 +200,13 @@ function inFull(tangent: Value, result: KnownValue): Value {
   return isWhole ? tangent : tangent.add(zerosLike(result));
 }
 
+const sameShape = (a: readonly number[], b: readonly number[]): boolean =>
+  a.length === b.length && a.every((n, k) => n === b[k]);
+
 /** A share of the result's shape, or one that broadcasts to it, as that of an operand. */
 function toShape(share: Value, from: readonly number[], to: readonly number[]): Value {
-  if (broadcastShapes(from, to).length === to.length && to.every((n, k) => n === from[k]))
-    return share;
-  const { shape } = share as KnownValue;
-  const isWhole = shape.length === from.length && shape.every((n, k) => n === from[k]);
+  if (sameShape(from, to)) return share;
+  const isWhole = sameShape((share as KnownValue).shape, from);
   return summedTo(isWhole ? share : share.broadcastTo(from), from, to);
 }
 

@@ -5,6 +5,7 @@ import { atPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { hasPlace, isPending, pending, pendingInPlace } from '../pending.js';
+import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { byElements } from '../trace/batching.js';
@@ -24,6 +25,7 @@ import {
   type ResultDType,
 } from './dtype-rules.js';
 import { ELEMENTWISE_RULES } from './elementwise-rules.js';
+import { startChain } from './launch-chain.js';
 import { LaterRead, ReadHold, type LaterReader } from './later-read.js';
 import { OPERATORS, type Operator, type OperatorName } from './operators.js';
 
@@ -74,11 +76,8 @@ class WaitingResult extends Unlaunched implements LaterReader {
     this.label = `${use.what} (not computed yet)`;
     this.hasPlace = operands.every(hasPlace);
     const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
-    this.#held = new ReadHold(
-      this,
-      all.filter((one) => one instanceof LaterRead),
-    );
-    this.#held.acquire();
+    this.#held = new ReadHold(all.filter((one) => one instanceof LaterRead));
+    this.#held.acquire(this);
     this.#operands = all;
     for (const [at, one] of all.entries()) {
       if (one instanceof Unlaunched) one.whenThere((tensor) => this.#keep(at, tensor));
@@ -243,6 +242,10 @@ async function launchNow(
     const { out } = options;
     if (out !== undefined) {
       assertTensor(out, `${what}: out`);
+      if (result instanceof ChainResult && !out.disposed) {
+        const started = startChain(result, options);
+        if (started !== undefined) return await started;
+      }
       if (result.hasPlace) writing = new Turn([], [out.storage]);
     }
     const { made } = result instanceof WaitingResult ? await result.made() : { made: result };
@@ -265,7 +268,14 @@ function combined(name: OperatorName, given: readonly unknown[], use: Use): Know
     );
   }
   const operands = given.map(presentOperand);
-  if (operands.every((one) => one !== undefined)) return applied(name, operands, use);
+  if (operands.every((one) => one !== undefined)) {
+    try {
+      return applied(name, operands, use);
+    } catch (error) {
+      // of a promise nothing was known at the call that could be refused there: its result is rejected
+      if (!given.some(thereOf)) throw error;
+    }
+  }
   const result = new WaitingResult(name, given, use);
   return given.some(isTraced) ? promisesTraced(result) : result;
 }
@@ -280,21 +290,29 @@ export function presentOperand(operand: unknown): unknown {
     return operand instanceof ChainResult ? operand : undefined;
   }
   if (isTracedKnown(operand)) return operand;
-  return isPending(operand) ? undefined : operand;
+  return isPending(operand) ? thereOf(operand) : operand;
 }
 
 /** An operand once shape and dtype are known, in an object, so that nothing is launched. */
 export async function waitingOperand(operand: unknown): Promise<{ readonly made: unknown }> {
   if (operand instanceof Unlaunched) return operand.made();
-  return { made: isPending(operand) ? await operand : operand };
+  return { made: isPending(operand) ? (thereOf(operand) ?? (await operand)) : operand };
 }
 
 const there = async (given: readonly unknown[]): Promise<readonly unknown[]> =>
   (await Promise.all(given.map(waitingOperand))).map(({ made }) => made);
 
+/** What an operator says of dtypes, read once. */
+const DTYPE_RULES = Object.fromEntries(
+  Object.entries<Operator>(OPERATORS).map(([name, operator]) => [
+    name,
+    own(operator, 'conditions', 'rule', 'arithmetic'),
+  ]),
+) as Readonly<Record<OperatorName, Pick<Operator, 'conditions' | 'rule' | 'arithmetic'>>>;
+
 function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainResult {
   const { what } = use;
-  const operator: Operator = OPERATORS[name];
+  const operator = DTYPE_RULES[name];
   const values = given.map((one, at) => checked(one, use, at));
   const tensors = values
     .filter((one) => typeof one !== 'number')
@@ -306,16 +324,15 @@ function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainRe
       `${what}: ${given.map(describeValue).join(' and ')} are no tensors. Pass a tensor for one of them, or use JavaScript's own arithmetic.`,
     );
   }
-  for (const { device, label } of tensors) {
-    if (device === first.device) continue;
+  for (const one of tensors) {
+    if (one.device === first.device) continue;
     throw new MercerError(
       'DEVICE_MISMATCH',
-      `${what}: ${first.label} and ${label} are on different devices. Move one with to('${first.device.id}').`,
+      `${what}: ${first.label} and ${one.label} are on different devices. Move one with to('${first.device.id}').`,
     );
   }
   const shape = broadcast(what, tensors);
-  const names = ['conditions', 'rule', 'arithmetic'] as const;
-  const { conditions = 0, rule, arithmetic } = own(operator, ...names);
+  const { conditions = 0, rule, arithmetic } = operator;
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } =
     own(use, 'gives').gives ?? resultDType(rule, dtypes.slice(conditions), arithmetic);
@@ -410,7 +427,7 @@ class Parts {
     const reads = values.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
     for (const one of reads) {
       if (!(one instanceof LaterRead)) continue;
-      one.assertReadable(this.#what);
+      one.assertReadable({ label: this.#what });
       this.reads.add(one);
     }
     let others = values.filter((one) => one instanceof ChainResult).length;

@@ -4,6 +4,7 @@ import { coreOf } from '../operations.js';
 import type { StorageBlock, UnlaunchedRead } from '../storage-block.js';
 import type { StreamCore } from '../stream-core.js';
 import { Tensor } from '../tensor.js';
+import { YoungOwners } from '../young-owners.js';
 
 /** Whoever reads later: told to launch before what it reads is written. */
 export interface LaterReader {
@@ -33,7 +34,7 @@ export class LaterRead implements UnlaunchedRead {
   readonly #place: number;
   /** The place of the call that had written the memory. */
   readonly #written: number;
-  readonly #readers = new Set<WeakRef<LaterReader>>();
+  readonly #readers = new Set<ReadHold>();
   /** The elements as they were before a write. */
   #copy: StorageBlock | undefined;
 
@@ -69,8 +70,8 @@ export class LaterRead implements UnlaunchedRead {
     return !disposed && (written === this.#written || written <= this.#place);
   }
 
-  /** @throws MercerError DISPOSED or MODIFIED where the elements are there no more @param what for messages */
-  assertReadable(what: string): void {
+  /** @throws MercerError DISPOSED or MODIFIED where the elements are there no more @param by what reads it, for messages */
+  assertReadable(by: { readonly label: string }): void {
     if (this.#copy !== undefined || this.#isThere) return;
     const { tensor } = this;
     const [code, done] = tensor.disposed
@@ -78,7 +79,7 @@ export class LaterRead implements UnlaunchedRead {
       : (['MODIFIED', 'written'] as const);
     throw new MercerError(
       code,
-      `${what}: it was computed as part of another result, and ${tensor.label}, which it reads, was ${done} since. Await it before that, to keep its values.`,
+      `${by.label}: it was computed as part of another result, and ${tensor.label}, which it reads, was ${done} since. Await it before that, to keep its values.`,
     );
   }
 
@@ -88,17 +89,17 @@ export class LaterRead implements UnlaunchedRead {
   }
 
   /** One more call that will read it. */
-  add(reader: WeakRef<LaterReader>): void {
+  add(hold: ReadHold): void {
     if (this.#readers.size === 0) {
       this.#storage.retain();
       this.#storage.addLaterRead(this);
     }
-    this.#readers.add(reader);
+    this.#readers.add(hold);
   }
 
   /** A call has read it, or never will. */
-  delete(reader: WeakRef<LaterReader>): void {
-    if (!this.#readers.delete(reader) || this.#readers.size > 0) return;
+  delete(hold: ReadHold): void {
+    if (!this.#readers.delete(hold) || this.#readers.size > 0) return;
     this.#storage.deleteLaterRead(this);
     (this.#copy ?? this.#storage).dispose();
     this.#copy = undefined;
@@ -114,7 +115,7 @@ export class LaterRead implements UnlaunchedRead {
   /** Launches those with an earlier place that are not part of another such; their errors go to those who await them. */
   async launchReaders(place: number): Promise<void> {
     const waiting = [...this.#readers]
-      .flatMap((reader) => reader.deref() ?? [])
+      .flatMap(({ reader }) => reader ?? [])
       .filter((reader) => reader.place < place && reader.canLaunch);
     const parts = new Set(waiting.flatMap(({ joined }) => joined));
     const whole = waiting.filter((reader) => !parts.has(reader));
@@ -127,7 +128,7 @@ export class LaterRead implements UnlaunchedRead {
     if (this.#copy !== undefined) return;
     // that is one whose elements are to be read
     if ((calls?.firstWriter ?? this.#place) < this.#place) return;
-    if (![...this.#readers].some((reader) => reader.deref()?.waits === true)) return;
+    if (![...this.#readers].some(({ reader }) => reader?.waits === true)) return;
     this.#keep(stream);
   }
 
@@ -162,19 +163,30 @@ const collected = new FinalizationRegistry<ReadHold>((hold) => {
     if (disposed) device.noteLeakedBytes(countedBytes);
 });
 
+const young = new YoungOwners<ReadHold>((reader, hold) => {
+  hold.watch(reader as LaterReader);
+});
+
 /** What one reader holds until it has read it, or was collected without. */
 export class ReadHold {
   readonly #reads: LaterRead[];
-  readonly #reader: WeakRef<LaterReader>;
+  /** Strongly held while it is young. */
+  #reader: LaterReader | WeakRef<LaterReader> | undefined;
   #holds = false;
+  /** Its place among the young, if it is one of them. */
+  young = -1;
 
-  constructor(reader: LaterReader, reads: readonly LaterRead[]) {
+  constructor(reads: readonly LaterRead[]) {
     this.#reads = [...reads];
-    this.#reader = new WeakRef(reader);
   }
 
   get holds(): boolean {
     return this.#holds;
+  }
+
+  /** Who reads; undefined where it was collected, or has read. */
+  get reader(): LaterReader | undefined {
+    return this.#reader instanceof WeakRef ? this.#reader.deref() : this.#reader;
   }
 
   /** What is held, each once. */
@@ -182,24 +194,31 @@ export class ReadHold {
     return this.#holds ? [...new Set(this.#reads.map(({ storage }) => storage))] : [];
   }
 
-  acquire(): void {
-    const reader = this.#reader.deref();
-    if (this.#holds || reader === undefined) return;
+  acquire(reader: LaterReader): void {
+    if (this.#holds) return;
     this.#holds = true;
+    this.#reader = reader;
+    young.add(reader, this);
+    for (const read of this.#reads) read.add(this);
+  }
+
+  /** From now on it ends where its reader is collected. */
+  watch(reader: LaterReader): void {
+    this.#reader = new WeakRef(reader);
     collected.register(reader, this, this);
-    for (const read of this.#reads) read.add(this.#reader);
   }
 
   /** What is to be read turned out to be this too. */
   add(read: LaterRead): void {
     this.#reads.push(read);
-    if (this.#holds) read.add(this.#reader);
+    if (this.#holds) read.add(this);
   }
 
   release(): void {
     if (!this.#holds) return;
     this.#holds = false;
-    collected.unregister(this);
-    for (const read of this.#reads) read.delete(this.#reader);
+    if (!young.delete(this)) collected.unregister(this);
+    this.#reader = undefined;
+    for (const read of this.#reads) read.delete(this);
   }
 }

@@ -1,6 +1,6 @@
 import type { DType } from '@mercer/kernels';
 import { own, type OptionNames } from '@mercer/options';
-import { Turn } from '../call-order.js';
+import { atPlace, Turn } from '../call-order.js';
 import { sizeOfShape } from '../checked-size.js';
 import { LOAD_OPTIONS, type Device, type LoadOptions } from '../device.js';
 import { checkInPlace } from '../map-check.js';
@@ -68,6 +68,45 @@ export async function launchedBefore(
   const reads = new Map<ChainOperand, LaterRead>();
   for (const one of root.chain.before) reads.set(one, await root.launchedBefore(one, options));
   return reads;
+}
+
+const NOTHING: ReadonlyMap<ChainOperand, LaterRead> = new Map();
+
+/** Whether what a chain reads is there, and no call that is not enqueued yet will write it. */
+export const readsAtOnce = ({ chain }: LaunchableChain): boolean =>
+  chain.before.length === 0 &&
+  chain.reads.every(({ storage }) => storage.calls?.hasWriters !== true);
+
+/**
+ * As {@link launchChain}, without a turn of its own, where nothing has to be waited for before the call; undefined, with nothing done, elsewhere. The
+ * tensor itself where it was launched within the call.
+ *
+ * @throws as `launchChain` rejects
+ */
+export function startChain(
+  root: LaunchableChain,
+  options: Omit<ChainOptions, 'numbers'>,
+): Tensor | Promise<Tensor> | undefined {
+  if (!readsAtOnce(root)) return undefined;
+  const { out } = own(options, 'out');
+  if (out !== undefined && out.storage.calls?.isEmpty === false) return undefined;
+  const { made, ...bound } = bindChain(root, NOTHING);
+  const done = (): void => {
+    for (const one of made) one.dispose();
+    root.spend();
+  };
+  const start = (): Tensor[] | Promise<Tensor[]> =>
+    operation.start([root, bound], { ...options, numbers: bound.numbers });
+  let started: Tensor[] | Promise<Tensor[]> | undefined;
+  try {
+    // its own reads, and those of its parts, are no reason to wait before it writes
+    if (out !== undefined) root.spend();
+    // what is written has a place of its own, behind what is read
+    started = out === undefined ? atPlace(root.place, start) : start();
+  } finally {
+    if (!(started instanceof Promise)) done();
+  }
+  return started instanceof Promise ? started.then(only).finally(done) : only(started);
 }
 
 /**

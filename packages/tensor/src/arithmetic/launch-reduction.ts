@@ -14,7 +14,7 @@ import { LOAD_OPTIONS, type Device, type LoadOptions } from '../device.js';
 import { rowMajorStrides } from '../layout.js';
 import { addMap, numbersFor } from '../map-kernel.js';
 import { CallSteps, pointerAt, type CallView } from '../operation/call-steps.js';
-import { Operation, type CallPlan } from '../operation/operation.js';
+import { only, Operation, type CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
@@ -86,14 +86,14 @@ const operation = new Operation<Arguments, ReductionOptions>({
   },
 });
 
-/** Enqueues a reduction. @throws MercerError, the compiler's or the loader's error */
-export async function launchReduction(
+/** Enqueues a reduction: the tensor itself where that is done at once. @throws MercerError, the compiler's or the loader's error, as it rejects */
+export function startReduction(
   reduction: Reduction,
   chain: BoundChain,
   options: Omit<ReductionOptions, 'numbers'>,
-): Promise<Tensor> {
-  const [result] = await operation.call([reduction, chain], { ...options, numbers: chain.numbers });
-  return result as Tensor;
+): Tensor | Promise<Tensor> {
+  const started = operation.start([reduction, chain], { ...options, numbers: chain.numbers });
+  return started instanceof Promise ? started.then(only) : only(started);
 }
 
 const pick = (values: readonly number[], axes: readonly number[]): readonly number[] =>

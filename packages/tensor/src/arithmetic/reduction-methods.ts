@@ -1,9 +1,17 @@
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import { Turn } from '../call-order.js';
+import { atPlace, placeInOrder, Turn } from '../call-order.js';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
-import { hasPlace, pending, pendingInPlace, type Pending } from '../pending.js';
+import {
+  arrivedNow,
+  failed,
+  hasPlace,
+  pending,
+  pendingInPlace,
+  pendingThere,
+  type Pending,
+} from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { refuseMore } from '../refuse-more.js';
 import type { StorageBlock } from '../storage-block.js';
@@ -117,19 +125,40 @@ type Steps<T = Pending<Tensor>> = Generator<Any, T, Tensor>;
 
 /** A result of several steps, all at the place of this call: what they read is not written before they have read it. */
 function composed(x: unknown, out: unknown, steps: () => Steps): Pending<Tensor> {
-  const result = stepByStep(storagesOf(x), storagesOf(out), steps());
-  return hasPlace(x) ? pendingInPlace(result) : pending(result);
+  const place = placeInOrder();
+  const made: Tensor[] = [];
+  const all = steps();
+  let isWaiting = false;
+  try {
+    // all that is launched within the call
+    let step = atPlace(place, () => all.next());
+    for (;;) {
+      const there = arrivedNow([step.value])?.[0] as Tensor | undefined;
+      if (there === undefined) break;
+      if (step.done === true) return pendingThere(there);
+      made.push(there);
+      step = atPlace(place, () => all.next(there));
+    }
+    isWaiting = true;
+    const turn = new Turn(storagesOf(x), storagesOf(out), place);
+    const result = stepByStep(turn, step, all, made);
+    return hasPlace(x) ? pendingInPlace(result) : pending(result);
+  } catch (error) {
+    return pendingInPlace<Tensor>(failed(error));
+  } finally {
+    if (!isWaiting) for (const one of made) one.dispose();
+  }
 }
 
+/** The steps from one that has to be waited for. */
 async function stepByStep(
-  reads: readonly StorageBlock[],
-  writes: readonly StorageBlock[],
+  turn: Turn,
+  first: IteratorResult<Any, Pending<Tensor>>,
   steps: Steps,
+  made: Tensor[],
 ): Promise<Tensor> {
-  const made: Tensor[] = [];
-  const turn = new Turn(reads, writes);
+  let step = first;
   try {
-    let step = turn.run(() => steps.next());
     while (step.done !== true) {
       const between = await step.value;
       made.push(between);

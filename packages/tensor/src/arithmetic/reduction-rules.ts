@@ -3,7 +3,7 @@ import { pad } from '../shaping/pad.js';
 import type { Pending } from '../pending.js';
 import type { Tensor } from '../tensor.js';
 import type { AppliedCall, DerivativeRule, KnownValue, Value } from '../trace/primitive.js';
-import { checkAxes, reducedShape, type Axes } from './axes.js';
+import { checkAxes, type Axes } from './axes.js';
 
 /** What all options of reductions may say. */
 interface Options {
@@ -112,12 +112,21 @@ const WEIGHTS = {
   logSumExp: ({ x, y }) => x.sub(unlessEmpty(y)).exp(),
 } as const satisfies Readonly<Record<string, Weights>>;
 
-/** A value of the result's shape with extents of 1 where axes were reduced. */
-function kept(value: Value, shape: readonly number[], axes: readonly number[]): Value {
-  // what has one element broadcasts as it is
-  return axes.length === shape.length
-    ? value.reshape([])
-    : value.reshape(reducedShape(shape, axes, true));
+/** A value that broadcasts to the result's shape as one that broadcasts to x's: with extents of 1 where axes were reduced. */
+function kept(
+  value: KnownValue,
+  result: KnownValue,
+  x: KnownValue,
+  axes: readonly number[],
+): Value {
+  const [rank, lost] = [result.shape.length, x.shape.length - result.shape.length];
+  // it stays as it is where axes stayed, or all that went lie in front
+  if (lost === 0 || axes.every((axis) => axis < lost)) return value;
+  const { shape } = value;
+  if (shape.length === 0) return value;
+  const own = [...Array.from({ length: rank - shape.length }, () => 1), ...shape];
+  let at = 0;
+  return value.reshape(x.shape.map((_, axis) => (axes.includes(axis) ? 1 : (own[at++] ?? 1))));
 }
 
 function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
@@ -127,7 +136,7 @@ function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
   return {
     x,
     get y() {
-      return kept(result, x.shape, axes);
+      return kept(result, result, x, axes);
     },
     axes,
     options,
@@ -136,10 +145,13 @@ function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
 }
 
 const weighted = (name: string, weights: Weights): DerivativeRule<Args> => ({
+  broadcasts: true,
   vjp: (g, call) => [
     () => {
       const of = reduced(name, call);
-      return kept(g, of.x.shape, of.axes).mul(weights(of));
+      const share = kept(g as KnownValue, call.result, of.x, of.axes);
+      const weight = weights(of);
+      return weight === 1 ? share : share.mul(weight);
     },
   ],
   jvp: ([tangent], call) => {

@@ -4,7 +4,16 @@ import { sizeOfShape } from '../checked-size.js';
 import { keptPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
-import { hasPlace, pending, pendingInPlace, type Pending } from '../pending.js';
+import {
+  failed,
+  hasPlace,
+  pending,
+  pendingCall,
+  pendingInPlace,
+  pendingThere,
+  type Pending,
+} from '../pending.js';
+import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
@@ -14,8 +23,8 @@ import { bindChain } from './chain-text.js';
 import { isInteger, resultDType } from './dtype-rules.js';
 import { presentOperand, waitingOperand } from './elementwise.js';
 import { LaterRead } from './later-read.js';
-import { launchedBefore } from './launch-chain.js';
-import { launchReduction, type Reduction } from './launch-reduction.js';
+import { launchedBefore, readsAtOnce } from './launch-chain.js';
+import { startReduction, type Reduction } from './launch-reduction.js';
 
 /** Options of a reduction over axes. */
 export interface ReductionOptions extends OutOption, LoadOptions {
@@ -94,7 +103,12 @@ export function reduction(
       ),
     );
   }
-  return pendingInPlace(reduceNow(name, checked(what, present), axes, options, use));
+  const start = (): Tensor | Promise<Tensor> =>
+    reduceNow(name, checked(what, present), axes, options, use);
+  // of a promise nothing was known at the call that could be refused there
+  if (thereOf(x) !== undefined) return pendingCall(start);
+  const started = start();
+  return started instanceof Promise ? pendingInPlace(started) : pendingThere(started);
 }
 
 function checked(name: string, x: unknown): Tensor | ChainResult {
@@ -109,7 +123,7 @@ function reduceNow(
   axes: Axes | undefined,
   { keepDims = false, out, stream, debug, signal }: ReductionOptions,
   { what, correction }: { readonly what: string; readonly correction: number },
-): Promise<Tensor> {
+): Tensor | Promise<Tensor> {
   const { shape, device } = x;
   if (typeof (keepDims as unknown) !== 'boolean') {
     throw new MercerError(
@@ -132,13 +146,42 @@ function reduceNow(
   return launched(x, described, { out, stream, debug, signal });
 }
 
-async function launched(
+/** The tensor itself where it is launched within the call. */
+function launched(
   x: Tensor | ChainResult,
+  described: Omit<Reduction, 'root'>,
+  options: OutOption & LoadOptions,
+): Tensor | Promise<Tensor> {
+  try {
+    return begun(x, described, options);
+  } catch (error) {
+    // what was checked at the call has been: the rest is told to who waits
+    return failed(error);
+  }
+}
+
+function begun(
+  x: Tensor | ChainResult,
+  described: Omit<Reduction, 'root'>,
+  options: OutOption & LoadOptions,
+): Tensor | Promise<Tensor> {
+  if (isTensor(x)) return reduced(LaterRead.of(x), NONE, described, options);
+  if (!x.joins(described.computesIn)) {
+    if (x.tensor !== undefined && options.out === undefined)
+      return reduced(LaterRead.of(x.tensor), NONE, described, options);
+  } else if (options.out === undefined && readsAtOnce(x)) {
+    x.hold();
+    return reduced(x, NONE, described, options, () => x.spend());
+  }
+  return launchedInTurn(x, described, options);
+}
+
+async function launchedInTurn(
+  x: ChainResult,
   described: Omit<Reduction, 'root'>,
   options: OutOption & LoadOptions,
 ): Promise<Tensor> {
   const { stream, signal, out } = options;
-  if (isTensor(x)) return reduced(LaterRead.of(x), NONE, described, options);
   const joins = x.joins(described.computesIn);
   const read = joins ? x.chain.reads.map(({ storage }) => storage) : [];
   const turn = new Turn(read, isTensor(out) && !out.disposed ? [out.storage] : []);
@@ -159,16 +202,23 @@ async function launched(
 
 const NONE: Awaited<ReturnType<typeof launchedBefore>> = new Map();
 
-async function reduced(
+function reduced(
   root: Reduction['root'],
   before: typeof NONE,
   described: Omit<Reduction, 'root'>,
   options: OutOption & LoadOptions,
-): Promise<Tensor> {
+  spend?: () => void,
+): Tensor | Promise<Tensor> {
   const { made, ...chain } = bindChain(root, before);
-  try {
-    return await launchReduction({ ...described, root }, chain, options);
-  } finally {
+  const done = (): void => {
     for (const one of made) one.dispose();
+    spend?.();
+  };
+  let started: Tensor | Promise<Tensor> | undefined;
+  try {
+    started = startReduction({ ...described, root }, chain, options);
+  } finally {
+    if (!(started instanceof Promise)) done();
   }
+  return started instanceof Promise ? started.finally(done) : started;
 }

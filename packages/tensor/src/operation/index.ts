@@ -67,6 +67,7 @@ export {
   heard,
   pending,
   pendingCall,
+  pendingOrThere,
   pendingInPlace,
   pendingOf,
   promiseOf,
@@ -94,7 +95,8 @@ export { unlessAborted } from '../unless-aborted.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
 export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
-export { recorded, whenKnown } from '../trace/dispatch.js';
+export { thereOf } from '../there.js';
+export { knownNow, recorded, whenKnown } from '../trace/dispatch.js';
 export {
   zerosLike,
   type AppliedCall,

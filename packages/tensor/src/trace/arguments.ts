@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { isTraced } from './traced-value.js';
 
 const isPlain = (value: object): value is Readonly<Record<string, unknown>> => {
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -11,6 +12,8 @@ const isNested = (
 ): value is readonly unknown[] | Readonly<Record<string, unknown>> =>
   typeof value === 'object' &&
   value !== null &&
+  // what most arguments are, asked first
+  !isTraced(value) &&
   !types.isProxy(value) &&
   (Array.isArray(value) || isPlain(value));
 

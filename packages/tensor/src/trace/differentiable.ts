@@ -1,5 +1,5 @@
 import { keptPlace } from '../call-order.js';
-import { arrived, isPending, pending } from '../pending.js';
+import { arrived, arrivedNow, isPending, pending, pendingOrThere } from '../pending.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
 import type { BatchRule, Composition, DerivativeRule, Primitive } from './primitive.js';
@@ -37,8 +37,13 @@ function withPresent(
   later: (...given: never[]) => unknown,
 ): unknown {
   if (!someArgument(args, isPending)) return call(...(args as never[]));
+  const flat = flatArguments(args);
+  const there = arrivedNow(flat);
+  if (there !== undefined) {
+    return pendingOrThere(() => later(...(nestedLike(args, there) as never[])));
+  }
   const inPlace = keptPlace();
-  const known = arrived(flatArguments(args)).then((all) =>
+  const known = arrived(flat).then((all) =>
     inPlace(() => later(...(nestedLike(args, all) as never[]))),
   );
   return pending(known);

@@ -1,4 +1,5 @@
-import { isPending, pending } from '../pending.js';
+import { isPending, pending, pendingOrThere } from '../pending.js';
+import { thereOf } from '../there.js';
 import { Unlaunched } from '../unlaunched.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import type { Primitive } from './primitive.js';
@@ -25,18 +26,35 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
     };
     return promisesTraced(pending(call()));
   }
-  return traceOf(flat).apply(primitive, args);
+  const there = flat.map((one) => thereOf(one) ?? one);
+  if (there.every((one, at) => Object.is(one, flat[at])))
+    return traceOf(flat).apply(primitive, args);
+  const known = nestedLike(args, there);
+  return promisesTraced(
+    pendingOrThere(() => recorded(primitive, known) ?? primitive.call(...(known as never[]))),
+  );
 }
 
 /** Nothing is known of what it will be. */
 const isUnknown = (value: unknown): boolean =>
-  isPending(value) && !(value instanceof Unlaunched && value.isKnown);
+  isPending(value) && !(value instanceof Unlaunched ? value.isKnown : thereOf(value) !== undefined);
 
 /** A value once its shape and dtype are known, in an object, so that a promise of it launches nothing. */
 export const whenKnown = async (value: unknown): Promise<{ readonly made: unknown }> => {
   if (value instanceof Unlaunched) return value.made();
-  return { made: isPending(value) ? await value : value };
+  return { made: isPending(value) ? (thereOf(value) ?? (await value)) : value };
 };
+
+/** The same where nothing has to be waited for; undefined elsewhere. */
+export function knownNow(value: unknown): { readonly made: unknown } | undefined {
+  if (value instanceof Unlaunched) {
+    if (value.tensor !== undefined) return { made: value.tensor };
+    return value.isKnown && !value.started ? { made: value } : undefined;
+  }
+  if (!isPending(value)) return { made: value };
+  const made = thereOf(value);
+  return made && { made };
+}
 
 function traceOf(flat: readonly unknown[]): Trace {
   let highest: Trace | undefined;

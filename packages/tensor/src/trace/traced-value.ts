@@ -1,4 +1,6 @@
 import { types } from 'node:util';
+import { Itself } from '../itself.js';
+import { thereOf } from '../there.js';
 
 /** What traced values have in common, for code that knows no tensor. */
 export abstract class TracedValue {
@@ -11,19 +13,28 @@ export abstract class TracedValue {
 }
 
 /** Promises of traced values. */
-const promises = new WeakSet();
+class PromisesTraced extends Itself {
+  readonly #isTraced = true;
+
+  static is(value: object): boolean {
+    return #isTraced in value && value.#isTraced;
+  }
+}
 
 /**
  * A promise that will give a traced value, marked so that operations on it know. Whoever uses it hears of its errors; where nobody does, the value of the function
  * that is differentiated does not depend on it, and it may fail only because the trace has ended.
  */
 export function promisesTraced<P extends object>(promise: P): P {
-  promises.add(promise);
+  if (PromisesTraced.is(promise)) return promise;
+  new PromisesTraced(promise);
   // what is not launched is none: to ask it would launch it
-  if (types.isPromise(promise)) promise.catch(() => undefined);
+  if (types.isPromise(promise) && thereOf(promise) === undefined) promise.catch(() => undefined);
   return promise;
 }
 
 /** Whether a value is traced, or the promise of one that is. */
 export const isTraced = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && (TracedValue.is(value) || promises.has(value));
+  typeof value === 'object' &&
+  value !== null &&
+  (TracedValue.is(value) || PromisesTraced.is(value));

@@ -222,13 +222,17 @@ export class TracedResult extends Unlaunched {
     return `a traced elementwise result (${this.dtype} ${formatShape(this.shape)})`;
   }
 
-  protected override async start(options: LaunchOptions): Promise<Tensor> {
-    const primal = await this.primal.launch(options).catch((error: unknown) => {
+  protected override start(options: LaunchOptions): Tensor | Promise<Tensor> {
+    const tracedOf = (primal: Tensor): Tensor =>
+      new Traced(this.trace, this.record, primal) as unknown as Tensor;
+    const launched = this.primal.launch(options);
+    const { tensor } = this.primal;
+    if (tensor !== undefined) return tracedOf(tensor);
+    return launched.then(tracedOf, (error: unknown) => {
       // what a trace owns ends with it
       this.trace.assertLive('an elementwise result');
       throw error;
     });
-    return new Traced(this.trace, this.record, primal) as unknown as Tensor;
   }
 
   protected override abandon(): void {
