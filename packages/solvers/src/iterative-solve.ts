@@ -1,4 +1,4 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import type { OptionNames } from '@mercer/options';
 import {
   isPending,
   MercerError,
@@ -14,6 +14,7 @@ import {
   readOptions,
   SIGNAL_OPTION,
 } from '@mercer/tensor/operation';
+import { checkCount, checkReporter, checkTolerance } from './checks.js';
 import {
   NotConvergedError,
   type IterativeSolution,
@@ -283,25 +284,10 @@ function numbersOf(
     onIteration,
   }: Omit<IterativeOptions<never>, 'x0'>,
 ): { readonly rtol: number; readonly atol: number; readonly maxIterations: number } {
-  for (const [name, value] of Object.entries({ rtol, atol })) {
-    if (typeof value === 'number' && value >= 0 && value < Infinity) continue;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${name} is ${describeValue(value)}. Pass a number that is not negative.`,
-    );
-  }
-  if (!(Number.isSafeInteger(maxIterations) && maxIterations >= 0)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: maxIterations is ${describeValue(maxIterations)}. Pass a whole number that is not negative.`,
-    );
-  }
-  if (onIteration !== undefined && typeof onIteration !== 'function') {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: onIteration is ${describeValue(onIteration)}. Pass a function.`,
-    );
-  }
+  checkTolerance(what, rtol);
+  checkTolerance(what, atol, 'atol');
+  checkCount(what, 'maxIterations', maxIterations, [0, Infinity]);
+  checkReporter(what, onIteration);
   return { rtol, atol, maxIterations };
 }
 

@@ -26,6 +26,8 @@ export interface KrylovMethod<S extends KrylovState> {
   readonly system: LinearSystem;
   /** Of a method whose iterations are not alike until `check` begins anew: how many there are until then, which a GPU has as one batch. Otherwise 50, and 10. */
   readonly cycle?: number;
+  /** false: its own work cannot be captured, whatever the system's is. */
+  readonly isCapturable?: false;
   /** Before the first iteration. */
   readonly start: () => Promise<S>;
   /** One iteration. Columns that do not run stay as they are. */
@@ -144,7 +146,8 @@ class Batches<S extends KrylovState> implements Disposable {
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
     this.#length = length;
-    this.#captures = method.system.isCapturable && length > 1;
+    this.#captures =
+      method.isCapturable !== false && method.system.isCapturable && length > 1;
   }
 
   async run(state: S): Promise<S> {

@@ -1,4 +1,5 @@
 import { map, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { unitOf } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { Dots, IN_FLOAT64, keeping, release } from './columns.js';
 import { GOAL } from './decisions.js';
@@ -47,8 +48,7 @@ export class LinearSystem implements Disposable {
     this.dots = dots;
     this.scale = scale;
     this.tolerance = tolerance;
-    const unit = operator.dtype === 'float64' ? 2 ** -53 : 2 ** -24;
-    this.numbers = { unit, rtol, most: maxIterations };
+    this.numbers = { unit: unitOf(operator.dtype), rtol, most: maxIterations };
     this.#parts = parts;
   }
 

@@ -2,6 +2,7 @@ import { eigh, svd } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { gatherRows, MercerError, random, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { checkCount, checkKey } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkLowRank, damped, kept, times } from './low-rank.js';
@@ -63,7 +64,8 @@ export async function eigenPro<D extends OperatorDType>(
   checkLowRank(what, operator, rank, shift);
   const [n] = operator.shape;
   const { sample = Math.min(n, 10 * rank) } = given;
-  checkSample(what, sample, rank, n);
+  checkCount(what, 'sample', sample, [rank, n], ': the rank, and the number of rows');
+  checkKey(what, key);
   checkPower(what, power);
   signal?.throwIfAborted();
   using chosen = await random.choice(n, [sample], { key, replace: false, device: operator.device });
@@ -104,15 +106,6 @@ async function extension(
   using w = ascending.slice([size - count, size]);
   using weighed = (await top.div(w.sqrt())) as Tensor;
   return await weighed.cast(columns.dtype);
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function checkSample(what: string, sample: number, rank: number, n: number): void {
-  if (Number.isSafeInteger(sample) && sample >= rank && sample <= n) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: sample is ${describeValue(sample)}. Pass a whole number from ${rank}, the rank, to ${n}, the number of rows.`,
-  );
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

@@ -1,6 +1,7 @@
 import { matmul } from '@mercer/linalg';
 import { describeValue } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
+import { checkCount } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { assertOperator, assertSquare } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -105,12 +106,7 @@ export function checkLowRank(
   assertOperator(operator, `${what}: the operator`);
   assertSquare(what, operator);
   const [n] = operator.shape;
-  if (!(Number.isSafeInteger(rank) && (rank as number) > 0 && (rank as number) <= n)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: rank is ${describeValue(rank)}. Pass a whole number from 1 to ${n}, the number of rows.`,
-    );
-  }
+  checkCount(what, 'rank', rank, [1, n], ', the number of rows');
   if (typeof shift === 'number' && shift > 0 && shift < Infinity) return;
   throw new MercerError(
     'INVALID_ARGUMENT',

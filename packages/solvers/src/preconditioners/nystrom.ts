@@ -2,6 +2,7 @@ import { cholesky, qr, solveTriangular, svd } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
 import { random, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { checkKey } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkLowRank, damped, kept, times } from './low-rank.js';
@@ -55,6 +56,7 @@ export async function nystrom<D extends OperatorDType>(
   const what = 'nystrom';
   const { rank, shift, key, signal } = readOptions(what, options, OPTIONS);
   checkLowRank(what, operator, rank, shift);
+  checkKey(what, key);
   signal?.throwIfAborted();
   const { vectors, values } = await sketch(operator, rank, key);
   using column = values;

@@ -5,7 +5,7 @@ import { NotConvergedError } from '../iterative-solution.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { operator as operatorOf } from '../operators/make-operator.js';
 import { times } from '../preconditioners/low-rank.js';
-import { unitOf } from './checks.js';
+import { unitOf } from '../checks.js';
 import type { EigenPairs } from './eigen-solution.js';
 import { productShares } from '../product-shares.js';
 import type { Which } from './subspace.js';

@@ -10,7 +10,7 @@ import { assertSquare, LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { PoweredOperator } from '../preconditioners/powered-operator.js';
 import { SolverError } from '../solver-error.js';
-import { checkCount, checkKey } from './checks.js';
+import { checkCount, checkKey } from '../checks.js';
 import { LanczosProcess, type Recurrence } from './lanczos-process.js';
 import { meanOf, signs } from './probes.js';
 import { productShares } from '../product-shares.js';

@@ -3,7 +3,7 @@ import { argSort, concat, stack, take, type Tensor } from '@mercer/tensor';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { kept, times } from '../preconditioners/low-rank.js';
-import { unitOf } from './checks.js';
+import { unitOf } from '../checks.js';
 
 /** Which eigenvalues: those at one end of the spectrum, or those of the largest magnitude. */
 export type Which = 'largest' | 'smallest' | 'magnitude';
