@@ -146,8 +146,7 @@ class Batches<S extends KrylovState> implements Disposable {
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
     this.#length = length;
-    this.#captures =
-      method.isCapturable !== false && method.system.isCapturable && length > 1;
+    this.#captures = method.isCapturable !== false && method.system.isCapturable && length > 1;
   }
 
   async run(state: S): Promise<S> {

@@ -4,14 +4,15 @@ import { concat, MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions } from '@mercer/tensor/operation';
 import { LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
-import type { OperatorDType } from './operator-types.js';
+import type { OperatorDType, OperatorParts } from './operator-types.js';
 
 type Input = LazyTensor['inputs'][number];
 
 /** Options of `asOperator`, which its products take as reductions do: how sums are computed, on several devices, or within a limit of memory. */
 export type LazyOperatorOptions = ComputeOptions & Pick<ShardOptions, 'devices' | 'maxBytes'>;
 
-const OPTIONS: OptionNames<LazyOperatorOptions> = {
+/** Names of {@link LazyOperatorOptions}. */
+export const LAZY_OPERATOR_OPTIONS: OptionNames<LazyOperatorOptions> = {
   accumulate: true,
   sumScheme: true,
   fastMath: true,
@@ -29,7 +30,15 @@ export function lazyOperator<D extends LazyDType>(
   options?: LazyOperatorOptions,
 ): LinearOperator<D & OperatorDType> {
   const what = 'asOperator';
-  const given = readOptions(what, options, OPTIONS);
+  return new LinearOperator(lazyParts(what, matrix, readOptions(what, options, LAZY_OPERATOR_OPTIONS)));
+}
+
+/** What the operator of a symbolic matrix is made of. @throws as `lazyOperator` */
+export function lazyParts<D extends LazyDType>(
+  what: string,
+  matrix: LazyTensor<D>,
+  given: LazyOperatorOptions,
+): OperatorParts<D & OperatorDType> {
   const products = Object.values(given).some((one) => one !== undefined) ? given : undefined;
   const { dim, batchShape, rowsI = 1, rowsJ = 1, dtype, device, formula } = matrix;
   if (dim !== 1 || batchShape.length > 0) {
@@ -50,7 +59,7 @@ export function lazyOperator<D extends LazyDType>(
     });
     return new LazyTensor(what, { formula, inputs });
   };
-  return new LinearOperator({
+  return {
     form: {
       shape: [rowsI, rowsJ],
       dtype: dtype,
@@ -87,7 +96,7 @@ export function lazyOperator<D extends LazyDType>(
         }
       },
     },
-  });
+  };
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

@@ -79,20 +79,30 @@ export function blockCgSuite(name: string, place: () => Device): void {
         Array.from({ length: 20 }, (__, j) => (i === j ? i + 1 : 0)),
       );
       const right = a.map((_, i) => Array.from({ length: 10 }, (__, j) => independent(i, j)));
-      const found = await cg(denseOperator(await float64(a, device)), await float64(right, device), {
-        ...BLOCK,
-        rtol: 1e-9,
-      });
+      const found = await cg(
+        denseOperator(await float64(a, device)),
+        await float64(right, device),
+        {
+          ...BLOCK,
+          rtol: 1e-9,
+        },
+      );
       await expectSolved(found, right, { of: a });
       expect(found.iterations).toBe(2);
       // four of them span the others
       const fewer = right.map((row) =>
-        row.map((_, j) => row.slice(0, 4).reduce((sum, one, k) => sum + one * independent(k, j), 0)),
+        row.map((_, j) =>
+          row.slice(0, 4).reduce((sum, one, k) => sum + one * independent(k, j), 0),
+        ),
       );
-      const again = await cg(denseOperator(await float64(a, device)), await float64(fewer, device), {
-        ...BLOCK,
-        rtol: 1e-9,
-      });
+      const again = await cg(
+        denseOperator(await float64(a, device)),
+        await float64(fewer, device),
+        {
+          ...BLOCK,
+          rtol: 1e-9,
+        },
+      );
       await expectSolved(again, fewer, { of: a });
       expect(again.iterations).toBe(5);
     });
@@ -117,10 +127,14 @@ export function blockCgSuite(name: string, place: () => Device): void {
     it('columns may be more than unknowns', async () => {
       const a = gaussian(pointsOf(3), 0.1);
       const right = matrixOf(3, 7);
-      const found = await cg(denseOperator(await float64(a, device)), await float64(right, device), {
-        ...BLOCK,
-        rtol: 1e-10,
-      });
+      const found = await cg(
+        denseOperator(await float64(a, device)),
+        await float64(right, device),
+        {
+          ...BLOCK,
+          rtol: 1e-10,
+        },
+      );
       await expectSolved(found, right, { of: a, rtol: 1e-10 });
     });
 
@@ -142,7 +156,11 @@ export function blockCgSuite(name: string, place: () => Device): void {
         right.map(() => [1, 0]),
         device,
       );
-      const { columns, x } = await cg(dense, await float64(right, device), { ...BLOCK, x0, rtol: 1e-10 });
+      const { columns, x } = await cg(dense, await float64(right, device), {
+        ...BLOCK,
+        x0,
+        rtol: 1e-10,
+      });
       expect(columns[0]?.iterations).toBe(0);
       expect(columns[1]?.iterations).toBeGreaterThan(5);
       expect((await nested(x)).map((row) => row[0])).toEqual(Array(N).fill(1));
@@ -209,7 +227,9 @@ export function blockCgSuite(name: string, place: () => Device): void {
       await expect(cg(indefinite, right, BLOCK)).rejects.toMatchObject({
         name: 'SolverError',
         code: 'INDEFINITE',
-        message: expect.stringMatching(/^cg: p \. A p is -2(\.0+\d+)? of column 0 at iteration 1/) as string,
+        message: expect.stringMatching(
+          /^cg: p \. A p is -2(\.0+\d+)? of column 0 at iteration 1/,
+        ) as string,
       });
     });
 
@@ -228,7 +248,10 @@ export function blockCgSuite(name: string, place: () => Device): void {
     });
 
     it('x has the derivatives that the system says', async () => {
-      const [x, right] = [await float64(pointsOf(6), device), await float64(matrixOf(6, 3), device)];
+      const [x, right] = [
+        await float64(pointsOf(6), device),
+        await float64(matrixOf(6, 3), device),
+      ];
       const energy = async (at: Tensor<'float64'>, of: Tensor<'float64'>) => {
         const system = lazyI(at).sqdist(lazyJ(at)).neg().exp().asOperator().shift(0.1);
         const { x: found } = await cg(system, of, { ...BLOCK, rtol: 1e-12 });
