@@ -69,7 +69,7 @@ export async function eigenPro<D extends OperatorDType>(
   checkPower(what, power);
   signal?.throwIfAborted();
   using chosen = await random.choice(n, [sample], { key, replace: false, device: operator.device });
-  using rows = await operator.rows(Array.from(await chosen.toTypedArray(), Number));
+  using rows = await operator.rows(chosen);
   using columns = rows.transpose();
   signal?.throwIfAborted();
   using weights = await extension(what, columns, chosen, rank);

@@ -1,13 +1,22 @@
 import { grad } from '@mercer/autodiff';
 import { lazyI, lazyJ } from '@mercer/lazy';
-import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
-import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  full,
+  gatherRows,
+  isTensor,
+  random,
+  tensor,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import {
   cg,
   denseOperator,
   eigenPro,
   falkon,
+  operator,
   pivotedCholesky,
   type LinearOperator,
 } from '../index.js';
@@ -246,20 +255,84 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       const wanted = measured.findIndex(
         (left, k) => k >= 10 && left > (1 - leastGain) * (measured[k - 10] as number),
       );
-      const operator = denseOperator(await float64(a, device));
+      const stored = denseOperator(await float64(a, device));
       const rankOf = ({ parameters: [basis] }: LinearOperator): number => basis?.shape[1] ?? NaN;
-      using chosen = await pivotedCholesky(operator, { rank: N, shift: SHIFT, leastGain });
+      using chosen = await pivotedCholesky(stored, { rank: N, shift: SHIFT, leastGain });
       expect(rankOf(chosen)).toBe(wanted);
       expect(wanted).toBeGreaterThan(10);
       expect(wanted).toBeLessThan(N);
-      using all = await pivotedCholesky(operator, { rank: 30, shift: SHIFT });
+      using all = await pivotedCholesky(stored, { rank: 30, shift: SHIFT });
       expect(rankOf(all)).toBe(30);
-      using most = await pivotedCholesky(operator, { rank: 5, shift: SHIFT, leastGain });
+      using most = await pivotedCholesky(stored, { rank: 5, shift: SHIFT, leastGain });
       expect(rankOf(most)).toBe(5);
-      const system = operator.shift(SHIFT);
+      const system = stored.shift(SHIFT);
       const plain = await cg(system, b, { rtol: 1e-8 });
       const found = await cg(system, b, { rtol: 1e-8, preconditioner: chosen });
       expect(found.iterations).toBeLessThan(plain.iterations / 2);
+    });
+
+    it('pivotedCholesky asks for rows by tensors of the device, and waits after ten of them', async () => {
+      const a = await float64(gaussian(points), device);
+      const asked: unknown[] = [];
+      const stored = denseOperator(a);
+      const spy = vi.spyOn(stored, 'rows').mockImplementation(async (indices) => {
+        asked.push(indices);
+        return await gatherRows(a, indices as Tensor<'int32'>);
+      });
+      const reads = vi.spyOn(Object.getPrototypeOf(a) as Tensor, 'toNested');
+      using one = await pivotedCholesky(stored, { rank: 14, shift: SHIFT });
+      expect(reads.mock.calls.length).toBe(3);
+      reads.mockRestore();
+      spy.mockRestore();
+      expect(asked).toHaveLength(14);
+      expect(asked.every((at) => isTensor(at))).toBe(true);
+      using other = await pivotedCholesky(denseOperator(a), { rank: 14, shift: SHIFT });
+      expect(await matrixOfIt(one)).toEqual(await matrixOfIt(other));
+    });
+
+    it('pivotedCholesky of rank below what is asked for, and of rows that are not finite', async () => {
+      const two = identity(N).map((row, i) => row.map((one) => (i < 2 ? 4 * one : 0)));
+      const low = denseOperator(await float64(two, device));
+      using one = await pivotedCholesky(low, { rank: 25, shift: SHIFT });
+      expect(one.parameters[0]?.shape[1]).toBe(2);
+      const broken = operator({
+        shape: [N, N],
+        dtype: 'float64',
+        device,
+        matvec: (v) => v.mul(1),
+        diagonal: () => full([N], 1, { device, dtype: 'float64' }),
+        rows: (indices) => full([indices.length, N], NaN, { device, dtype: 'float64' }),
+      });
+      for (const rank of [1, 12])
+        await expect(pivotedCholesky(broken, { rank, shift: SHIFT })).rejects.toMatchObject({
+          code: 'NOT_FINITE',
+          message: expect.stringContaining('pivotedCholesky: a row of the operator') as string,
+        });
+    });
+
+    it('pivotedCholesky is made inside grad, of every kind of operator', async () => {
+      const x = await float64(points.slice(0, 20), device);
+      const right = await float64(matrixOf(20, 2), device);
+      const of: Readonly<
+        Record<string, (k: LinearOperator<'float64'>) => LinearOperator<'float64'>>
+      > = {
+        lazy: (k) => k,
+        sum: (k) => k.add(k.scale(0.5)),
+        shifted: (k) => k.shift(0.01),
+        gram: (k) => k.add(k.t()).scale(0.5),
+      };
+      for (const make of Object.values(of)) {
+        const energy = (isClose: boolean) => async (at: Tensor<'float64'>) => {
+          const k = make(lazyI(at).sqdist(lazyJ(at)).neg().exp().asOperator());
+          const preconditioner = isClose
+            ? await pivotedCholesky(k, { rank: 12, shift: 0.1 })
+            : undefined;
+          const { x: found } = await cg(k.shift(0.1), right, { rtol: 1e-12, preconditioner });
+          return found.mul(right).sum();
+        };
+        const plain = await nested(await grad(energy(false))(x));
+        expect(difference(await nested(await grad(energy(true))(x)), plain)).toBeLessThan(1e-8);
+      }
     });
 
     it('have no influence on gradients', async () => {
