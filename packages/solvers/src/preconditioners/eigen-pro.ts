@@ -1,13 +1,11 @@
-import { eigh, svd } from '@mercer/linalg';
+import { eigh } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { gatherRows, MercerError, random, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { checkCount, checkKey } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkLowRank, damped, kept, times } from './low-rank.js';
-
-type Numbers = Tensor<'float64'>;
+import { checkLowRank, damped, leftSingular, times } from './low-rank.js';
 
 /** Options of {@link eigenPro}. */
 export interface EigenProOptions extends SignalOption {
@@ -75,11 +73,9 @@ export async function eigenPro<D extends OperatorDType>(
   using weights = await extension(what, columns, chosen, rank);
   // columns . weights has the products of the approximation's eigenvectors with the roots of its eigenvalues
   using root = await times(columns, weights);
-  const { u, ...others } = await svd(root as Numbers);
-  using singular = kept(others, 's');
-  using column = singular.reshape([singular.size, 1]);
-  using values = (await column.square()) as Tensor;
-  return await damped(operator, u, values, { shift, power });
+  const { vectors, squares } = await leftSingular(root);
+  using values = squares;
+  return await damped(operator, vectors, values, { shift, power });
 }
 
 /** E w^-1/2 of the greatest eigenvalues w and eigenvectors E of the sample's matrix, (sample, at most rank). */

@@ -1,5 +1,4 @@
-import { qr, svd } from '@mercer/linalg';
-import { describeValue, type OptionNames } from '@mercer/options';
+import type { OptionNames } from '@mercer/options';
 import {
   concat,
   gatherRows,
@@ -11,10 +10,18 @@ import {
 } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
 import { unitOf } from '../checks.js';
+import { keeping } from '../krylov/columns.js';
 import { SolverError } from '../solver-error.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { besideIdentity, checkLowRank, kept, times } from './low-rank.js';
+import {
+  besideIdentity,
+  checkGain,
+  checkLowRank,
+  GAIN_OVER,
+  leftSingular,
+  times,
+} from './low-rank.js';
 
 /** Options of {@link pivotedCholesky}. */
 export interface PivotedCholeskyOptions extends SignalOption {
@@ -35,9 +42,6 @@ const OPTIONS: OptionNames<PivotedCholeskyOptions> = {
   shift: true,
   leastGain: true,
 };
-
-/** Columns whose gain is looked at together: the trace falls unevenly. */
-const GAIN_OVER = 10;
 
 /**
  * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
@@ -72,31 +76,13 @@ export async function pivotedCholesky<D extends OperatorDType>(
   const { rank, shift, leastGain = 0 } = given;
   checkLowRank(what, operator, rank, shift);
   checkGain(what, leastGain);
-  using factor = (await partialFactor(what, operator, {
-    ...given,
-    leastGain,
-  })) as Tensor<'float64'>;
-  // L = Q R, R = W diag(s) Z^T
-  const { q, ...others } = await qr(factor);
-  using basis = q;
-  using triangle = kept(others, 'r');
-  const { u, ...rest } = await svd(triangle);
-  using turn = u;
-  using singular = kept(rest, 's');
-  using column = singular.reshape([-1, 1]);
-  using squares: Tensor = await column.square();
-  const vectors = await times(basis, turn);
-  try {
-    return besideIdentity(
-      operator,
-      vectors,
-      await squares.neg().div(squares.add(shift)),
-      1 / shift,
-    );
-  } catch (error) {
-    vectors.dispose();
-    throw error;
-  }
+  using factor = await partialFactor(what, operator, { ...given, leastGain });
+  const { vectors, squares: values } = await leftSingular(factor);
+  using squares = values;
+  return await keeping({ vectors }, async () => {
+    const weights = await squares.neg().div(squares.add(shift));
+    return besideIdentity(operator, vectors, weights as Tensor, 1 / shift);
+  });
 }
 
 /** Columns of a Cholesky factor of the operator, pivots first, (N, k). Pivots are chosen on the device; the host looks at them after every ten. */
@@ -228,15 +214,6 @@ async function looksOf(
   } finally {
     for (const one of looks) one.dispose();
   }
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function checkGain(what: string, leastGain: number): void {
-  if (typeof leastGain === 'number' && leastGain >= 0 && leastGain < 1) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: leastGain is ${describeValue(leastGain)}. Pass a number from 0 on and below 1.`,
-  );
 }
 
 const notSemidefinite = (what: string, value: number): MercerError =>

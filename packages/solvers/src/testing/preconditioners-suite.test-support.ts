@@ -16,6 +16,7 @@ import {
   denseOperator,
   eigenPro,
   falkon,
+  nystrom,
   operator,
   pivotedCholesky,
   type LinearOperator,
@@ -335,6 +336,90 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       }
     });
 
+    it('nystrom ends where the trace no longer falls, by the traces of its own vectors', async () => {
+      const a = gaussian(points, 1e-3);
+      const stored = denseOperator(await float64(a, device));
+      const leastGain = 0.7;
+      // what is left of the trace: that of a - a Q (Q^T a Q)^-1 Q^T a, by elimination; Q spans what the drawn vectors span
+      const drawn = await nested(await random.normal([N, N], { key, device, dtype: 'float64' }));
+      const leftAfter = (count: number): number => {
+        const some = drawn.map((row) => row.slice(0, count));
+        const y = times(a, some);
+        const part = times(y, solved(times(transposed(some), y), transposed(y)));
+        return a.reduce((sum, row, i) => sum + (row[i] as number) - (part[i]?.[i] as number), 0);
+      };
+      const left = [0, 10, 20, 30].map((count) =>
+        count === 0 ? a.length * 1.001 : leftAfter(count),
+      );
+      const wanted = left.findIndex(
+        (one, k) => k > 0 && one > (1 - leastGain) * (left[k - 1] ?? 0),
+      );
+      expect(wanted).toBeGreaterThan(1);
+      expect(wanted).toBe(3);
+      const rankOf = ({ parameters: [basis] }: LinearOperator): number => basis?.shape[1] ?? NaN;
+      using chosen = await nystrom(stored, { rank: N, shift: SHIFT, key, leastGain });
+      expect(rankOf(chosen)).toBe(10 * wanted);
+      using most = await nystrom(stored, { rank: 5, shift: SHIFT, key, leastGain });
+      expect(rankOf(most)).toBe(5);
+      using plain = await nystrom(stored, { rank: 5, shift: SHIFT, key });
+      expect(difference(await matrixOfIt(most), await matrixOfIt(plain))).toBeLessThan(1e-9);
+      const { iterations } = await cg(stored.shift(SHIFT), b, { rtol: 1e-8 });
+      const found = await cg(stored.shift(SHIFT), b, { rtol: 1e-8, preconditioner: chosen });
+      expect(found.iterations).toBeLessThan(iterations / 2);
+    });
+
+    it('low rank does not cancel in float32 where eigenvalues are far above the shift', async () => {
+      // eigenvalues of 1e10 beside a shift of 1
+      const large = points.map((_, i) => points.map((__, j) => 1e10 * (Math.cos(i) * Math.cos(j))));
+      const single = denseOperator(await tensor(large, { device, dtype: 'float32' }));
+      using one = await pivotedCholesky(single, { rank: 1, shift: 1 });
+      using other = await nystrom(single, { rank: 1, shift: 1, key });
+      const size = points.reduce((sum, _, i) => sum + Math.cos(i) ** 2, 0);
+      const direction = points.map((_, i) => [Math.cos(i) / Math.sqrt(size)]);
+      const v = await tensor(direction, { device, dtype: 'float32' });
+      // of the direction of the eigenvector, 1 / (value + shift), and that is all that is left of it
+      const along = async (p: LinearOperator<'float32'>): Promise<number> =>
+        times(transposed(direction), await nested(await p.matvec(v)))[0]?.[0] as number;
+      const expected = 1 / (1e10 * size);
+      expect(Math.abs((await along(one)) / expected - 1)).toBeLessThan(0.1);
+      // damped to itself: it is the identity
+      expect(Math.abs((await along(other)) - 1)).toBeLessThan(1e-5);
+    });
+
+    it('errors name the preconditioner that was called', async () => {
+      const negative = kernel.scale(-1);
+      await expect(nystrom(negative, { rank: 3, shift: 1, key })).rejects.toMatchObject({
+        name: 'LinalgError',
+        code: 'NOT_POSITIVE_DEFINITE',
+        message: expect.stringContaining(
+          "nystrom: the matrix of the operator's products with random vectors is",
+        ) as string,
+      });
+      await expect(falkon(negative, { rows: N, penalty: 1 })).rejects.toMatchObject({
+        code: 'NOT_POSITIVE_DEFINITE',
+        message: expect.stringContaining(
+          "falkon: the centres' matrix with its jitter is",
+        ) as string,
+      });
+      for (const call of [eigenPro, nystrom] as const)
+        await expect(call(kernel, { rank: 3, shift: 1, key: 5 as never })).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringMatching(/^(eigenPro|nystrom): key is 5/) as string,
+        });
+      const noDiagonal = operator({
+        shape: [N, N],
+        dtype: 'float64',
+        device,
+        matvec: (v) => v.mul(1),
+      });
+      await expect(
+        nystrom(noDiagonal, { rank: 3, shift: 1, key, leastGain: 0.5 }),
+      ).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+      await expect(nystrom(kernel, { rank: 3, shift: 1, key, leastGain: 1 })).rejects.toMatchObject(
+        { message: expect.stringContaining('nystrom: leastGain is 1') as string },
+      );
+    });
+
     it('have no influence on gradients', async () => {
       const x = await float64(points.slice(0, 8), device);
       const right = await float64(
@@ -361,6 +446,7 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       const call = async (): Promise<void> => {
         using _first = await falkon(kernel, { rows: N, penalty: 1e-3, jitter: 1e-3 });
         using _second = await eigenPro(kernel, { rank: 3, sample: 9, shift: 0.1, key });
+        using _fourth = await nystrom(kernel, { rank: 20, shift: 0.1, key, leastGain: 0.5 });
         using _third = await pivotedCholesky(kernel, { rank: 9, shift: 0.1, leastGain: 0.5 });
       };
       await call();
