@@ -72,6 +72,7 @@ export async function gmres<D extends OperatorDType>(
       new GmresMethod(system, Math.max(1, Math.min(restart, operator.shape[0]))),
     rule: RULE,
     isSquare: true,
+    squaresOf: ['float64'] as const,
   };
   return solveBy(solver, operator, b, given);
 }

@@ -112,6 +112,8 @@ export interface Solver<S extends KrylovState> {
   readonly rule: ImplicitRule;
   /** Whether the operator must be square; it is read as a least-squares problem otherwise. */
   readonly isSquare: boolean;
+  /** Dtypes of operators whose squares overflow or underflow in it. */
+  readonly squaresOf?: readonly OperatorDType[];
   /** What is said of a column beside. */
   readonly said?: (column: ColumnReport) => object;
 }
@@ -153,18 +155,20 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     const [, count = 1] = right.shape;
     using wide = right.reshape([rows, count]);
     using wideStart = x0?.reshape([unknowns, count]);
-    using system = await LinearSystem.of({
+    const parts = {
       ...numbers,
       operator: operator.withParameters(tensors),
       preconditioner: preconditioner?.withParameters(others),
       b: wide,
       x0: wideStart,
-    });
+    };
+    using system = await LinearSystem.of(parts, solver.squaresOf);
     const end = await iterate(solver.method(system), given);
     columns = end.columns;
     const { x, ...rest } = end.state;
     release(rest);
-    using found = x;
+    using inUnits = x;
+    using found = await system.restored(inUnits);
     return found.reshape(shape);
   };
   const call = (...system: System): Pending<Tensor> => pending(solve(...system));
@@ -230,7 +234,10 @@ function relativeTolerance(
   { rtol, atol }: { readonly rtol: number; readonly atol: number },
   columns: readonly ColumnReport[],
 ): number {
-  const shares = columns.map(({ scale }) => (atol < scale ? atol / scale : 0));
+  const shares = columns.map(({ scale, unit }) => {
+    const own = atol / unit;
+    return own < scale ? own / scale : 0;
+  });
   return Math.max(rtol, ...shares);
 }
 

@@ -63,7 +63,7 @@ export async function iterate<S extends KrylovState>(
   options: IterateOptions,
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
   const { what, system, cycle = CHECK_EVERY } = method;
-  const { scale, device } = system;
+  const { device } = system;
   const {
     signal,
     onIteration,
@@ -81,7 +81,7 @@ export async function iterate<S extends KrylovState>(
   try {
     for (let done = batch; ; done += batch) {
       signal?.throwIfAborted();
-      reading = columnsOf(await standing(state, scale));
+      reading = columnsOf(await standing(state, system));
       reading.catch(() => undefined); // a batch may throw before it is awaited
       await advance((from) => batches.run(from));
       if (done % cycle < batch) await advance(method.check);
@@ -91,7 +91,7 @@ export async function iterate<S extends KrylovState>(
       await told; // where it is a promise, its failure is the solve's
       if (seen.some(isRunning)) continue;
       await advance(method.check);
-      reading = columnsOf(await standing(state, scale));
+      reading = columnsOf(await standing(state, system));
       const columns = await unlessAborted(reading, signal);
       throwFailure(what, columns);
       if (!columns.some(isRunning)) return { state, columns };
@@ -118,20 +118,21 @@ export const reportOf = (columns: readonly ColumnReport[]): IterationReport => (
 /** Where the columns stand: rows of numbers, one for each column. */
 const standing = (
   { status, count, norm, figure }: KrylovState,
-  scale: Tensor,
-): PromiseLike<Tensor> => stack([status, count, norm, figure, scale]);
+  { scale, unit }: LinearSystem,
+): PromiseLike<Tensor> => stack([status, count, norm, figure, scale, unit]);
 
 /** @param standing is disposed */
 async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
   using all = standing;
   const rows = await all.toNested<readonly (readonly number[])[]>();
-  const [states = [], counts = [], norms = [], figures = [], scales = []] = rows;
+  const [states = [], counts = [], norms = [], figures = [], scales = [], units = []] = rows;
   return states.map((one, k) => ({
     status: one,
     iterations: counts[k] as number,
     norm: norms[k] as number,
     figure: figures[k] as number,
     scale: scales[k] as number,
+    unit: units[k] as number,
   }));
 }
 
