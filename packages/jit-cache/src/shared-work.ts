@@ -1,3 +1,5 @@
+import { onAbort } from '@mercer/options';
+
 /** Says whether nobody waits for work at present: it is done ahead of the calls that will want it. */
 export type Behind = () => boolean;
 
@@ -89,10 +91,7 @@ export class SharedWork<T> {
         if (--this.#waiting === 0 && this.#state === 'pending')
           this.#controller.abort(signal.reason);
       };
-      signal.addEventListener('abort', abort);
-      const leave = (): void => {
-        signal.removeEventListener('abort', abort);
-      };
+      const leave = onAbort(signal, abort);
       this.#result.then(leave, leave);
       this.#result.then(resolve, reject);
     });
@@ -110,7 +109,7 @@ export async function keepingAlive(work: Promise<unknown>, signal?: AbortSignal)
   const end = (): void => {
     clearInterval(timer);
   };
-  signal?.addEventListener('abort', end);
+  const leave = signal && onAbort(signal, end);
   await work.then(end, end);
-  signal?.removeEventListener('abort', end);
+  leave?.();
 }

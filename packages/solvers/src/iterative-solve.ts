@@ -20,7 +20,7 @@ import {
   type IterativeSolution,
   type SolvedColumn,
 } from './iterative-solution.js';
-import { release } from './krylov/columns.js';
+import { release, unlessLeft } from './krylov/columns.js';
 import {
   iterate,
   relative,
@@ -162,7 +162,13 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
       b: wide,
       x0: wideStart,
     };
-    using system = await LinearSystem.of(parts, solver.squaresOf);
+    using system = await unlessLeft(
+      LinearSystem.of(parts, solver.squaresOf),
+      given.signal,
+      (late) => {
+        late[Symbol.dispose]();
+      },
+    );
     const end = await iterate(solver.method(system), given);
     columns = end.columns;
     const { x, ...rest } = end.state;

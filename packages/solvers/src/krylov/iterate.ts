@@ -1,7 +1,7 @@
 import { prepare, type Prepared } from '@mercer/autodiff';
 import { stack, type Tensor } from '@mercer/tensor';
 import { unlessAborted } from '@mercer/tensor/operation';
-import { release, type State } from './columns.js';
+import { release, unlessLeft, type State } from './columns.js';
 import type { LinearSystem } from './linear-system.js';
 import { CHECK_EVERY, Status, throwFailure, type ColumnReport } from './status.js';
 
@@ -70,13 +70,20 @@ export async function iterate<S extends KrylovState>(
     batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1,
   } = options;
   using batches = new Batches(method, batch);
-  let state = await method.start();
+  let state = await unlessLeft(method.start(), signal, release);
   let reading: Promise<readonly ColumnReport[]> | undefined;
+  let working: Promise<void> | undefined;
   /** Puts a later state in the place of this one. */
   const advance = async (step: (state: S) => Promise<S>): Promise<void> => {
-    const next = await step(state);
-    release(state, next);
-    state = next;
+    const work = async (): Promise<void> => {
+      const next = await step(state);
+      release(state, next);
+      state = next;
+      working = undefined;
+    };
+    working = work();
+    // a product may never settle
+    await unlessAborted(working, signal);
   };
   try {
     for (let done = batch; ; done += batch) {
@@ -98,7 +105,13 @@ export async function iterate<S extends KrylovState>(
     }
   } catch (error) {
     await reading?.catch(() => undefined);
-    release(state);
+    const end = (): void => {
+      release(state);
+    };
+    // what it works on is there until it has ended, whenever that is
+    if (working === undefined) end();
+    else if (signal?.aborted === true) void working.then(end, end);
+    else end();
     throw error;
   }
 }

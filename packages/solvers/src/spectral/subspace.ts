@@ -55,7 +55,7 @@ export async function orthonormal(
 }
 
 /** What a block has beside a basis: a new tensor. */
-async function beside(block: Tensor, basis: Tensor | undefined): Promise<Tensor> {
+export async function beside(block: Tensor, basis: Tensor | undefined): Promise<Tensor> {
   if (basis === undefined) return await block.clone();
   using along = await times(basis, block, { transposeA: true });
   using within = await times(basis, along);
