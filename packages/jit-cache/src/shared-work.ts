@@ -85,6 +85,8 @@ export class SharedWork<T> {
     if (signal === undefined) return this.#result;
     return new Promise((resolve, reject) => {
       const abort = (): void => {
+        // the work may never settle
+        leave();
         reject(reasonOf(signal));
         if (behind === undefined) this.#urgent--;
         else this.#behind.delete(behind);
@@ -108,8 +110,8 @@ export async function keepingAlive(work: Promise<unknown>, signal?: AbortSignal)
   const timer = setInterval(() => undefined, FOREVER_MS);
   const end = (): void => {
     clearInterval(timer);
+    leave?.();
   };
   const leave = signal && onAbort(signal, end);
   await work.then(end, end);
-  leave?.();
 }

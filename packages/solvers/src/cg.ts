@@ -78,8 +78,19 @@ export async function cg<D extends OperatorDType>(
   b: TensorOperand<D>,
   options?: CgOptions<D>,
 ): Promise<IterativeSolution<D>> {
-  const { what } = CG;
+  return cgAs('cg', operator, b, options);
+}
+
+/** The same by the name of another function that a user called. */
+export async function cgAs<D extends OperatorDType>(
+  what: string,
+  operator: LinearOperator<D>,
+  b: TensorOperand<D>,
+  options: CgOptions<D> | undefined,
+): Promise<IterativeSolution<D>> {
   const { block = false, ...given } = readOptions<CgOptions<D>>(what, options, CG_OPTIONS);
   checkFlag(what, 'block', block);
-  return block ? solveBy(BLOCK_CG, operator, b, given) : solveBy(CG, operator, b, given);
+  return block
+    ? solveBy({ ...BLOCK_CG, what }, operator, b, given)
+    : solveBy({ ...CG, what }, operator, b, given);
 }

@@ -169,7 +169,7 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
         late[Symbol.dispose]();
       },
     );
-    const end = await iterate(solver.method(system), given);
+    const end = await iterate(solver.method(system), given, what);
     columns = end.columns;
     const { x, ...rest } = end.state;
     release(rest);

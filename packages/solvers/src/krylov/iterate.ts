@@ -56,13 +56,15 @@ export interface IterateOptions {
  * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
  * read one batch late: while the device works on a batch, the host looks at the one before.
  *
+ * @param what what its errors are of: what the user called
  * @returns the last state, which the caller disposes, and what is read of it
  */
 export async function iterate<S extends KrylovState>(
   method: KrylovMethod<S>,
   options: IterateOptions,
+  what = method.what,
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
-  const { what, system, cycle = CHECK_EVERY } = method;
+  const { system, cycle = CHECK_EVERY } = method;
   const { device } = system;
   const {
     signal,
