@@ -1,6 +1,6 @@
 import { eigh } from '@mercer/linalg';
 import { map, type Tensor } from '@mercer/tensor';
-import { kept, times } from '../preconditioners/low-rank.js';
+import { times } from '../preconditioners/low-rank.js';
 import { BLOCK } from './cg-formulas.js';
 import { IN_FLOAT64, keeping } from './columns.js';
 import type { KrylovMethod, KrylovState } from './iterate.js';

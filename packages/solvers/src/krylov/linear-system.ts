@@ -29,7 +29,7 @@ async function sizeOf(operator: LinearOperator, b: Tensor): Promise<number> {
   const isSquare = rows === columns;
   using product = await (isSquare ? operator.matvec(b as never) : operator.rmatvec(b as never));
   using most = await product.abs().max();
-  const size = Number(await most.item());
+  const size = await most.item();
   const isModerate = size >= 1 / MODERATE && size <= MODERATE;
   return isModerate || !(size > 0 && size < Infinity) ? 1 : size;
 }

@@ -195,7 +195,7 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     const own = await this.#own(what, await rule(wide, this.parameters), [rows, count], wide);
     if (!isOne) return own;
     using whole = own;
-    return whole.reshape([rows]) as Tensor<D>;
+    return whole.reshape([rows]);
   }
 
   /** What a rule found, which may be a function of the caller's: checked, and a tensor of its own. @throws MercerError */
