@@ -33,6 +33,17 @@ const SHARES = {
   test: '../solvers/src/spectral/spectral-gradients.test.ts',
 };
 
+const BLOCK = {
+  promise: 'a block is deflated, and solves what columns alone do',
+  file: '../../solvers/src/krylov/block-cg-method.ts',
+  test: '../solvers/src/block-cg.test.ts',
+};
+const SIZES = {
+  promise: 'numbers of any size, as they were when a solve was called',
+  file: '../../solvers/src/krylov/decisions.ts',
+  test: '../solvers/src/sizes.test.ts',
+};
+
 /** @type {readonly Mutant[]} */
 export const solvers = [
   {
@@ -156,7 +167,7 @@ export const solvers = [
   },
   {
     ...EIGEN,
-    file: '../../solvers/src/spectral/checks.ts',
+    file: '../../solvers/src/checks.ts',
     name: 'asymmetry is not noticed',
     find: 'if (difference <= asymmetryOf(dtype) * scale) return;',
     replace: 'if (difference <= 1e9 * scale) return;',
@@ -181,8 +192,8 @@ export const solvers = [
     ...SHARES,
     file: '../../solvers/src/spectral/eigen-derivative.ts',
     name: 'vectors turn among those that were found the other way',
-    find: 'const differences = row.sub(column);',
-    replace: 'const differences = column.sub(row);',
+    find: 'await row.sub(column);',
+    replace: 'await column.sub(row);',
     pattern: 'vectors by points and the shift',
   },
   {
@@ -221,8 +232,78 @@ export const solvers = [
     ...PRECONDITIONED,
     file: '../../solvers/src/preconditioners/pivoted-cholesky.ts',
     name: 'a rank is not chosen by its gain',
-    find: 'if (trace > (1 - leastGain) * before) break;',
-    replace: 'void before;',
+    find: ' || trace > (1 - leastGain) * before;',
+    replace: ' || before === -1;',
     pattern: 'ends where the trace no longer falls',
+  },
+  {
+    ...BLOCK,
+    name: 'directions that others span are kept',
+    find: 'const SAME = 2 ** -46;',
+    replace: 'const SAME = -1;',
+    pattern: 'right-hand sides may be the same twice',
+  },
+  {
+    ...BLOCK,
+    name: 'directions are not conjugate to those before',
+    find: 'await z.sub(known);',
+    replace: 'await z.sub(known.mul(0));',
+    pattern: 'spans a space of all unknowns in as many steps as blocks of it',
+  },
+  {
+    ...BLOCK,
+    name: 'columns that are done go on moving',
+    find: 'await moving.eq(0).where(0, solved);',
+    replace: 'await solved.mul(1);',
+    pattern: 'a column that is done does not move while others go on',
+  },
+  {
+    ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/pivoted-cholesky.ts',
+    name: 'rows that are not finite are taken',
+    find: 'if (Number.isNaN(last?.[1])) throw notFinite(what);',
+    replace: '',
+    pattern: 'of rows that are not finite',
+  },
+  {
+    ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/nystrom.ts',
+    name: 'the rank of nystrom is not chosen by its gain',
+    find: 'if (rest > (1 - leastGain) * left) return found;',
+    replace: '',
+    pattern: 'nystrom ends where the trace no longer falls',
+  },
+  {
+    ...SIZES,
+    name: 'large right-hand sides are taken as they are',
+    find: "or(gt(v('most'), MODERATE), lt(v('most'), 1 / MODERATE)),",
+    replace: "lt(v('most'), 1 / MODERATE),",
+    pattern: 'cg solves systems of all sizes',
+  },
+  {
+    ...SIZES,
+    file: '../../solvers/src/krylov/linear-system.ts',
+    name: 'large operators are taken as they are',
+    find: 'squaresOf.includes(dtype) ? await sizeOf(operator, b) : 1;',
+    replace: '1;',
+    pattern: 'lsqr solves systems of all sizes',
+  },
+  {
+    ...SIZES,
+    file: '../../solvers/src/krylov/linear-system.ts',
+    name: 'a right-hand side is read when the work begins',
+    find: 'const [copy, startCopy] = [parts.b.clone(), parts.x0?.clone()];',
+    replace:
+      'await new Promise((r) => setTimeout(r, 20));\n    const [copy, startCopy] = [parts.b.clone(), parts.x0?.clone()];',
+    pattern: 'cg solves for b and x0 as they were when it was called',
+  },
+  {
+    promise: 'an operator of a kernel has the products and the derivatives of runKernel',
+    file: '../../pairwise/src/pair-kernel.ts',
+    test: '../solvers/src/kernel-operator.test.ts',
+    name: 'a root has a slope at distance 0',
+    find: 'if (!isRoot || features === 0) return',
+    replace: 'if (isRoot || features === 0 || !isRoot) return',
+    pattern: 'a root has no slope between equal rows',
   },
 ];

@@ -120,7 +120,7 @@ export const NO_OPERATIONS = [
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
   'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
-  'blockColumns blockRows denseOperator eigenPro falkon jacobi kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
+  'blockColumns blockRows denseOperator eigenPro falkon jacobi kernelOperator kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
   'eigsh lanczos lobpcg trace',
   'clusterCentroids clusterRanges clusterRangesCentroids cutoffOf fromMatrix gridCluster kMeans sortClusters truncatedRanges',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',

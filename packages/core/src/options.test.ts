@@ -99,6 +99,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['KernelSolve', (o) => solveText([a, a, a], o)],
     ['kernelSolve', (o) => mercer.kernelSolve('SqDist(x, y) * b', aliases, 'b', o)],
     ['operator', (o) => mercer.operator(o)],
+    ['kernelOperator', (o) => mercer.kernelOperator(mercer.kernels.gaussian, a, a, o)],
     ['storedOperator', (o) => mercer.storedOperator(system, o)],
     ['nystrom', (o) => mercer.nystrom(system, o)],
     ['eigenPro', (o) => mercer.eigenPro(system, o)],

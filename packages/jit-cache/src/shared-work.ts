@@ -1,3 +1,5 @@
+import { onAbort } from '@mercer/options';
+
 /** Says whether nobody waits for work at present: it is done ahead of the calls that will want it. */
 export type Behind = () => boolean;
 
@@ -83,16 +85,15 @@ export class SharedWork<T> {
     if (signal === undefined) return this.#result;
     return new Promise((resolve, reject) => {
       const abort = (): void => {
+        // the work may never settle
+        leave();
         reject(reasonOf(signal));
         if (behind === undefined) this.#urgent--;
         else this.#behind.delete(behind);
         if (--this.#waiting === 0 && this.#state === 'pending')
           this.#controller.abort(signal.reason);
       };
-      signal.addEventListener('abort', abort);
-      const leave = (): void => {
-        signal.removeEventListener('abort', abort);
-      };
+      const leave = onAbort(signal, abort);
       this.#result.then(leave, leave);
       this.#result.then(resolve, reject);
     });
@@ -109,8 +110,8 @@ export async function keepingAlive(work: Promise<unknown>, signal?: AbortSignal)
   const timer = setInterval(() => undefined, FOREVER_MS);
   const end = (): void => {
     clearInterval(timer);
+    leave?.();
   };
-  signal?.addEventListener('abort', end);
+  const leave = signal && onAbort(signal, end);
   await work.then(end, end);
-  signal?.removeEventListener('abort', end);
 }

@@ -1,6 +1,7 @@
 export { MercerError } from './mercer-error.js';
 export { describeList, describeValue, refusePromise } from './describe-value.js';
 export { nearestName } from './nearest-name.js';
+export { onAbort } from './on-abort.js';
 export { own } from './own.js';
 export {
   optionReader,

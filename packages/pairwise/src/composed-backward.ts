@@ -1,18 +1,9 @@
-import {
-  lift,
-  ops,
-  pm,
-  reduction,
-  vi,
-  vij,
-  vj,
-  type RealExpr,
-  type VectorExpr,
-} from '@mercer/formula';
+import { ops, pm, reduction, vi, vij, vj } from '@mercer/formula';
 import type { DescriptorParts } from '@mercer/kernels';
 import { arange, full, isTensor, type Pending, type Tensor } from '@mercer/tensor';
 import { summedTo } from '@mercer/tensor/operation';
 import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
+import { EXPONENTS, pairKernel } from './pair-kernel.js';
 import { parameterBatch } from './kernel-parameter.js';
 import type { PairwiseShape } from './operands.js';
 import { pairSumShares } from './pair-sums.js';
@@ -161,11 +152,6 @@ async function diagonalSum(call: ComposedCall, value: Floats | number | undefine
 /** Places of the inputs of a kernel's formula; the parameters follow. */
 const PLACES = { a: 0, b: 1, upstream: 2, values: 3 } as const;
 
-/** Exponents that are numbers stand in the formula: powers with a known exponent have simpler derivatives. */
-const EXPONENTS: readonly string[] = ['p', 'innerP', 'outerP', 'degree'];
-
-const MATERN: Readonly<Record<string, number>> = { matern12: 0.5, matern32: 1.5, matern52: 2.5 };
-
 /** The gradients of the sum of upstream * kernel over all pairs. */
 async function kernelSum(call: ComposedCall, x: Floats, y: Floats) {
   const { descriptor, gradient, spec } = call;
@@ -187,7 +173,13 @@ async function kernelSum(call: ComposedCall, x: Floats, y: Floats) {
     sizes: { dtype, rowsI: m, rowsJ: n, batchShape, batch },
     kink: isRoot && k > 0 ? ops.equal(ops.sqDist(a, b), 0) : undefined,
   };
-  const term = ops.mul(vij(PLACES.upstream, 1), kernelFormula(call, bound, a, b));
+  const operands = new Map([
+    ...[...bound.numbers].map(([name, number]) => [name, ops.constant(number)] as const),
+    ...[...bound.values.keys()].map((name, at) => [name, pm(PLACES.values + at, 1)] as const),
+  ]);
+  const exponent = bound.values.has('p') ? 0 : Number(call.given('p') ?? call.given('innerP') ?? 0);
+  const parts = { descriptor, expressions: bound.expressions, operands, exponent, features: k };
+  const term = ops.mul(vij(PLACES.upstream, 1), pairKernel(parts, a, b));
   const ones = await constant(call, [...batchShape, m, 1], 1);
   const shares = pairSumShares(problem, reduction('Sum', term), tensors, ones);
   const names = [...bound.values.keys()];
@@ -227,50 +219,4 @@ async function boundValues(call: ComposedCall): Promise<BoundValues> {
     }
   }
   return { expressions: own.expressions, values, numbers };
-}
-
-/** The kernel of two rows. */
-function kernelFormula(
-  { descriptor, given, shape: { k } }: ComposedCall,
-  { expressions: { inner, outer, reduce }, values, numbers }: BoundValues,
-  a: VectorExpr,
-  b: VectorExpr,
-): VectorExpr {
-  const names = [...values.keys()];
-  const operands = new Map([
-    ...[...numbers].map(([name, number]) => [name, ops.constant(number)] as const),
-    ...names.map((name, at) => [name, pm(PLACES.values + at, 1)] as const),
-    ...([
-      ['a', a],
-      ['b', b],
-    ] as const),
-  ]);
-  const operand = (name: string): VectorExpr => {
-    const found = operands.get(name);
-    if (found === undefined) throw new Error(`a kernel reads '${name}', which has no value`);
-    return found;
-  };
-  const { innerOperator, innerPower, kernel } = descriptor;
-  const exponent = values.has('p') ? 0 : Number(given('p') ?? given('innerP') ?? 0);
-  const isRough = innerOperator === 'diff' && innerPower === 'pow' && exponent < 2;
-  const each = isRough ? guardedPower(inner, operand) : lift(inner, operand);
-  const steps = each.dim === k ? each : ops.sumT(each, k);
-  operands.set('s', k === 0 ? ops.constant(0) : reduce === 'sum' ? ops.sum(steps) : ops.max(steps));
-  const order = typeof kernel === 'string' ? MATERN[kernel] : undefined;
-  if (order === undefined) return lift(outer, operand);
-  // of the squared distance, it has the right derivatives where rows are equal
-  return ops.maternKernel(operand('s'), order, operand('bandwidth'));
-}
-
-/** A power of differences, without a slope where they are 0: there that of the power or its logarithm may be infinite. */
-function guardedPower(inner: RealExpr, operand: (name: string) => VectorExpr): VectorExpr {
-  const [a, b] = [operand('a'), operand('b')];
-  const isZero = ops.equal(a, b);
-  // what is not chosen has to be finite: its slope is multiplied by 0
-  const moved = ops.where(isZero, ops.add(b, 1), a);
-  return ops.where(
-    isZero,
-    0,
-    lift(inner, (name) => (name === 'a' ? moved : operand(name))),
-  );
 }

@@ -3,6 +3,7 @@ import {
   assertTensor,
   isTraced,
   pending,
+  Traced,
   type KnownValue,
   type Share,
   type Value,
@@ -28,4 +29,14 @@ export function rowsLike(rows: PairwiseInput, cotangent: Value): Tensor {
 /** @throws MercerError for what is neither a tensor nor a traced value */
 export function assertValue(value: unknown, what: string): void {
   if (!isTraced(value)) assertTensor(value, what);
+}
+
+/** What a traced value stands for in the end: of a mapped one the first example, which has its shape. */
+export function primalOf(value: unknown, made: Tensor[]): unknown {
+  if (!(value instanceof Traced)) return value;
+  const primal = primalOf(value.primal, made) as Tensor;
+  if (value.trace.hiddenAxes === undefined) return primal;
+  const first = primal.slice(0);
+  made.push(first);
+  return first;
 }

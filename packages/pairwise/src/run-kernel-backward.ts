@@ -1,11 +1,11 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { Tensor, TensorOperand } from '@mercer/tensor';
-import { mapArguments, readOptions, Traced } from '@mercer/tensor/operation';
+import { mapArguments, readOptions } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { backwardFunction, type BackwardCall } from './backward-operation.js';
 import { backwardSpec } from './kernel-backward.js';
 import { rowsAndOptions } from './optional-rows.js';
-import { assertValue } from './pair-derivatives.js';
+import { assertValue, primalOf } from './pair-derivatives.js';
 import {
   BACKWARD_OPTIONS,
   type AnyBackwardOptions,
@@ -140,13 +140,3 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
 /** Parameters of a custom kernel by the names that `wrt` has for them. */
 const namedParameters = (given: object = {}): object =>
   Object.fromEntries(Object.entries(given).map(([name, one]) => [`parameters.${name}`, one]));
-
-/** What a traced value stands for in the end: of a mapped one the first example, which has its shape. */
-function primalOf(value: unknown, made: Tensor[]): unknown {
-  if (!(value instanceof Traced)) return value;
-  const primal = primalOf(value.primal, made) as Tensor;
-  if (value.trace.hiddenAxes === undefined) return primal;
-  const first = primal.slice(0);
-  made.push(first);
-  return first;
-}

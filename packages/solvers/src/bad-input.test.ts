@@ -258,7 +258,7 @@ const REFUSED: Readonly<Record<string, readonly [() => unknown, code: string, sa
   'a sample below the rank': [
     () => eigenPro(square, { rank: 2, sample: 1, shift: 1, key: random.key(1) }),
     'INVALID_ARGUMENT',
-    'sample is 1. Pass a whole number from 2, the rank, to 2',
+    'sample is 1. Pass a whole number from 2 to 2: the rank',
   ],
   'a sample beyond the rows': [
     () => eigenPro(square, { rank: 1, sample: 3, shift: 1, key: random.key(1) }),

@@ -1,6 +1,7 @@
-import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, type TensorOperand } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import type { TensorOperand } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkCount } from './checks.js';
 import type { IterativeSolution } from './iterative-solution.js';
 import {
   PRECONDITIONED_OPTIONS,
@@ -64,18 +65,14 @@ export async function gmres<D extends OperatorDType>(
 ): Promise<IterativeSolution<D>> {
   const what = 'gmres';
   const { restart = 20, ...given } = readOptions<GmresOptions<D>>(what, options, OPTIONS);
-  if (!(Number.isSafeInteger(restart) && restart >= 1)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: restart is ${describeValue(restart)}. Pass a whole number, 1 at least.`,
-    );
-  }
+  checkCount(what, 'restart', restart, [1, Infinity]);
   const solver = {
     what,
     method: (system: ConstructorParameters<typeof GmresMethod>[0]) =>
       new GmresMethod(system, Math.max(1, Math.min(restart, operator.shape[0]))),
     rule: RULE,
     isSquare: true,
+    squaresOf: ['float64'] as const,
   };
   return solveBy(solver, operator, b, given);
 }

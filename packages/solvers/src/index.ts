@@ -12,6 +12,7 @@ export { gmres, type GmresOptions } from './gmres.js';
 export { lsmr, lsqr, type LeastSquaresOptions } from './least-squares.js';
 export type { IterationReport } from './krylov/iterate.js';
 export type { LazyOperatorOptions } from './operators/lazy-operator.js';
+export { kernelOperator, type KernelOperatorOptions } from './operators/kernel-operator.js';
 export { LinearOperator } from './operators/linear-operator.js';
 export { operator, type OperatorOptions, type Product } from './operators/make-operator.js';
 export {

@@ -1,4 +1,4 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import type { OptionNames } from '@mercer/options';
 import {
   isPending,
   MercerError,
@@ -14,12 +14,13 @@ import {
   readOptions,
   SIGNAL_OPTION,
 } from '@mercer/tensor/operation';
+import { checkCount, checkReporter, checkTolerance } from './checks.js';
 import {
   NotConvergedError,
   type IterativeSolution,
   type SolvedColumn,
 } from './iterative-solution.js';
-import { release } from './krylov/columns.js';
+import { release, unlessLeft } from './krylov/columns.js';
 import {
   iterate,
   relative,
@@ -111,6 +112,8 @@ export interface Solver<S extends KrylovState> {
   readonly rule: ImplicitRule;
   /** Whether the operator must be square; it is read as a least-squares problem otherwise. */
   readonly isSquare: boolean;
+  /** Dtypes of operators whose squares overflow or underflow in it. */
+  readonly squaresOf?: readonly OperatorDType[];
   /** What is said of a column beside. */
   readonly said?: (column: ColumnReport) => object;
 }
@@ -152,18 +155,26 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     const [, count = 1] = right.shape;
     using wide = right.reshape([rows, count]);
     using wideStart = x0?.reshape([unknowns, count]);
-    using system = await LinearSystem.of({
+    const parts = {
       ...numbers,
       operator: operator.withParameters(tensors),
       preconditioner: preconditioner?.withParameters(others),
       b: wide,
       x0: wideStart,
-    });
-    const end = await iterate(solver.method(system), given);
+    };
+    using system = await unlessLeft(
+      LinearSystem.of(parts, solver.squaresOf),
+      given.signal,
+      (late) => {
+        late[Symbol.dispose]();
+      },
+    );
+    const end = await iterate(solver.method(system), given, what);
     columns = end.columns;
     const { x, ...rest } = end.state;
     release(rest);
-    using found = x;
+    using inUnits = x;
+    using found = await system.restored(inUnits);
     return found.reshape(shape);
   };
   const call = (...system: System): Pending<Tensor> => pending(solve(...system));
@@ -229,7 +240,10 @@ function relativeTolerance(
   { rtol, atol }: { readonly rtol: number; readonly atol: number },
   columns: readonly ColumnReport[],
 ): number {
-  const shares = columns.map(({ scale }) => (atol < scale ? atol / scale : 0));
+  const shares = columns.map(({ scale, unit }) => {
+    const own = atol / unit;
+    return own < scale ? own / scale : 0;
+  });
   return Math.max(rtol, ...shares);
 }
 
@@ -283,25 +297,10 @@ function numbersOf(
     onIteration,
   }: Omit<IterativeOptions<never>, 'x0'>,
 ): { readonly rtol: number; readonly atol: number; readonly maxIterations: number } {
-  for (const [name, value] of Object.entries({ rtol, atol })) {
-    if (typeof value === 'number' && value >= 0 && value < Infinity) continue;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${name} is ${describeValue(value)}. Pass a number that is not negative.`,
-    );
-  }
-  if (!(Number.isSafeInteger(maxIterations) && maxIterations >= 0)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: maxIterations is ${describeValue(maxIterations)}. Pass a whole number that is not negative.`,
-    );
-  }
-  if (onIteration !== undefined && typeof onIteration !== 'function') {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: onIteration is ${describeValue(onIteration)}. Pass a function.`,
-    );
-  }
+  checkTolerance(what, rtol);
+  checkTolerance(what, atol, 'atol');
+  checkCount(what, 'maxIterations', maxIterations, [0, Infinity]);
+  checkReporter(what, onIteration);
   return { rtol, atol, maxIterations };
 }
 

@@ -70,6 +70,7 @@ const solverOf = (what: 'lsqr' | 'lsmr'): Solver<LeastSquaresState> => ({
   method: (system) => new LeastSquaresMethod(what, system),
   rule: PSEUDOINVERSE_RULE,
   isSquare: false,
+  squaresOf: ['float32', 'float64'],
   said: ({ figure }) => ({ normal: figure }),
 });
 

@@ -19,6 +19,7 @@ const MINRES: Solver<MinresState> = {
   method: (system) => new MinresMethod(system),
   rule: SYMMETRIC_RULE,
   isSquare: true,
+  squaresOf: ['float64'],
 };
 
 /**

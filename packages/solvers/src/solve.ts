@@ -1,9 +1,8 @@
 import type { OptionNames } from '@mercer/options';
 import type { Tensor, TensorOperand } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
-import { cg, type CgOptions } from './cg.js';
+import { CG_OPTIONS, cgAs, type CgOptions } from './cg.js';
 import { NotConvergedError } from './iterative-solution.js';
-import { PRECONDITIONED_OPTIONS } from './iterative-solve.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
 
@@ -15,7 +14,7 @@ export interface SolveSystemOptions<D extends OperatorDType = OperatorDType> ext
 
 /** Names of {@link SolveSystemOptions}. */
 export const SOLVE_OPTIONS: OptionNames<SolveSystemOptions> = {
-  ...PRECONDITIONED_OPTIONS,
+  ...CG_OPTIONS,
   alpha: true,
 };
 
@@ -28,7 +27,7 @@ export async function solveShifted<D extends OperatorDType>(
 ): Promise<Tensor<D>> {
   const given = readOptions<SolveSystemOptions<D>>(what, options, SOLVE_OPTIONS);
   const { alpha = 1e-10, ...rest } = given;
-  const solution = await cg(operator().shift(alpha), b, rest);
+  const solution = await cgAs(what, operator().shift(alpha), b, rest);
   if (!solution.converged) throw new NotConvergedError(what, solution);
   return solution.x;
 }

@@ -1,13 +1,19 @@
+import { getEventListeners } from 'node:events';
 import { grad } from '@mercer/autodiff';
 import { lazyI, lazyJ } from '@mercer/lazy';
-import { tensor, zeros, type Tensor } from '@mercer/tensor';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { random, tensor, zeros, type Tensor } from '@mercer/tensor';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { memoryKept, NOTHING, undisposedBytes } from '../../tensor/test/memory-kept.mjs';
 import {
   blockRows,
   cg,
   denseOperator,
+  eigsh,
   gmres,
   kernelSolve,
+  logdet,
+  lsqr,
+  minres,
   operator,
   pivotedCholesky,
   sparseOperator,
@@ -82,6 +88,87 @@ describe('solves', () => {
     await expect(cg(square, b, { onIteration })).rejects.toThrow('told');
   });
 
+  it('end with their signal while a product never settles, whichever it is', async () => {
+    for (const last of [1, 2, 5])
+      for (const solve of [cg, minres, gmres, lsqr] as const) {
+        const controller = new AbortController();
+        let calls = 0;
+        const never = operator({
+          ...where,
+          shape: [2, 2],
+          matvec: async (v) => {
+            if (++calls < last) return await square.matvec(v);
+            setImmediate(() => {
+              controller.abort(new Error('enough'));
+            });
+            return await new Promise<never>(() => undefined);
+          },
+          rmatvec: 'symmetric',
+        });
+        const options = { signal: controller.signal, rtol: 0 };
+        await expect(solve(never, b, options)).rejects.toThrow('enough');
+        expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+      }
+  });
+
+  it('dispose of what a product gives after they were aborted', async () => {
+    const before = undisposedBytes(b.device);
+    const controller = new AbortController();
+    let settle: (() => void) | undefined;
+    let calls = 0;
+    const slow = operator({
+      ...where,
+      shape: [2, 2],
+      matvec: async (v) => {
+        if (++calls === 2) {
+          setImmediate(() => {
+            controller.abort(new Error('enough'));
+          });
+          await new Promise<void>((resolve) => (settle = resolve));
+        }
+        return await square.matvec(v);
+      },
+    });
+    const options = { signal: controller.signal, rtol: 0 };
+    await expect(cg(slow, b, options)).rejects.toThrow('enough');
+    settle?.();
+    await vi.waitFor(() => {
+      expect(undisposedBytes(b.device)).toBe(before);
+    });
+  });
+
+  it('that share a signal have one listener', async () => {
+    const warnings: Error[] = [];
+    const warn = (warning: Error): void => {
+      warnings.push(warning);
+    };
+    process.on('warning', warn);
+    try {
+      const { signal } = new AbortController();
+      const all = Array.from({ length: 30 }, () => cg(square, b, { signal }));
+      expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(1);
+      await Promise.all(all);
+      expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+      await new Promise(setImmediate);
+      expect(warnings.filter(({ name }) => name === 'MaxListenersExceededWarning')).toEqual([]);
+    } finally {
+      process.off('warning', warn);
+    }
+  });
+
+  it('say in errors what was called', async () => {
+    const kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp();
+    await expect(kernel.solve(b)).rejects.toThrow(/^solve: b has shape/);
+    const right = await tensor([1, 2, 3], where);
+    await expect(kernel.solve(right, { rtol: -1 })).rejects.toThrow(/^solve: rtol is -1/);
+    await expect(kernel.neg().solve(right)).rejects.toThrow(/^solve: p \. A p is/);
+    await expect(kernel.solve(right, { block: 1 as never })).rejects.toThrow('solve: block is 1');
+    expect((await kernel.solve(right, { block: true, alpha: 0.1 })).shape).toEqual([3]);
+    await expect(logdet(square, { key: random.key(1), rtol: -1 })).rejects.toThrow(
+      'logdet: rtol is -1',
+    );
+  });
+
   it('of gmres keep no more vectors than there are unknowns', async () => {
     const { x, converged } = await gmres(square, b, { restart: 1e9 });
     expect(converged).toBe(true);
@@ -96,6 +183,25 @@ describe('solves', () => {
 });
 
 describe('gradients', () => {
+  it('of eigenvectors leave nothing to the garbage collector', async () => {
+    const right = await tensor([1, -1, 2], where);
+    const energy = async (x: Tensor<'float64'>): Promise<Tensor> => {
+      const { values, vectors } = await eigsh(kernelOf(x), { k: 1, key: random.key(3) });
+      using first = values;
+      using all = vectors;
+      using column = all.reshape([3]);
+      using along = await column.mul(right).sum();
+      using square = await along.square();
+      using total = await first.sum();
+      return await square.add(total);
+    };
+    const call = async (): Promise<void> => {
+      (await grad(energy)(points)).dispose();
+    };
+    await call();
+    expect(await memoryKept(points.device, call)).toEqual(NOTHING);
+  });
+
   it('hold cotangents to the relative tolerance of the solve, whatever atol is', async () => {
     const small = async (right: Tensor<'float64'>) =>
       (await cg(square, right, { rtol: 0, atol: 1e-8 })).x.sum().mul(1e-12);

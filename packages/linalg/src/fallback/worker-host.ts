@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import { MercerError } from '@mercer/options';
+import { MercerError, onAbort } from '@mercer/options';
 import { packageRoot } from '../package-root.js';
 import type { RunOptions } from '../options.js';
 import type { FallbackRequest, FallbackResponse } from './messages.js';
@@ -94,7 +94,7 @@ export async function askWorker(
     waiting.delete(id);
     startAgain();
   };
-  signal?.addEventListener('abort', abort);
+  const leave = signal && onAbort(signal, abort);
   const long = setTimeout(() => {
     warn(what, request);
   }, LONG_MS).unref();
@@ -102,7 +102,7 @@ export async function askWorker(
     return await answered;
   } finally {
     clearTimeout(long);
-    signal?.removeEventListener('abort', abort);
+    leave?.();
   }
 }
 

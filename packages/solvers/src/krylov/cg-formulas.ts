@@ -1,4 +1,17 @@
-import { add, constant, div, eq, ge, gt, le, mul, select, sqrt, sub } from '@mercer/formula';
+import {
+  add,
+  constant,
+  div,
+  eq,
+  ge,
+  gt,
+  le,
+  mul,
+  select,
+  sqrt,
+  sub,
+  type RealExpr,
+} from '@mercer/formula';
 import {
   and,
   begun,
@@ -41,10 +54,8 @@ const statusOfStep = statusAfter(
     [le(v('next'), 0), Status.badPreconditioner],
   ],
 );
-const gained = select(moves, div(mul(v('rz'), v('rz')), v('pap')), 0);
-
-/** What a step makes of each column. `next` is r . P r of the residual after it. `gain` is the energy that x has gained since `best`, and `total` in all; `lost` counts restarts since `best`. */
-export const RECURRENCE = {
+/** What a step makes of each column that has gained so much energy. */
+const recurrence = (gained: RealExpr) => ({
   ...where(runs, {
     status: statusOfStep,
     figure: firstOf(
@@ -56,13 +67,19 @@ export const RECURRENCE = {
     ),
     count: add(v('count'), 1),
   }),
-  ...where(moves, { norm, rz: v('next') }),
-  beta: select(moves, div(v('next'), v('rz')), 0),
+  ...where(moves, { norm }),
   gain: add(v('gain'), gained),
   total: add(v('total'), gained),
   best: v('best'),
   since: v('since'),
   lost: v('lost'),
+});
+
+/** What a step makes of each column. `next` is r . P r of the residual after it. `gain` is the energy that x has gained since `best`, and `total` in all; `lost` counts restarts since `best`. */
+export const RECURRENCE = {
+  ...recurrence(select(moves, div(mul(v('rz'), v('rz')), v('pap')), 0)),
+  ...where(moves, { rz: v('next') }),
+  beta: select(moves, div(v('next'), v('rz')), 0),
 };
 
 /** Restarts without a fall of the least true residual after which rounding is taken to be all that is left. */
@@ -73,23 +90,35 @@ const { improves, restarts, columns } = checked(ENERGY, {
   rests: or(le(v('gain'), mul(v('unit'), v('total'))), ge(v('lost'), MOST_LOST)),
 });
 
-/** What a true residual makes of each column. `norm2` is its square, `next` is r . P r of it. */
-export const CHECK = {
+/** What a true residual makes of each column, in every form of the method. */
+const checkedColumns = {
   ...columns,
-  rz: select(restarts, v('next'), v('rz')),
   gain: select(improves, 0, v('gain')),
   total: v('total'),
   lost: select(improves, 0, add(v('lost'), select(restarts, 1, 0))),
 };
 
+/** What a true residual makes of each column. `norm2` is its square, `next` is r . P r of it. */
+export const CHECK = { ...checkedColumns, rz: select(restarts, v('next'), v('rz')) };
+
 /** The true residual and its direction, of columns that restart. */
 export const RESTART = where(eq(v('restarts'), 1), { r: v('truth'), p: v('z') });
 
+const begin = { ...begun(ENERGY), gain: constant(0), total: constant(0), lost: constant(0) };
+
 /** Columns before the first step. */
-export const BEGIN = {
-  ...begun(ENERGY),
-  rz: v('next'),
-  gain: constant(0),
-  total: constant(0),
-  lost: constant(0),
+export const BEGIN = { ...begin, rz: v('next') };
+
+/** The same of the block method: `pap` is the least eigenvalue of `P^T A P`, and `gained` the energy that the step gave a column. */
+export const BLOCK = {
+  BEGIN: begin,
+  RECURRENCE: recurrence(select(moves, v('gained'), 0)),
+  CHECK: checkedColumns,
+  /** Coefficients of steps: those of columns that rest are 0. */
+  MOVES: select(moves, 1, 0),
+  RUNS: select(runs, 1, 0),
+  /** The vectors after a step; those of a column that rests keep their bits. */
+  STEP: where(eq(v('moving'), 1), { x: add(v('x'), v('dx')), r: sub(v('r'), v('dr')) }),
+  /** The true residuals and directions of them, if any column restarts. */
+  RESTART: where(eq(v('any'), 1), { r: v('truth'), p: v('fresh') }),
 };

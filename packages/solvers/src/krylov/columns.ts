@@ -1,4 +1,5 @@
 import { full, type Device, type Tensor } from '@mercer/tensor';
+import { unlessAborted } from '@mercer/tensor/operation';
 
 /** Tensors by name. */
 export type State = Readonly<Record<string, Tensor>>;
@@ -18,6 +19,20 @@ export async function keeping<T>(made: State, work: () => Promise<T>): Promise<T
     return await work();
   } catch (error) {
     release(made);
+    throw error;
+  }
+}
+
+/** What work gives, or the signal's reason as soon as that aborts: what the work gives later is disposed then. */
+export async function unlessLeft<T>(
+  work: Promise<T>,
+  signal: AbortSignal | undefined,
+  dispose: (late: T) => void,
+): Promise<T> {
+  try {
+    return await unlessAborted(work, signal);
+  } catch (error) {
+    void work.then(dispose, () => undefined);
     throw error;
   }
 }

@@ -60,10 +60,25 @@ export const where = <F extends Formulas>(
 export const runs = eq(v('status'), Status.running);
 const failed = ge(v('status'), Status.indefinite);
 
-/** The norm of a right-hand side, and where a column is done. */
+/** Largest elements of columns that their squares, and products of two of them in float32, are far from the ends of numbers with. */
+export const MODERATE = 2 ** 20;
+
+/** What a right-hand side is divided by, of its largest element: 1 unless that is very large or small. */
+export const UNIT = {
+  unit: select(
+    and(
+      and(gt(v('most'), 0), isFinite(v('most'))),
+      or(gt(v('most'), MODERATE), lt(v('most'), 1 / MODERATE)),
+    ),
+    v('most'),
+    1,
+  ),
+};
+
+/** The norm of a right-hand side in these units, and where a column is done. */
 export const GOAL = {
   scale: sqrt(v('bb')),
-  tolerance: larger(mul(v('rtol'), sqrt(v('bb'))), v('atol')),
+  tolerance: larger(mul(v('rtol'), sqrt(v('bb'))), div(v('atol'), v('unit'))),
 };
 
 /** How a method sees the true residual of a column, `norm2` its square. */

@@ -1,7 +1,7 @@
 import { prepare, type Prepared } from '@mercer/autodiff';
 import { stack, type Tensor } from '@mercer/tensor';
 import { unlessAborted } from '@mercer/tensor/operation';
-import { release, type State } from './columns.js';
+import { release, unlessLeft, type State } from './columns.js';
 import type { LinearSystem } from './linear-system.js';
 import { CHECK_EVERY, Status, throwFailure, type ColumnReport } from './status.js';
 
@@ -26,6 +26,8 @@ export interface KrylovMethod<S extends KrylovState> {
   readonly system: LinearSystem;
   /** Of a method whose iterations are not alike until `check` begins anew: how many there are until then, which a GPU has as one batch. Otherwise 50, and 10. */
   readonly cycle?: number;
+  /** false: its own work cannot be captured, whatever the system's is. */
+  readonly isCapturable?: false;
   /** Before the first iteration. */
   readonly start: () => Promise<S>;
   /** One iteration. Columns that do not run stay as they are. */
@@ -54,32 +56,41 @@ export interface IterateOptions {
  * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
  * read one batch late: while the device works on a batch, the host looks at the one before.
  *
+ * @param what what its errors are of: what the user called
  * @returns the last state, which the caller disposes, and what is read of it
  */
 export async function iterate<S extends KrylovState>(
   method: KrylovMethod<S>,
   options: IterateOptions,
+  what = method.what,
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
-  const { what, system, cycle = CHECK_EVERY } = method;
-  const { scale, device } = system;
+  const { system, cycle = CHECK_EVERY } = method;
+  const { device } = system;
   const {
     signal,
     onIteration,
     batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1,
   } = options;
   using batches = new Batches(method, batch);
-  let state = await method.start();
+  let state = await unlessLeft(method.start(), signal, release);
   let reading: Promise<readonly ColumnReport[]> | undefined;
+  let working: Promise<void> | undefined;
   /** Puts a later state in the place of this one. */
   const advance = async (step: (state: S) => Promise<S>): Promise<void> => {
-    const next = await step(state);
-    release(state, next);
-    state = next;
+    const work = async (): Promise<void> => {
+      const next = await step(state);
+      release(state, next);
+      state = next;
+      working = undefined;
+    };
+    working = work();
+    // a product may never settle
+    await unlessAborted(working, signal);
   };
   try {
     for (let done = batch; ; done += batch) {
       signal?.throwIfAborted();
-      reading = columnsOf(await standing(state, scale));
+      reading = columnsOf(await standing(state, system));
       reading.catch(() => undefined); // a batch may throw before it is awaited
       await advance((from) => batches.run(from));
       if (done % cycle < batch) await advance(method.check);
@@ -89,14 +100,20 @@ export async function iterate<S extends KrylovState>(
       await told; // where it is a promise, its failure is the solve's
       if (seen.some(isRunning)) continue;
       await advance(method.check);
-      reading = columnsOf(await standing(state, scale));
+      reading = columnsOf(await standing(state, system));
       const columns = await unlessAborted(reading, signal);
       throwFailure(what, columns);
       if (!columns.some(isRunning)) return { state, columns };
     }
   } catch (error) {
     await reading?.catch(() => undefined);
-    release(state);
+    const end = (): void => {
+      release(state);
+    };
+    // what it works on is there until it has ended, whenever that is
+    if (working === undefined) end();
+    else if (signal?.aborted === true) void working.then(end, end);
+    else end();
     throw error;
   }
 }
@@ -116,20 +133,21 @@ export const reportOf = (columns: readonly ColumnReport[]): IterationReport => (
 /** Where the columns stand: rows of numbers, one for each column. */
 const standing = (
   { status, count, norm, figure }: KrylovState,
-  scale: Tensor,
-): PromiseLike<Tensor> => stack([status, count, norm, figure, scale]);
+  { scale, unit }: LinearSystem,
+): PromiseLike<Tensor> => stack([status, count, norm, figure, scale, unit]);
 
 /** @param standing is disposed */
 async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
   using all = standing;
   const rows = await all.toNested<readonly (readonly number[])[]>();
-  const [states = [], counts = [], norms = [], figures = [], scales = []] = rows;
+  const [states = [], counts = [], norms = [], figures = [], scales = [], units = []] = rows;
   return states.map((one, k) => ({
     status: one,
     iterations: counts[k] as number,
     norm: norms[k] as number,
     figure: figures[k] as number,
     scale: scales[k] as number,
+    unit: units[k] as number,
   }));
 }
 
@@ -144,7 +162,7 @@ class Batches<S extends KrylovState> implements Disposable {
   constructor(method: KrylovMethod<S>, length: number) {
     this.#method = method;
     this.#length = length;
-    this.#captures = method.system.isCapturable && length > 1;
+    this.#captures = method.isCapturable !== false && method.system.isCapturable && length > 1;
   }
 
   async run(state: S): Promise<S> {

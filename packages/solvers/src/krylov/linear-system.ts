@@ -1,7 +1,10 @@
+import { div, mul } from '@mercer/formula';
 import { map, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { unitOf } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
-import { Dots, IN_FLOAT64, keeping, release } from './columns.js';
-import { GOAL } from './decisions.js';
+import type { OperatorDType } from '../operators/operator-types.js';
+import { Dots, IN_FLOAT64, keeping, release, type State } from './columns.js';
+import { GOAL, MODERATE, UNIT, v } from './decisions.js';
 
 /** A system with its numbers. */
 export interface SystemParts {
@@ -16,29 +19,52 @@ export interface SystemParts {
   readonly maxIterations: number;
 }
 
+const IN_UNITS = mul(div(v('x'), v('unit')), v('size'));
+const RESTORED = mul(div(v('x'), v('size')), v('unit'));
+
+/** The largest element of a product of the operator with moderate vectors; 1 where it is moderate too, or tells nothing. */
+async function sizeOf(operator: LinearOperator, b: Tensor): Promise<number> {
+  if (b.size === 0) return 1;
+  const [rows, columns] = operator.shape;
+  const isSquare = rows === columns;
+  using product = await (isSquare ? operator.matvec(b as never) : operator.rmatvec(b as never));
+  using most = await product.abs().max();
+  const size = await most.item();
+  const isModerate = size >= 1 / MODERATE && size <= MODERATE;
+  return isModerate || !(size > 0 && size < Infinity) ? 1 : size;
+}
+
 /** Squares of norms of residuals, and `r . P r`; the same tensor where there is no preconditioner. */
 export interface Norms {
   readonly norm2: Tensor;
   readonly next: Tensor;
 }
 
-/** What all methods know of the system that they solve: its products, and how far a residual is from being small enough. */
+/**
+ * What all methods know of the system that they solve: its products, and how far a residual is from being small enough. Right-hand sides whose numbers are very large or small are
+ * divided by the largest of them, so that no square overflows or underflows, and so is the operator where the method asks for that; `restored` gives the x of the system as it was given.
+ */
 export class LinearSystem implements Disposable {
   readonly dots: Dots;
   /** Norms of the right-hand sides, and where their residuals are small enough, (K). */
   readonly scale: Tensor;
   readonly tolerance: Tensor;
+  /** What the right-hand sides were divided by, (K). */
+  readonly unit: Tensor;
   readonly operator: LinearOperator;
   readonly device: Device;
   readonly isCapturable: boolean;
   /** The unit of rounding, what a residual may be, and the most iterations. */
   readonly numbers: { readonly unit: number; readonly rtol: number; readonly most: number };
   readonly #parts: SystemParts;
+  /** What the operator was divided by. */
+  readonly #size: number;
 
   private constructor(
     parts: SystemParts,
     dots: Dots,
-    { scale, tolerance }: { readonly scale: Tensor; readonly tolerance: Tensor },
+    { scale, tolerance, unit }: Record<'scale' | 'tolerance' | 'unit', Tensor>,
+    size: number,
   ) {
     const { operator, preconditioner, rtol, maxIterations } = parts;
     this.operator = operator;
@@ -47,20 +73,52 @@ export class LinearSystem implements Disposable {
     this.dots = dots;
     this.scale = scale;
     this.tolerance = tolerance;
-    const unit = operator.dtype === 'float64' ? 2 ** -53 : 2 ** -24;
-    this.numbers = { unit, rtol, most: maxIterations };
+    this.numbers = { unit: unitOf(operator.dtype), rtol, most: maxIterations };
+    this.unit = unit;
+    this.#size = size;
     this.#parts = parts;
   }
 
-  static async of(parts: SystemParts): Promise<LinearSystem> {
-    const { b, rtol, atol } = parts;
-    const dots = await Dots.on(b.device);
-    using bb = await dots.of(b, b);
-    return new LinearSystem(
-      parts,
-      dots,
-      await map(GOAL, { bb }, { parameters: { rtol, atol }, ...IN_FLOAT64 }),
-    );
+  /** @param squaresOf dtypes of operators whose squares the method computes with */
+  static async of(
+    parts: SystemParts,
+    squaresOf: readonly OperatorDType[] = [],
+  ): Promise<LinearSystem> {
+    // as they are now, whatever is written to them before the work is done
+    const [copy, startCopy] = [parts.b.clone(), parts.x0?.clone()];
+    const { operator, rtol, atol } = parts;
+    const { dtype } = operator;
+    using given = await copy;
+    using startGiven = await startCopy;
+    const dots = await Dots.on(given.device);
+    const made: State[] = [];
+    try {
+      using most = await given.abs().max(0);
+      const { unit } = await map(UNIT, { most }, IN_FLOAT64);
+      made.push({ unit });
+      const b = await map(div(v('b'), v('unit')), { b: given, unit }, { dtype });
+      made.push({ b });
+      const size = squaresOf.includes(dtype) ? await sizeOf(operator, b) : 1;
+      const x0 =
+        startGiven &&
+        (await map(IN_UNITS, { x: startGiven, unit }, { dtype, parameters: { size } }));
+      if (x0 !== undefined) made.push({ x0 });
+      using bb = await dots.of(b, b);
+      const parameters = { rtol, atol };
+      const goal = await map(GOAL, { bb, unit }, { parameters, ...IN_FLOAT64 });
+      const scaled = size === 1 ? operator : operator.scale(1 / size);
+      return new LinearSystem({ ...parts, operator: scaled, b, x0 }, dots, { ...goal, unit }, size);
+    } catch (error) {
+      dots[Symbol.dispose]();
+      for (const one of made) release(one);
+      throw error;
+    }
+  }
+
+  /** The x of the system as it was given: a new tensor. */
+  async restored(x: Tensor): Promise<Tensor> {
+    const parameters = { size: this.#size };
+    return await map(RESTORED, { x, unit: this.unit }, { parameters, dtype: this.operator.dtype });
   }
 
   /** x and its residual. A right-hand side of zeros has the solution 0, whatever x0 is. */
@@ -105,6 +163,8 @@ export class LinearSystem implements Disposable {
 
   [Symbol.dispose](): void {
     this.dots[Symbol.dispose]();
-    release({ scale: this.scale, tolerance: this.tolerance });
+    const { b, x0 } = this.#parts;
+    release({ scale: this.scale, tolerance: this.tolerance, unit: this.unit, b });
+    x0?.dispose();
   }
 }

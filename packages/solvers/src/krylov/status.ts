@@ -28,6 +28,8 @@ export interface ColumnReport {
   readonly figure: number;
   /** The norm of the right-hand side. */
   readonly scale: number;
+  /** What both norms were divided by. */
+  readonly unit: number;
 }
 
 /** @throws SolverError for the first column that failed */
@@ -35,7 +37,10 @@ export function throwFailure(what: string, columns: readonly ColumnReport[]): vo
   const at = columns.findIndex(({ status }) => status >= FAILED);
   const column = columns[at];
   if (column === undefined) return;
-  const { status, iterations, figure } = column;
+  const { status, iterations, unit } = column;
+  const own = column.figure * unit * unit;
+  // beyond float64 in the units of the caller
+  const figure = own === 0 || !Number.isFinite(own) ? column.figure : own;
   const where = `of column ${at} at iteration ${iterations}`;
   if (status === Status.indefinite) {
     throw new SolverError(

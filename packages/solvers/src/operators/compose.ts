@@ -1,5 +1,6 @@
 import { concat, eye, type Pending, type Tensor } from '@mercer/tensor';
 import type { Operand, OperatorDType, OperatorForm, OperatorParts } from './operator-types.js';
+import { unitVectors } from './row-indices.js';
 
 /** The operators of a composition as rules see them: with other tensors, where it is differentiated. */
 type Rebound = (parameters: readonly Tensor[]) => readonly Operand[];
@@ -154,6 +155,13 @@ export function shifted<D extends OperatorDType>(
             return await found.add(scalar);
           }
         : undefined,
+      rows: async (indices, given) => {
+        const { one, scalar } = split(given);
+        using found = await one.rows(indices);
+        using units = await unitVectors(operand, operand.shape[0], indices);
+        using across = units.transpose();
+        return await found.add(across.mul(scalar));
+      },
       dense: async (given) => {
         const { one, scalar } = split(given);
         const { shape, dtype, device } = operand;

@@ -1,10 +1,8 @@
 import { describeValue } from '@mercer/options';
 import {
-  arange,
   isPending,
   isTensor,
   MercerError,
-  tensor,
   zeros,
   type Device,
   type Tensor,
@@ -19,6 +17,7 @@ import type {
   OperatorParts,
   OperatorRules,
 } from './operator-types.js';
+import { checkRows, countOf, unitVectors, type RowIndices } from './row-indices.js';
 
 /**
  * A matrix known by its products with vectors. Immutable; made by `operator`, `denseOperator`, `asOperator` of a symbolic matrix and the like, and
@@ -89,21 +88,25 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
   async diagonal(): Promise<Tensor<D>> {
     assertSquare('diagonal', this);
     const rule = this.#rules.diagonal ?? refuse('diagonal', 'it was made without diagonal');
-    return (await rule(this.parameters)) as Tensor<D>;
+    return await this.#own('diagonal', await rule(this.parameters), [this.shape[0]]);
   }
 
   /**
    * Some rows, (count, columns). An operator that does not know its rows multiplies its transpose with unit vectors.
    *
-   * @throws MercerError INVALID_ARGUMENT for what is no row; UNSUPPORTED where it has neither rows nor a transpose
+   * @param indices whole numbers, which are checked; or an int32 or int64 tensor (count) of them, which is not, since the host does not wait for it: what is no row is
+   *   NaN or 0 there
+   * @throws MercerError INVALID_ARGUMENT for what is no row; UNSUPPORTED where it has neither rows nor a transpose; SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH
    */
-  async rows(indices: readonly number[]): Promise<Tensor<D>> {
-    const [rows] = this.shape;
-    checkRows(indices, rows);
+  async rows(indices: RowIndices): Promise<Tensor<D>> {
+    const [rows, columns] = this.shape;
+    checkRows(indices, rows, this);
     const { rows: rule } = this.#rules;
     const { dtype, device } = this;
-    if (indices.length === 0) return await zeros([0, this.shape[1]], { dtype, device });
-    if (rule !== undefined) return (await rule(indices, this.parameters)) as Tensor<D>;
+    const count = countOf(indices);
+    if (count === 0) return await zeros([0, columns], { dtype, device });
+    if (rule !== undefined)
+      return await this.#own('rows', await rule(indices, this.parameters), [count, columns]);
     using units = await unitVectors(this, rows, indices);
     using found = await this.rmatvec(units);
     using back = found.transpose();
@@ -189,19 +192,28 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     const [, count = 0] = wide.shape;
     const { dtype, device } = this;
     if (count === 0) return await zeros([rows, 0], { dtype, device });
-    const found = await rule(wide, this.parameters);
+    const own = await this.#own(what, await rule(wide, this.parameters), [rows, count], wide);
+    if (!isOne) return own;
+    using whole = own;
+    return whole.reshape([rows]);
+  }
+
+  /** What a rule found, which may be a function of the caller's: checked, and a tensor of its own. @throws MercerError */
+  async #own(
+    what: string,
+    found: Tensor,
+    shape: readonly number[],
+    given?: Tensor,
+  ): Promise<Tensor<D>> {
     // results are disposed, and what a function was given is not its own
-    const isBorrowed = found === wide || this.parameters.includes(found);
+    const isBorrowed = found === given || this.parameters.includes(found);
     try {
-      checkProduct(what, found, [rows, count], this);
+      checkFound(what, found, shape, this);
     } catch (error) {
       if (!isBorrowed && isTensor(found)) found.dispose();
       throw error;
     }
-    const own = isBorrowed ? await found.clone() : found;
-    if (!isOne) return own as Tensor<D>;
-    using whole = own;
-    return whole.reshape([rows]) as Tensor<D>;
+    return (isBorrowed ? await found.clone() : found) as Tensor<D>;
   }
 
   /** @throws MercerError */
@@ -296,48 +308,18 @@ export function checkScalar<D extends OperatorDType>(
   );
 }
 
-/** @throws MercerError INVALID_ARGUMENT */
-function checkRows(indices: readonly number[], rows: number): void {
-  if (!Array.isArray(indices)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `rows: indices are ${describeValue(indices)}. Pass an array of whole numbers.`,
-    );
-  }
-  for (const one of indices) {
-    if (Number.isSafeInteger(one) && one >= 0 && one < rows) continue;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `rows: ${describeValue(one)} is no row of an operator with ${rows}. Pass whole numbers from 0 to ${rows - 1}.`,
-    );
-  }
-}
-
-/** What a product is must fit, since a function of the caller may have made it. @throws MercerError */
-function checkProduct(
+/** What a rule found must fit, since a function of the caller may have made it. @throws MercerError */
+function checkFound(
   what: string,
   found: Tensor,
-  [rows, columns]: readonly [number, number],
+  shape: readonly number[],
   { dtype, device }: LinearOperator,
 ): void {
-  if (!isTraced(found)) assertTensor(found, `${what}: the product`);
-  const { shape } = found;
-  const isRight = shape.length === 2 && shape[0] === rows && shape[1] === columns;
+  if (!isTraced(found)) assertTensor(found, `${what}: what the operator gave`);
+  const isRight = String(found.shape) === String(shape);
   if (isRight && found.dtype === dtype && found.device === device) return;
   throw new MercerError(
     isRight ? 'DTYPE_MISMATCH' : 'SHAPE_MISMATCH',
-    `${what}: the operator gave ${found.dtype} ${formatShape(shape)} on ${found.device.id}. Its product with these vectors is ${dtype} ${formatShape([rows, columns])} on ${device.id}.`,
+    `${what}: the operator gave ${found.dtype} ${formatShape(found.shape)} on ${found.device.id}. It must give ${dtype} ${formatShape(shape)} on ${device.id}.`,
   );
-}
-
-/** Columns of an identity matrix, (length, count). */
-async function unitVectors<D extends OperatorDType>(
-  { dtype, device }: OperatorForm<D>,
-  length: number,
-  indices: readonly number[],
-): Promise<Tensor<D>> {
-  using all = await arange(length, { device, dtype: 'int32' });
-  using column = all.reshape([length, 1]);
-  using chosen = await tensor(Int32Array.from(indices), { device });
-  return await column.eq(chosen).cast<D>(dtype);
 }

@@ -2,6 +2,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { device, MercerError, type DeviceLike, type Tensor } from '@mercer/tensor';
 import { assertTensor, formatShape, isTraced, readOptions } from '@mercer/tensor/operation';
 import { LinearOperator } from './linear-operator.js';
+import { onHost } from './row-indices.js';
 import type { OperatorDType, OperatorRules } from './operator-types.js';
 
 /** A product with vectors, columns (N, K): a new tensor. `parameters` are those of the operator. */
@@ -101,7 +102,7 @@ export function operator<D extends OperatorDType>(options: OperatorOptions<D>): 
       matvec: matvec as OperatorRules['matvec'],
       rmatvec: (rmatvec === 'symmetric' ? matvec : rmatvec) as OperatorRules['rmatvec'],
       diagonal,
-      rows,
+      rows: rows && (async (indices, tensors) => await rows(await onHost(indices), tensors)),
     },
   });
 }

@@ -6,6 +6,7 @@ import { stacked } from './compose.js';
 import { assertOperator, LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
 import type { OperatorDType } from './operator-types.js';
+import { onDevice } from './row-indices.js';
 
 type Numbers = Tensor<'float64'>;
 
@@ -43,10 +44,8 @@ export function denseOperator<D extends OperatorDType>(matrix: Tensor<D>): Linea
         using along = flat.slice([0, n * n, n + 1]);
         return await along.clone();
       },
-      rows: async (indices, [a]) => {
-        using at = await tensor(Int32Array.from(indices), { device });
-        return await gatherRows(a as Tensor, at);
-      },
+      rows: (indices, [a]) =>
+        onDevice(indices, { device }, async (at) => await gatherRows(a as Tensor, at)),
     },
   });
 }

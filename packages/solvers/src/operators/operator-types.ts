@@ -1,4 +1,5 @@
 import type { Device, Tensor } from '@mercer/tensor';
+import type { RowIndices } from './row-indices.js';
 
 /** Dtypes that operators compute in. */
 export type OperatorDType = 'float32' | 'float64';
@@ -23,8 +24,7 @@ export interface OperatorRules {
   readonly diagonal: ((parameters: readonly Tensor[]) => PromiseLike<Tensor>) | undefined;
   /** Some rows, (count, columns). */
   readonly rows?:
-    | ((indices: readonly number[], parameters: readonly Tensor[]) => PromiseLike<Tensor>)
-    | undefined;
+    ((indices: RowIndices, parameters: readonly Tensor[]) => PromiseLike<Tensor>) | undefined;
   /** The whole matrix, (rows, columns), where there is a better way than products with all unit vectors. */
   readonly dense?: ((parameters: readonly Tensor[]) => PromiseLike<Tensor>) | undefined;
 }
@@ -46,7 +46,7 @@ export interface Operand<D extends OperatorDType = OperatorDType> extends Operat
   matvec(vectors: Tensor<D>): Promise<Tensor<D>>;
   rmatvec(vectors: Tensor<D>): Promise<Tensor<D>>;
   diagonal(): Promise<Tensor<D>>;
-  rows(indices: readonly number[]): Promise<Tensor<D>>;
+  rows(indices: RowIndices): Promise<Tensor<D>>;
   dense(): Promise<Tensor<D>>;
   withParameters(parameters: readonly Tensor[]): Operand<D>;
 }

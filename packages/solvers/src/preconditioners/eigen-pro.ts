@@ -1,12 +1,11 @@
-import { eigh, svd } from '@mercer/linalg';
+import { eigh } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { gatherRows, MercerError, random, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { checkCount, checkKey } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkLowRank, damped, kept, times } from './low-rank.js';
-
-type Numbers = Tensor<'float64'>;
+import { checkLowRank, damped, leftSingular, times } from './low-rank.js';
 
 /** Options of {@link eigenPro}. */
 export interface EigenProOptions extends SignalOption {
@@ -63,21 +62,20 @@ export async function eigenPro<D extends OperatorDType>(
   checkLowRank(what, operator, rank, shift);
   const [n] = operator.shape;
   const { sample = Math.min(n, 10 * rank) } = given;
-  checkSample(what, sample, rank, n);
+  checkCount(what, 'sample', sample, [rank, n], ': the rank, and the number of rows');
+  checkKey(what, key);
   checkPower(what, power);
   signal?.throwIfAborted();
   using chosen = await random.choice(n, [sample], { key, replace: false, device: operator.device });
-  using rows = await operator.rows(Array.from(await chosen.toTypedArray(), Number));
+  using rows = await operator.rows(chosen);
   using columns = rows.transpose();
   signal?.throwIfAborted();
   using weights = await extension(what, columns, chosen, rank);
   // columns . weights has the products of the approximation's eigenvectors with the roots of its eigenvalues
   using root = await times(columns, weights);
-  const { u, ...others } = await svd(root as Numbers);
-  using singular = kept(others, 's');
-  using column = singular.reshape([singular.size, 1]);
-  using values = (await column.square()) as Tensor;
-  return await damped(operator, u, values, { shift, power });
+  const { vectors, squares } = await leftSingular(root);
+  using values = squares;
+  return await damped(operator, vectors, values, { shift, power });
 }
 
 /** E w^-1/2 of the greatest eigenvalues w and eigenvectors E of the sample's matrix, (sample, at most rank). */
@@ -104,15 +102,6 @@ async function extension(
   using w = ascending.slice([size - count, size]);
   using weighed = (await top.div(w.sqrt())) as Tensor;
   return await weighed.cast(columns.dtype);
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function checkSample(what: string, sample: number, rank: number, n: number): void {
-  if (Number.isSafeInteger(sample) && sample >= rank && sample <= n) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: sample is ${describeValue(sample)}. Pass a whole number from ${rank}, the rank, to ${n}, the number of rows.`,
-  );
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

@@ -1,12 +1,10 @@
-import { cholesky, solveTriangular } from '@mercer/linalg';
+import { solveTriangular } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { eye, MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { assertOperator, assertSquare, LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { kept, times } from './low-rank.js';
-
-type Numbers = Tensor<'float64'>;
+import { choleskyOf, kept, times } from './low-rank.js';
 
 /** Options of {@link falkon}. */
 export interface FalkonOptions extends SignalOption {
@@ -71,13 +69,10 @@ export async function falkon<D extends OperatorDType>(
   using identity = await eye(m, { dtype: 'float64', device });
   using diagonal = await matrix.mul(identity).sum();
   using definite: Tensor = await matrix.add(identity.mul(diagonal.mul(jitter)));
-  using t = kept(
-    await cholesky(definite as Numbers, { checkErrors: true, uplo: 'upper' }),
-    'factor',
-  );
+  using t = await choleskyOf(what, "the centres' matrix with its jitter", definite);
   using square = await times(t, t, { transposeB: true });
   using inner: Tensor = await square.div(m).add(identity.mul(penalty));
-  using a = kept(await cholesky(inner as Numbers, { checkErrors: true, uplo: 'upper' }), 'factor');
+  using a = await choleskyOf(what, 'T T^T / m + penalty I', inner);
   using inverse = kept(await solveTriangular(a, identity, { uplo: 'upper' }), 'x');
   // (A T)^-1
   const root = kept(await solveTriangular(t, inverse, { uplo: 'upper' }), 'x');

@@ -1,10 +1,21 @@
-import { cholesky, qr, solveTriangular, svd } from '@mercer/linalg';
+import { qr, solveTriangular } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
-import { random, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { concat, random, type SignalOption, type Tensor } from '@mercer/tensor';
+import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
+import { checkKey, unitOf } from '../checks.js';
+import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkLowRank, damped, kept, times } from './low-rank.js';
+import {
+  checkGain,
+  checkLowRank,
+  choleskyOf,
+  damped,
+  GAIN_OVER,
+  kept,
+  leftSingular,
+  times,
+} from './low-rank.js';
 
 type Numbers = Tensor<'float64'>;
 
@@ -16,6 +27,11 @@ export interface NystromOptions extends SignalOption {
   readonly shift: number;
   /** Of the random vectors. */
   readonly key: random.RandomKey;
+  /**
+   * `rank` is then the most: products are taken of ten random vectors at a time, and no more when the last ten took less than this share of what was left of the
+   * operator's trace, which needs its diagonal. Default 0: all vectors at once.
+   */
+  readonly leastGain?: number | undefined;
 }
 
 const OPTIONS: OptionNames<NystromOptions> = {
@@ -23,6 +39,7 @@ const OPTIONS: OptionNames<NystromOptions> = {
   rank: true,
   shift: true,
   key: true,
+  leastGain: true,
 };
 
 /**
@@ -46,48 +63,103 @@ const OPTIONS: OptionNames<NystromOptions> = {
  *
  * @param operator symmetric positive semidefinite; without the shift
  * @returns the preconditioner, which the caller disposes
- * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH; LinalgError where the sketch has no factors, as of an operator that is not semidefinite; the signal's reason
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH; UNSUPPORTED with `leastGain` where the operator has no diagonal; LinalgError where the sketch has no factors, as of an operator that is not semidefinite; the signal's reason
  */
 export async function nystrom<D extends OperatorDType>(
   operator: LinearOperator<D>,
   options: NystromOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'nystrom';
-  const { rank, shift, key, signal } = readOptions(what, options, OPTIONS);
+  const { rank, shift, key, signal, leastGain = 0 } = readOptions(what, options, OPTIONS);
   checkLowRank(what, operator, rank, shift);
+  checkKey(what, key);
+  checkGain(what, leastGain);
   signal?.throwIfAborted();
-  const { vectors, values } = await sketch(operator, rank, key);
-  using column = values;
-  return await damped(operator, vectors, column, { shift, power: 1 });
-}
-
-/** Eigenvectors (N, rank) and eigenvalues (rank, 1), descending, of the Nyström approximation. */
-async function sketch(
-  operator: LinearOperator,
-  rank: number,
-  key: random.RandomKey,
-): Promise<{ readonly vectors: Tensor; readonly values: Tensor }> {
   const { shape, dtype, device } = operator;
   using drawn = await random.normal([shape[0], rank], { key, dtype, device });
   using omega = kept(await qr(drawn as unknown as Numbers), 'q');
-  using plain = await operator.matvec(omega);
+  const found = await sketch(what, operator, omega, { leastGain, signal });
+  using root = found.root;
+  using nu = found.nu;
+  const { vectors, squares } = await leftSingular(root);
+  using larger = squares;
+  return await keeping({ vectors }, async () => {
+    using values: Tensor = await larger.sub(nu).maximum(0);
+    return await damped(operator, vectors, values, { shift, power: 1 });
+  });
+}
+
+/** A root B of the Nyström approximation `B B^T`, (N, count), and the multiple of the identity that it has too much, by float64 numbers. */
+interface Sketch {
+  readonly root: Tensor;
+  readonly nu: Tensor;
+}
+
+/** The sketch by as many of the vectors as gain enough of the trace. */
+async function sketch(
+  what: string,
+  operator: LinearOperator,
+  omega: Tensor,
+  { leastGain, signal }: Pick<NystromOptions, 'signal'> & { readonly leastGain: number },
+): Promise<Sketch> {
+  if (leastGain === 0) {
+    using plain = await operator.matvec(omega as never);
+    return await rootOf(what, omega, plain);
+  }
+  const [, rank = 0] = omega.shape;
+  using diagonal = await operator.diagonal();
+  using wide = await diagonal.cast('float64');
+  using whole = await wide.sum();
+  let left = await unlessAborted(whole.item(), signal);
+  let plain: Tensor | undefined;
+  try {
+    for (let count = 0; ;) {
+      signal?.throwIfAborted();
+      const next = Math.min(rank, count + GAIN_OVER);
+      using some = omega.slice(null, [count, next]);
+      using images = await operator.matvec(some as never);
+      const before = plain;
+      plain = before === undefined ? await images.clone() : await concat([before, images], 1);
+      before?.dispose();
+      count = next;
+      using known = omega.slice(null, [0, count]);
+      const found = await rootOf(what, known, plain);
+      if (count === rank) return found;
+      const rest = await keeping({ ...found }, async () => {
+        using squares = await found.root.square().sum();
+        using excess = await found.nu.mul(count);
+        using captured = await squares.sub(excess);
+        using remains = await whole.sub(captured);
+        return await unlessAborted(remains.item(), signal);
+      });
+      if (rest > (1 - leastGain) * left) return found;
+      for (const one of [found.root, found.nu]) one.dispose();
+      left = rest;
+    }
+  } finally {
+    plain?.dispose();
+  }
+}
+
+/** @param plain the operator's products with the orthonormal columns of omega */
+async function rootOf(what: string, omega: Tensor, plain: Tensor): Promise<Sketch> {
   using norm = await plain.norm();
   // so that rounding leaves the small matrix positive definite
-  using nu = await norm.mul(dtype === 'float64' ? 2 ** -52 : 2 ** -23);
+  using nu = await norm.mul(2 * unitOf(omega.dtype));
   using y: Tensor = await plain.add(omega.mul(nu));
-  using small = (await times(omega, y, { transposeA: true })) as Numbers;
-  using upper = kept(await cholesky(small, { checkErrors: true, uplo: 'upper' }), 'factor');
+  using small = await times(omega, y, { transposeA: true });
+  using upper = await choleskyOf(
+    what,
+    "the matrix of the operator's products with random vectors",
+    small,
+  );
   using turned = y.transpose() as Numbers;
   // B^T = C^-T Y^T for the upper factor C of it
-  using root = kept(await solveTriangular(upper, turned, { uplo: 'upper', transpose: true }), 'x');
-  using b = root.transpose();
-  const { u, ...others } = await svd(b);
-  using singular = kept(others, 's');
-  using column = singular.reshape([rank, 1]);
-  try {
-    return { vectors: u, values: await column.square().sub(nu).maximum(0) };
-  } catch (error) {
-    u.dispose();
-    throw error;
-  }
+  using across = kept(
+    await solveTriangular(upper, turned, { uplo: 'upper', transpose: true }),
+    'x',
+  );
+  using found = across.transpose();
+  const root: Tensor = await found.cast('float64');
+  return await keeping({ root }, async () => ({ root, nu: await nu.cast('float64') }));
 }

@@ -1,10 +1,27 @@
-import { qr, svd } from '@mercer/linalg';
-import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, stack, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import type { OptionNames } from '@mercer/options';
+import {
+  concat,
+  gatherRows,
+  MercerError,
+  stack,
+  type Pending,
+  type SignalOption,
+  type Tensor,
+} from '@mercer/tensor';
+import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
+import { unitOf } from '../checks.js';
+import { keeping } from '../krylov/columns.js';
+import { SolverError } from '../solver-error.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { besideIdentity, checkLowRank, kept, times } from './low-rank.js';
+import {
+  besideIdentity,
+  checkGain,
+  checkLowRank,
+  GAIN_OVER,
+  leftSingular,
+  times,
+} from './low-rank.js';
 
 /** Options of {@link pivotedCholesky}. */
 export interface PivotedCholeskyOptions extends SignalOption {
@@ -26,13 +43,11 @@ const OPTIONS: OptionNames<PivotedCholeskyOptions> = {
   leastGain: true,
 };
 
-/** Columns whose gain is looked at together: the trace falls unevenly. */
-const GAIN_OVER = 10;
-
 /**
  * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
  * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I` (Gardner et al. 2018), applied by the
- * singular vectors U and values s of L as `(v - U (s^2 / (s^2 + shift)) U^T v) / shift`. It costs `rank` rows of the operator, and waits for the device once for each.
+ * singular vectors U and values s of L as `(v - U (s^2 / (s^2 + shift)) U^T v) / shift`. It costs `rank` rows of the operator. Pivots are chosen on the device; the host
+ * waits for it after every ten, to see whether to go on.
  *
  * ```ts
  * import { lazyI, lazyJ } from '@mercer/lazy';
@@ -61,107 +76,154 @@ export async function pivotedCholesky<D extends OperatorDType>(
   const { rank, shift, leastGain = 0 } = given;
   checkLowRank(what, operator, rank, shift);
   checkGain(what, leastGain);
-  using factor = (await partialFactor(operator, { ...given, leastGain })) as Tensor<'float64'>;
-  // L = Q R, R = W diag(s) Z^T
-  const { q, ...others } = await qr(factor);
-  using basis = q;
-  using triangle = kept(others, 'r');
-  const { u, ...rest } = await svd(triangle);
-  using turn = u;
-  using singular = kept(rest, 's');
-  using column = singular.reshape([-1, 1]);
-  using squares: Tensor = await column.square();
-  const vectors = await times(basis, turn);
-  try {
-    return besideIdentity(
-      operator,
-      vectors,
-      await squares.neg().div(squares.add(shift)),
-      1 / shift,
-    );
-  } catch (error) {
-    vectors.dispose();
-    throw error;
-  }
+  using factor = await partialFactor(what, operator, { ...given, leastGain });
+  const { vectors, squares: values } = await leftSingular(factor);
+  using squares = values;
+  return await keeping({ vectors }, async () => {
+    const weights = await squares.neg().div(squares.add(shift));
+    return besideIdentity(operator, vectors, weights as Tensor, 1 / shift);
+  });
 }
 
-/** Columns of a Cholesky factor of the operator, pivots first, (N, k). */
+/** Columns of a Cholesky factor of the operator, pivots first, (N, k). Pivots are chosen on the device; the host looks at them after every ten. */
 async function partialFactor(
+  what: string,
   operator: LinearOperator,
   { rank, leastGain, signal }: PivotedCholeskyOptions & { readonly leastGain: number },
 ): Promise<Tensor> {
-  const columns: Tensor[] = [];
-  /** What was left of the trace before each column. */
-  const traces: number[] = [];
-  const unit = operator.dtype === 'float64' ? 2 ** -52 : 2 ** -23;
+  const unit = 2 * unitOf(operator.dtype);
+  /** What is left of the diagonal before each column, the largest entry and the sum: read so far, and to be read. */
+  const looks: (readonly [value: number, trace: number])[] = [];
+  let factor: Tensor | undefined;
   let rest: Tensor = await operator.diagonal();
-  let first = 0;
   try {
-    while (columns.length < rank) {
+    for (let count = 0; count < rank;) {
       signal?.throwIfAborted();
-      const { place, value, trace } = await look(rest);
-      if (columns.length === 0) first = value;
-      // the rest is rounding, or the operator is not semidefinite
-      if (!(value > unit * first)) break;
-      const before = traces[traces.length - GAIN_OVER] ?? Infinity;
-      if (trace > (1 - leastGain) * before) break;
-      traces.push(trace);
-      const column = await nextColumn(operator, columns, place, Math.sqrt(value));
-      columns.push(column);
-      const less = (await rest.sub(column.square())) as Tensor;
-      rest.dispose();
-      rest = less;
+      const size = Math.min(GAIN_OVER, rank - count);
+      const { whole, left, seen } = await nextColumns(operator, factor, rest, size);
+      for (const one of [factor, rest]) one?.dispose();
+      [factor, rest] = [whole, left];
+      count += size;
+      looks.push(...(await unlessAborted(seen, signal)));
+      const used = usedColumns(what, looks, unit, leastGain);
+      if (used === count) continue;
+      if (used === 0) throw notSemidefinite(what, looks[0]?.[0] ?? NaN);
+      using first = factor.slice(null, [0, used]);
+      return await first.clone();
     }
-    if (columns.length === 0) throw notSemidefinite(first);
-    return await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1);
+    const { [0]: last } = await looksOf([await look(rest)]);
+    if (Number.isNaN(last?.[1])) throw notFinite(what);
+    const found = factor as Tensor;
+    factor = undefined;
+    return found;
   } finally {
-    for (const one of columns) one.dispose();
-    rest.dispose();
+    for (const one of [factor, rest]) one?.dispose();
   }
 }
 
-/** The largest element of what remains of the diagonal, and the sum of all. */
-async function look(
-  rest: Tensor,
-): Promise<{ readonly place: number; readonly value: number; readonly trace: number }> {
-  using at = await rest.argMax();
+/** How many of the columns are used: none after the rest is rounding, or the operator is not semidefinite, or the gain is too small. */
+function usedColumns(
+  what: string,
+  looks: readonly (readonly [value: number, trace: number])[],
+  unit: number,
+  leastGain: number,
+): number {
+  const [first = NaN] = looks[0] ?? [];
+  const end = looks.findIndex(([value, trace], k) => {
+    const [, before = Infinity] = looks[k - GAIN_OVER] ?? [];
+    return !(value > unit * first) || trace > (1 - leastGain) * before;
+  });
+  if (end > 0 && Number.isNaN(looks[end]?.[0])) throw notFinite(what);
+  return end === -1 ? looks.length : end;
+}
+
+/** A factor with some columns more, and what is left of the diagonal. Nothing of it waits for the device but `seen`. */
+async function nextColumns(
+  operator: LinearOperator,
+  factor: Tensor | undefined,
+  diagonal: Tensor,
+  size: number,
+): Promise<{
+  readonly whole: Tensor;
+  readonly left: Tensor;
+  readonly seen: Promise<readonly (readonly [number, number])[]>;
+}> {
+  const [n] = operator.shape;
+  const columns: Tensor[] = [];
+  const looks: Tensor[] = [];
+  let rest = diagonal;
+  try {
+    while (columns.length < size) {
+      const looked = await look(rest);
+      looks.push(looked);
+      using place = await rest.argMax();
+      using at = place.reshape([1]) as Tensor<'int32'>;
+      using value = looked.slice(0);
+      using row = await operator.rows(at);
+      using across = row.reshape([n, 1]);
+      const recent = columns.length === 0 ? undefined : await concat(together(columns), 1);
+      using block = recent;
+      using known = await knownOf(factor, at);
+      using more = await knownOf(block, at);
+      const parts = [known, more].filter((one) => one !== undefined);
+      const others = parts.reduce<Tensor | Pending<Tensor>>((x, one) => x.sub(one), across);
+      const column: Tensor = await others.div(value.sqrt());
+      columns.push(column);
+      using flat = column.reshape([n]);
+      const less: Tensor = await rest.sub(flat.square());
+      if (rest !== diagonal) rest.dispose();
+      rest = less;
+    }
+    const whole = await concat(together(factor === undefined ? columns : [factor, ...columns]), 1);
+    return { whole, left: rest, seen: looksOf(looks) };
+  } catch (error) {
+    for (const one of looks) one.dispose();
+    if (rest !== diagonal) rest.dispose();
+    throw error;
+  } finally {
+    for (const one of columns) one.dispose();
+  }
+}
+
+/** What columns of a factor have of a row of the operator, (N, 1). */
+async function knownOf(
+  columns: Tensor | undefined,
+  at: Tensor<'int32'>,
+): Promise<Tensor | undefined> {
+  if (columns === undefined) return undefined;
+  using own = await gatherRows(columns, at);
+  return await times(columns, own, { transposeB: true });
+}
+
+const together = (all: readonly Tensor[]) => all as unknown as readonly [Tensor, ...Tensor[]];
+
+/** The largest element of what remains of the diagonal, and the sum of all, (2). */
+async function look(rest: Tensor): Promise<Tensor> {
   using most = await rest.max();
   using sum = await rest.sum();
-  const [place = 0, value = NaN, trace = NaN] = (
-    await Promise.all([at.item(), most.item(), sum.item()])
-  ).map(Number);
-  return { place, value, trace };
+  return await stack([most, sum]);
 }
 
-/** The column of the factor at a pivot: its row of the operator, less what the columns before have of it. */
-async function nextColumn(
-  operator: LinearOperator,
-  columns: readonly Tensor[],
-  pivot: number,
-  root: number,
-): Promise<Tensor> {
-  const [n] = operator.shape;
-  using row = await operator.rows([pivot]);
-  using flat = row.reshape([n]);
-  if (columns.length === 0) return await flat.div(root);
-  using before = (await stack(columns as unknown as readonly [Tensor, ...Tensor[]], 1)) as Tensor;
-  using own = before.slice([pivot, pivot + 1]);
-  using known = await times(before, own, { transposeB: true });
-  using column = known.reshape([n]);
-  return await flat.sub(column).div(root);
+/** @param looks are disposed */
+async function looksOf(
+  looks: readonly Tensor[],
+): Promise<readonly (readonly [value: number, trace: number])[]> {
+  try {
+    using all = (await stack(together(looks))) as Tensor;
+    return await all.toNested<(readonly [number, number])[]>();
+  } finally {
+    for (const one of looks) one.dispose();
+  }
 }
 
-/** @throws MercerError INVALID_ARGUMENT */
-function checkGain(what: string, leastGain: number): void {
-  if (typeof leastGain === 'number' && leastGain >= 0 && leastGain < 1) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: leastGain is ${describeValue(leastGain)}. Pass a number from 0 on and below 1.`,
-  );
-}
-
-const notSemidefinite = (value: number): MercerError =>
+const notSemidefinite = (what: string, value: number): MercerError =>
   new MercerError(
     'INVALID_ARGUMENT',
-    `pivotedCholesky: the largest entry of the operator's diagonal is ${value}. A positive semidefinite operator other than 0 has a positive one.`,
+    `${what}: the largest entry of the operator's diagonal is ${value}. A positive semidefinite operator other than 0 has a positive one.`,
+  );
+
+const notFinite = (what: string): SolverError =>
+  new SolverError(
+    'NOT_FINITE',
+    `${what}: a row of the operator holds NaN or infinity. Look for the operation that made it.`,
   );

@@ -5,10 +5,10 @@ import { NotConvergedError } from '../iterative-solution.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { operator as operatorOf } from '../operators/make-operator.js';
 import { times } from '../preconditioners/low-rank.js';
-import { unitOf } from './checks.js';
+import { unitOf } from '../checks.js';
 import type { EigenPairs } from './eigen-solution.js';
 import { productShares } from '../product-shares.js';
-import type { Which } from './subspace.js';
+import { beside, type Which } from './subspace.js';
 
 /** An eigensolver of the operator's tensors, and of others that its result does not depend on. */
 type Call = (
@@ -60,7 +60,9 @@ export function withDerivative(what: string, deflated: Deflated, call: Call): Ca
         const slopes = dValues && vectors.mul(dValues);
         if (dVectors === undefined) return { vectors, cotangent: slopes ?? vectors.mul(0) };
         const turn = await turning(deflated, tensors, { values, vectors }, dVectors);
-        return { vectors, cotangent: slopes === undefined ? turn : turn.add(slopes) };
+        if (slopes === undefined) return { vectors, cotangent: turn };
+        using part = turn;
+        return { vectors, cotangent: await part.add(slopes) };
       };
       return [productShares(operator, tensors, pair)];
     },
@@ -77,21 +79,20 @@ async function turning(
 ): Promise<Tensor> {
   const { shape, dtype, device } = operator;
   const k = values.shape[0] ?? 0;
-  const inner = await times(vectors, cotangent, { transposeA: true });
-  const row = values.reshape([1, k]);
-  const column = values.reshape([k, 1]);
-  const differences = row.sub(column);
+  using inner = await times(vectors, cotangent, { transposeA: true });
+  using row = values.reshape([1, k]);
+  using column = values.reshape([k, 1]);
+  using differences: Tensor = await row.sub(column);
   // vectors of equal values turn into one another freely: what depends on them as a space does not see it
-  const smallest = values
-    .abs()
-    .max()
-    .mul(Math.sqrt(unitOf(dtype)));
-  const isEqual = differences.abs().le(smallest);
-  const weights: Tensor = await isEqual.where(0, inner.div(isEqual.where(1, differences)));
+  using most = await values.abs().max();
+  using isEqual = await differences.abs().le(most.mul(Math.sqrt(unitOf(dtype))));
+  using weights: Tensor = await isEqual.where(0, inner.div(isEqual.where(1, differences)));
   const within = await times(vectors, weights);
   if (k === shape[0]) return within;
+  using inside = within;
   // twice, so that nothing of them is left in what may be small
-  const right = await beside(await beside(cotangent, vectors), vectors);
+  using once = await beside(cotangent, vectors);
+  using right = await beside(once, vectors);
   const sign = which === 'largest' ? 1 : -1;
   const rest = operatorOf({
     shape,
@@ -103,22 +104,16 @@ async function turning(
     // of column j with value j: all columns are solved at once
     matvec: async (x, given) => {
       const [v, own] = given.slice(-2) as [Tensor, Tensor];
-      const free = await beside(x, v);
-      const image = await operator.withParameters(given.slice(0, -2)).matvec(free as never);
-      const difference: Tensor = await free.mul(own).sub(image).mul(sign);
-      const kept = await beside(difference, v);
+      using free = await beside(x, v);
+      using image = await operator.withParameters(given.slice(0, -2)).matvec(free as never);
+      using difference: Tensor = await free.mul(own).sub(image).mul(sign);
+      using kept = await beside(difference, v);
       // positive among the vectors too, where only rounding leads
       return await x.sub(free).mul(scale).add(kept);
     },
   });
   const solution = await cg(rest, right as never, { rtol, signal });
   if (!solution.converged) throw new NotConvergedError('the gradient of eigenvectors', solution);
-  return within.add(solution.x.mul(sign));
-}
-
-/** What columns have beside vectors. */
-async function beside(x: Tensor, vectors: Tensor): Promise<Tensor> {
-  const along = await times(vectors, x, { transposeA: true });
-  const within = await times(vectors, along);
-  return await x.sub(within);
+  using outside = solution.x;
+  return await inside.add(outside.mul(sign));
 }

@@ -3,7 +3,7 @@ import { concat, MercerError, stack, type Tensor } from '@mercer/tensor';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkFinite, checkSymmetric, unitOf } from './checks.js';
+import { checkFinite, checkSymmetric, unitOf } from '../checks.js';
 import { residualNorms, wantedPairs, type Which } from './subspace.js';
 
 /** Eigenpairs, and how they were found. */

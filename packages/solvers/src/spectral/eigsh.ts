@@ -5,7 +5,7 @@ import { keeping, release } from '../krylov/columns.js';
 import type { IterationReport } from '../krylov/iterate.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkCount, checkKey, checkReporter, checkTolerance } from './checks.js';
+import { checkCount, checkKey, checkReporter, checkTolerance } from '../checks.js';
 import { deflatedOf, withDerivative } from './eigen-derivative.js';
 import {
   checkWhich,

@@ -3,7 +3,7 @@ import { abs, div, le, max, mul, select, sqrt, variable, type RealExpr } from '@
 import { empty, full, map, stack, type Tensor } from '@mercer/tensor';
 import { keeping, release } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
-import { checkFinite, checkSymmetric, unitOf } from './checks.js';
+import { checkFinite, checkSymmetric, unitOf } from '../checks.js';
 
 type Numbers = Tensor<'float64'>;
 

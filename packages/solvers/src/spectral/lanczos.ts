@@ -12,7 +12,7 @@ import { differentiable, readOptions, SIGNAL_OPTION } from '@mercer/tensor/opera
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkCount, checkKey } from './checks.js';
+import { checkCount, checkKey } from '../checks.js';
 import { LanczosProcess, type Recurrence } from './lanczos-process.js';
 
 /** Options of {@link lanczos}: one of `start` and `key`. */

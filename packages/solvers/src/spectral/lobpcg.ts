@@ -17,7 +17,7 @@ import type { IterationReport } from '../krylov/iterate.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { checkCount, checkReporter, checkTolerance } from './checks.js';
+import { checkCount, checkReporter, checkTolerance } from '../checks.js';
 import { deflatedOf, withDerivative } from './eigen-derivative.js';
 import {
   checkWhich,

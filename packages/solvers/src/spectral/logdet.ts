@@ -10,7 +10,7 @@ import { assertSquare, LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { PoweredOperator } from '../preconditioners/powered-operator.js';
 import { SolverError } from '../solver-error.js';
-import { checkCount, checkKey } from './checks.js';
+import { checkCount, checkKey, checkTolerance } from '../checks.js';
 import { LanczosProcess, type Recurrence } from './lanczos-process.js';
 import { meanOf, signs } from './probes.js';
 import { productShares } from '../product-shares.js';
@@ -116,6 +116,7 @@ async function estimate<D extends OperatorDType>(
   } = given;
   assertSquare(what, operator);
   checkKey(what, key);
+  if (rtol !== undefined) checkTolerance(what, rtol);
   checkCount(what, 'probes', probes, [2, Infinity]);
   checkCount(what, 'steps', steps, [1, Math.max(1, n)], ', the number of rows');
   const close = poweredOf(what, operator, preconditioner);

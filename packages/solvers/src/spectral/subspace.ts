@@ -3,7 +3,7 @@ import { argSort, concat, stack, take, type Tensor } from '@mercer/tensor';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import { kept, times } from '../preconditioners/low-rank.js';
-import { unitOf } from './checks.js';
+import { unitOf } from '../checks.js';
 
 /** Which eigenvalues: those at one end of the spectrum, or those of the largest magnitude. */
 export type Which = 'largest' | 'smallest' | 'magnitude';
@@ -55,7 +55,7 @@ export async function orthonormal(
 }
 
 /** What a block has beside a basis: a new tensor. */
-async function beside(block: Tensor, basis: Tensor | undefined): Promise<Tensor> {
+export async function beside(block: Tensor, basis: Tensor | undefined): Promise<Tensor> {
   if (basis === undefined) return await block.clone();
   using along = await times(basis, block, { transposeA: true });
   using within = await times(basis, along);

@@ -15,7 +15,7 @@ import { Dots } from '../krylov/columns.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { kept, times } from '../preconditioners/low-rank.js';
-import { checkCount, checkFinite, checkKey } from './checks.js';
+import { checkCount, checkFinite, checkKey } from '../checks.js';
 import { meanOf, signs } from './probes.js';
 import { productShares } from '../product-shares.js';
 

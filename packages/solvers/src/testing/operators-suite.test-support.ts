@@ -1,4 +1,4 @@
-import { lazyI, lazyJ } from '@mercer/lazy';
+import { lazyI, lazyJ, lazyPair } from '@mercer/lazy';
 import { runKernel, kernels } from '@mercer/pairwise';
 import { full, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
@@ -45,6 +45,18 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
   'a symbolic matrix of other rows than columns': async (device) => {
     const [x, y] = [await float64(points, device), await float64(points.slice(2), device)];
     return [lazyI(x).mul(lazyJ(y)).asOperator(), times(points, transposed(points.slice(2)))];
+  },
+  'some rows of a symbolic matrix': async (device) => {
+    const x = await float64(points, device);
+    const some = lazyI(x).sqdist(lazyJ(x)).neg().exp().rows([1, 4]);
+    return [some.asOperator(), gaussian(points).slice(1, 4)];
+  },
+  'a symbolic matrix of values of pairs': async (device) => {
+    const [x, a] = [await float64(points, device), await float64(gaussian(points), device)];
+    const expected = points.map(([p = 0], i) =>
+      points.map((_, j) => p * (gaussian(points)[i]?.[j] as number)),
+    );
+    return [lazyPair(a).mul(lazyI(x)).asOperator(), expected];
   },
   'a symbolic matrix whose rows are cut into blocks': async (device) => {
     const x = await float64(points, device);
@@ -183,12 +195,66 @@ export function operatorsSuite(name: string, place: () => Device): void {
       const some = [rows - 1, 0];
       const chosen = some.map((row) => matrix[row] as readonly number[]);
       expect(difference(await nested(await found.rows(some)), chosen)).toBeLessThan(1e-13);
+      const at = await tensor(Int32Array.from([...some, 0]), { device });
+      const again = [...chosen, matrix[0] as readonly number[]];
+      expect(difference(await nested(await found.rows(at)), again)).toBeLessThan(1e-13);
+      const wide = await at.cast('int64');
+      expect(difference(await nested(await found.rows(wide)), again)).toBeLessThan(1e-13);
       if (found.hasDiagonal && rows === columns) {
         const diagonal = await (await found.diagonal()).toNested<number[]>();
         expect(difference([diagonal], [matrix.map((row, i) => row[i] as number)])).toBeLessThan(
           1e-13,
         );
       }
+    });
+
+    it.each<[string, () => readonly number[] | Tensor, string]>([
+      ['fractions', () => [0.5], 'INVALID_ARGUMENT'],
+      ['what is no row', () => [3], 'INVALID_ARGUMENT'],
+      ['no array', () => '0' as never, 'INVALID_ARGUMENT'],
+      ['a typed array', () => Int32Array.of(0) as never, 'INVALID_ARGUMENT'],
+    ])('rows refuses %s', async (_, indices, code) => {
+      const found = denseOperator(await float64(S, place()));
+      await expect(found.rows(indices() as number[])).rejects.toMatchObject({ code });
+    });
+
+    it('rows refuses tensors of other dtypes and shapes', async () => {
+      const device = place();
+      const found = denseOperator(await float64(S, device));
+      const rows = (at: Tensor): Promise<unknown> => found.rows(at as Tensor<'int32'>);
+      await expect(rows(await tensor([0], { device }))).rejects.toMatchObject({
+        code: 'DTYPE_MISMATCH',
+        message: expect.stringContaining('rows: indices are the') as string,
+      });
+      const wide = await tensor(Int32Array.of(0), { device });
+      await expect(rows(wide.reshape([1, 1]))).rejects.toMatchObject({ code: 'SHAPE_MISMATCH' });
+    });
+
+    it('what functions give for the diagonal and for rows is checked, and what they were given is not taken', async () => {
+      const device = place();
+      const where = { device, dtype: 'float64' } as const;
+      const s = await float64(S, device);
+      const make = (given: Partial<Parameters<typeof operator<'float64'>>[0]>) =>
+        operator({ shape: [3, 3], ...where, matvec: (v) => v.mul(1), parameters: [s], ...given });
+      const short = make({
+        diagonal: () => full([2], 1, where),
+        rows: () => full([1, 2], 1, where),
+      });
+      await expect(short.diagonal()).rejects.toMatchObject({
+        code: 'SHAPE_MISMATCH',
+        message: expect.stringContaining('diagonal: the operator gave float64 [2]') as string,
+      });
+      await expect(short.rows([0])).rejects.toMatchObject({
+        code: 'SHAPE_MISMATCH',
+        message: expect.stringContaining('rows: the operator gave float64 [1, 2]') as string,
+      });
+      const other = make({ diagonal: () => full([3], 1, { device, dtype: 'float32' }) });
+      await expect(other.diagonal()).rejects.toMatchObject({ code: 'DTYPE_MISMATCH' });
+      const nothing = make({ rows: () => Promise.resolve(undefined as never) });
+      await expect(nothing.rows([0])).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      const borrowed = make({ rows: (_, [a]) => Promise.resolve(a as Tensor) });
+      (await borrowed.rows([0, 1, 2])).dispose();
+      expect(difference(await nested(s), S)).toBe(0);
     });
 
     it('products keep no memory', async () => {

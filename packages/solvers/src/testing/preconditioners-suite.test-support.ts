@@ -1,13 +1,23 @@
 import { grad } from '@mercer/autodiff';
 import { lazyI, lazyJ } from '@mercer/lazy';
-import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
-import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  full,
+  gatherRows,
+  isTensor,
+  random,
+  tensor,
+  type Device,
+  type Tensor,
+} from '@mercer/tensor';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import {
   cg,
   denseOperator,
   eigenPro,
   falkon,
+  nystrom,
+  operator,
   pivotedCholesky,
   type LinearOperator,
 } from '../index.js';
@@ -246,20 +256,168 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       const wanted = measured.findIndex(
         (left, k) => k >= 10 && left > (1 - leastGain) * (measured[k - 10] as number),
       );
-      const operator = denseOperator(await float64(a, device));
+      const stored = denseOperator(await float64(a, device));
       const rankOf = ({ parameters: [basis] }: LinearOperator): number => basis?.shape[1] ?? NaN;
-      using chosen = await pivotedCholesky(operator, { rank: N, shift: SHIFT, leastGain });
+      using chosen = await pivotedCholesky(stored, { rank: N, shift: SHIFT, leastGain });
       expect(rankOf(chosen)).toBe(wanted);
       expect(wanted).toBeGreaterThan(10);
       expect(wanted).toBeLessThan(N);
-      using all = await pivotedCholesky(operator, { rank: 30, shift: SHIFT });
+      using all = await pivotedCholesky(stored, { rank: 30, shift: SHIFT });
       expect(rankOf(all)).toBe(30);
-      using most = await pivotedCholesky(operator, { rank: 5, shift: SHIFT, leastGain });
+      using most = await pivotedCholesky(stored, { rank: 5, shift: SHIFT, leastGain });
       expect(rankOf(most)).toBe(5);
-      const system = operator.shift(SHIFT);
+      const system = stored.shift(SHIFT);
       const plain = await cg(system, b, { rtol: 1e-8 });
       const found = await cg(system, b, { rtol: 1e-8, preconditioner: chosen });
       expect(found.iterations).toBeLessThan(plain.iterations / 2);
+    });
+
+    it('pivotedCholesky asks for rows by tensors of the device, and waits after ten of them', async () => {
+      const a = await float64(gaussian(points), device);
+      const asked: unknown[] = [];
+      const stored = denseOperator(a);
+      const spy = vi.spyOn(stored, 'rows').mockImplementation(async (indices) => {
+        asked.push(indices);
+        return await gatherRows(a, indices as Tensor<'int32'>);
+      });
+      const reads = vi.spyOn(Object.getPrototypeOf(a) as Tensor, 'toNested');
+      using one = await pivotedCholesky(stored, { rank: 14, shift: SHIFT });
+      expect(reads.mock.calls.length).toBe(3);
+      reads.mockRestore();
+      spy.mockRestore();
+      expect(asked).toHaveLength(14);
+      expect(asked.every((at) => isTensor(at))).toBe(true);
+      using other = await pivotedCholesky(denseOperator(a), { rank: 14, shift: SHIFT });
+      expect(await matrixOfIt(one)).toEqual(await matrixOfIt(other));
+    });
+
+    it('pivotedCholesky of rank below what is asked for, and of rows that are not finite', async () => {
+      const two = identity(N).map((row, i) => row.map((one) => (i < 2 ? 4 * one : 0)));
+      const low = denseOperator(await float64(two, device));
+      using one = await pivotedCholesky(low, { rank: 25, shift: SHIFT });
+      expect(one.parameters[0]?.shape[1]).toBe(2);
+      const broken = operator({
+        shape: [N, N],
+        dtype: 'float64',
+        device,
+        matvec: (v) => v.mul(1),
+        diagonal: () => full([N], 1, { device, dtype: 'float64' }),
+        rows: (indices) => full([indices.length, N], NaN, { device, dtype: 'float64' }),
+      });
+      for (const rank of [1, 12])
+        await expect(pivotedCholesky(broken, { rank, shift: SHIFT })).rejects.toMatchObject({
+          code: 'NOT_FINITE',
+          message: expect.stringContaining('pivotedCholesky: a row of the operator') as string,
+        });
+    });
+
+    it('pivotedCholesky is made inside grad, of every kind of operator', async () => {
+      const x = await float64(points.slice(0, 20), device);
+      const right = await float64(matrixOf(20, 2), device);
+      const of: Readonly<
+        Record<string, (k: LinearOperator<'float64'>) => LinearOperator<'float64'>>
+      > = {
+        lazy: (k) => k,
+        sum: (k) => k.add(k.scale(0.5)),
+        shifted: (k) => k.shift(0.01),
+        gram: (k) => k.add(k.t()).scale(0.5),
+      };
+      for (const make of Object.values(of)) {
+        const energy = (isClose: boolean) => async (at: Tensor<'float64'>) => {
+          const k = make(lazyI(at).sqdist(lazyJ(at)).neg().exp().asOperator());
+          const preconditioner = isClose
+            ? await pivotedCholesky(k, { rank: 12, shift: 0.1 })
+            : undefined;
+          const { x: found } = await cg(k.shift(0.1), right, { rtol: 1e-12, preconditioner });
+          return found.mul(right).sum();
+        };
+        const plain = await nested(await grad(energy(false))(x));
+        expect(difference(await nested(await grad(energy(true))(x)), plain)).toBeLessThan(1e-8);
+      }
+    });
+
+    it('nystrom ends where the trace no longer falls, by the traces of its own vectors', async () => {
+      const a = gaussian(points, 1e-3);
+      const stored = denseOperator(await float64(a, device));
+      const leastGain = 0.7;
+      // what is left of the trace: that of a - a Q (Q^T a Q)^-1 Q^T a, by elimination; Q spans what the drawn vectors span
+      const drawn = await nested(await random.normal([N, N], { key, device, dtype: 'float64' }));
+      const leftAfter = (count: number): number => {
+        const some = drawn.map((row) => row.slice(0, count));
+        const y = times(a, some);
+        const part = times(y, solved(times(transposed(some), y), transposed(y)));
+        return a.reduce((sum, row, i) => sum + (row[i] as number) - (part[i]?.[i] as number), 0);
+      };
+      const left = [0, 10, 20, 30].map((count) =>
+        count === 0 ? a.length * 1.001 : leftAfter(count),
+      );
+      const wanted = left.findIndex(
+        (one, k) => k > 0 && one > (1 - leastGain) * (left[k - 1] ?? 0),
+      );
+      expect(wanted).toBeGreaterThan(1);
+      expect(wanted).toBe(3);
+      const rankOf = ({ parameters: [basis] }: LinearOperator): number => basis?.shape[1] ?? NaN;
+      using chosen = await nystrom(stored, { rank: N, shift: SHIFT, key, leastGain });
+      expect(rankOf(chosen)).toBe(10 * wanted);
+      using most = await nystrom(stored, { rank: 5, shift: SHIFT, key, leastGain });
+      expect(rankOf(most)).toBe(5);
+      using plain = await nystrom(stored, { rank: 5, shift: SHIFT, key });
+      expect(difference(await matrixOfIt(most), await matrixOfIt(plain))).toBeLessThan(1e-9);
+      const { iterations } = await cg(stored.shift(SHIFT), b, { rtol: 1e-8 });
+      const found = await cg(stored.shift(SHIFT), b, { rtol: 1e-8, preconditioner: chosen });
+      expect(found.iterations).toBeLessThan(iterations / 2);
+    });
+
+    it('low rank does not cancel in float32 where eigenvalues are far above the shift', async () => {
+      // eigenvalues of 1e10 beside a shift of 1
+      const large = points.map((_, i) => points.map((__, j) => 1e10 * (Math.cos(i) * Math.cos(j))));
+      const single = denseOperator(await tensor(large, { device, dtype: 'float32' }));
+      using one = await pivotedCholesky(single, { rank: 1, shift: 1 });
+      using other = await nystrom(single, { rank: 1, shift: 1, key });
+      const size = points.reduce((sum, _, i) => sum + Math.cos(i) ** 2, 0);
+      const direction = points.map((_, i) => [Math.cos(i) / Math.sqrt(size)]);
+      const v = await tensor(direction, { device, dtype: 'float32' });
+      // of the direction of the eigenvector, 1 / (value + shift), and that is all that is left of it
+      const along = async (p: LinearOperator<'float32'>): Promise<number> =>
+        times(transposed(direction), await nested(await p.matvec(v)))[0]?.[0] as number;
+      const expected = 1 / (1e10 * size);
+      expect(Math.abs((await along(one)) / expected - 1)).toBeLessThan(0.1);
+      // damped to itself: it is the identity
+      expect(Math.abs((await along(other)) - 1)).toBeLessThan(1e-5);
+    });
+
+    it('errors name the preconditioner that was called', async () => {
+      const negative = kernel.scale(-1);
+      await expect(nystrom(negative, { rank: 3, shift: 1, key })).rejects.toMatchObject({
+        name: 'LinalgError',
+        code: 'NOT_POSITIVE_DEFINITE',
+        message: expect.stringContaining(
+          "nystrom: the matrix of the operator's products with random vectors is",
+        ) as string,
+      });
+      await expect(falkon(negative, { rows: N, penalty: 1 })).rejects.toMatchObject({
+        code: 'NOT_POSITIVE_DEFINITE',
+        message: expect.stringContaining(
+          "falkon: the centres' matrix with its jitter is",
+        ) as string,
+      });
+      for (const call of [eigenPro, nystrom] as const)
+        await expect(call(kernel, { rank: 3, shift: 1, key: 5 as never })).rejects.toMatchObject({
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringMatching(/^(eigenPro|nystrom): key is 5/) as string,
+        });
+      const noDiagonal = operator({
+        shape: [N, N],
+        dtype: 'float64',
+        device,
+        matvec: (v) => v.mul(1),
+      });
+      await expect(
+        nystrom(noDiagonal, { rank: 3, shift: 1, key, leastGain: 0.5 }),
+      ).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+      await expect(nystrom(kernel, { rank: 3, shift: 1, key, leastGain: 1 })).rejects.toMatchObject(
+        { message: expect.stringContaining('nystrom: leastGain is 1') as string },
+      );
     });
 
     it('have no influence on gradients', async () => {
@@ -288,6 +446,7 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       const call = async (): Promise<void> => {
         using _first = await falkon(kernel, { rows: N, penalty: 1e-3, jitter: 1e-3 });
         using _second = await eigenPro(kernel, { rank: 3, sample: 9, shift: 0.1, key });
+        using _fourth = await nystrom(kernel, { rank: 20, shift: 0.1, key, leastGain: 0.5 });
         using _third = await pivotedCholesky(kernel, { rank: 9, shift: 0.1, leastGain: 0.5 });
       };
       await call();

@@ -1,6 +1,6 @@
 import { describeValue } from '@mercer/options';
 import { MercerError, random } from '@mercer/tensor';
-import { SolverError } from '../solver-error.js';
+import { SolverError } from './solver-error.js';
 
 /** @throws MercerError INVALID_ARGUMENT */
 export function checkCount(
@@ -19,6 +19,15 @@ export function checkCount(
 }
 
 /** @throws MercerError INVALID_ARGUMENT */
+export function checkFlag(what: string, name: string, value: unknown): void {
+  if (typeof value === 'boolean') return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${name} is ${describeValue(value)}. Pass true or false.`,
+  );
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
 export function checkKey(what: string, key: unknown): asserts key is random.RandomKey {
   if (key instanceof random.RandomKey) return;
   throw new MercerError(
@@ -28,11 +37,11 @@ export function checkKey(what: string, key: unknown): asserts key is random.Rand
 }
 
 /** @throws MercerError INVALID_ARGUMENT */
-export function checkTolerance(what: string, rtol: unknown): void {
-  if (typeof rtol === 'number' && rtol >= 0 && rtol < Infinity) return;
+export function checkTolerance(what: string, value: unknown, name = 'rtol'): void {
+  if (typeof value === 'number' && value >= 0 && value < Infinity) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: rtol is ${describeValue(rtol)}. Pass a number that is not negative.`,
+    `${what}: ${name} is ${describeValue(value)}. Pass a number that is not negative.`,
   );
 }
 
