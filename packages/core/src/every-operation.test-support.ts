@@ -72,6 +72,7 @@ export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   ...each('svd qr', ofX),
   matrixPower: async (x) => [await definite(x), -0.5],
   conditionEstimate: async (x) => [await definite(x)],
+  refineEigenbasis: async (x) => [await definite(x), x],
   choleskyBackward: (x) => [x, { factor: x }],
   eighBackward: (x) => [{ vectors: x }, { values: x.slice(0), vectors: x }],
   invBackward: (x) => [x, { inverse: x }],

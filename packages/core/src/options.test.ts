@@ -265,6 +265,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lazy without axis', (o) => mercer.lazy(cube, o)],
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
     ['cholesky.prepare', (o) => mercer.cholesky.prepare(a, o)],
+    ['refineEigenbasis', (o) => mercer.refineEigenbasis(a, a, o)],
+    ['refineEigenbasis.prepare', (o) => mercer.refineEigenbasis.prepare(a, a, o)],
     ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
     ['conditionEstimate.prepare', (o) => mercer.conditionEstimate.prepare(a, o)],
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],
