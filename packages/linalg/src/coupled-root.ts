@@ -153,7 +153,7 @@ export function coupledRoot(call: Composed, what: CoupledRoot): void {
   >();
   for (let step = 0; step < steps; step++) {
     const key = Object.values(buffers)
-      .map(({ place }) => place)
+      .map(({ place }: CallView) => place)
       .join();
     const known = planned.get(key);
     if (known === undefined) {

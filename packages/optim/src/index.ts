@@ -9,4 +9,10 @@ export { sgd, type SgdOptions } from './first-order/sgd.js';
 export type { CommonOptions } from './optimiser-of.js';
 export { OptimError, type OptimErrorCode } from './optim-error.js';
 export type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
+export {
+  shampoo,
+  type Grafting,
+  type RootOption,
+  type ShampooOptions,
+} from './second-order/shampoo.js';
 export type { LayerStatistics, Statistics } from './statistics/layer-statistics.js';

@@ -77,8 +77,16 @@ export class NamedState implements OptimiserState, Disposable {
     this.tensors = tensors;
   }
 
+  readonly #last: (() => void)[] = [];
+
+  /** Calls a function when the state is disposed. */
+  whenDisposed(last: () => void): void {
+    this.#last.push(last);
+  }
+
   [Symbol.dispose](): void {
     for (const one of this.tensors.values()) one.dispose();
+    for (const last of this.#last.splice(0)) last();
   }
 }
 
@@ -92,10 +100,12 @@ function slotsOf(rule: Rule, leaf: NamedLeaf): Readonly<Record<string, SlotOf>> 
 }
 
 /** Numbers of the state that are of no parameter. */
-function globalsOf({
-  lossScaling,
-}: Settings): Readonly<Record<string, SlotOf & { value: number }>> {
+function globalsOf(
+  { globals }: Rule,
+  { lossScaling }: Settings,
+): Readonly<Record<string, SlotOf & { readonly value: number }>> {
   return {
+    ...globals,
     count: { shape: [], dtype: 'int32', value: 0 },
     skips: { shape: [], dtype: 'int32', value: 0 },
     ...(lossScaling && {
@@ -111,7 +121,7 @@ async function initialState(rule: Rule, settings: Settings, params: unknown): Pr
   try {
     const [{ tensor: first }] = leaves as readonly [NamedLeaf];
     const { device } = first;
-    for (const [name, { dtype, value }] of Object.entries(globalsOf(settings))) {
+    for (const [name, { dtype, value }] of Object.entries(globalsOf(rule, settings))) {
       tensors.set(name, await full([], value, { dtype, device }));
     }
     for (const leaf of leaves) {
@@ -164,7 +174,7 @@ function checkState(
       `${name} is ${found.label}, and should be ${dtype} ${formatShape(shape)} on ${first.device.id}`,
     );
   };
-  for (const [name, slot] of Object.entries(globalsOf(settings))) find(name, slot);
+  for (const [name, slot] of Object.entries(globalsOf(rule, settings))) find(name, slot);
   const slots = leaves.map((leaf) =>
     Object.fromEntries(
       Object.entries(slotsOf(rule, leaf)).map(([slot, one]) => [
@@ -206,6 +216,13 @@ async function takeStep({
     assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);
   }
   const numbers = rule.numbers(step);
+  const stepped = leaves.map(({ name, tensor }, at): SteppedLeaf => ({
+    name,
+    param: tensor,
+    grad: gradients[at] as Tensor,
+    slots: slots[at] as Readonly<Record<string, Tensor>>,
+  }));
+  await rule.check?.({ leaves: stepped, step, state, params, extras });
   const measure = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
   const found = measure ? await measured(gradients, maxGradNorm !== undefined) : undefined;
   using _bad = found?.bad;
@@ -221,14 +238,11 @@ async function takeStep({
   });
   try {
     await rule.update({
-      leaves: leaves.map(({ name, tensor }, at): SteppedLeaf => ({
-        name,
-        param: tensor,
-        grad: gradients[at] as Tensor,
-        slots: slots[at] as Readonly<Record<string, Tensor>>,
-      })),
+      leaves: stepped,
       numbers: decision.numbers,
       step,
+      state,
+      params,
       extras,
     });
   } catch (error) {

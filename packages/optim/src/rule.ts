@@ -1,6 +1,6 @@
 import type { RealExpr } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
-import type { StepExtras } from './optimiser.js';
+import type { OptimiserState, StepExtras } from './optimiser.js';
 import type { NamedLeaf } from './tree.js';
 import type { DeviceNumber, UpdatedLeaf } from './update.js';
 
@@ -33,6 +33,10 @@ export interface RuleStep {
   readonly numbers: Readonly<Record<string, DeviceNumber>> & { readonly ok: DeviceNumber };
   /** Calls of `step`, from 1. */
   readonly step: number;
+  /** Whose state it is. */
+  readonly state: OptimiserState;
+  /** The tree, as it was given. */
+  readonly params: unknown;
   readonly extras: StepExtras;
 }
 
@@ -48,6 +52,10 @@ export interface Rule {
   slots(leaf: NamedLeaf): Readonly<Record<string, SlotOf>>;
   /** @param step calls of `step`, from 1 @throws MercerError INVALID_ARGUMENT for what a schedule gives */
   numbers(step: number): StepNumbers;
+  /** Numbers of the state that are of no parameter, by name. */
+  readonly globals?: Readonly<Record<string, SlotOf & { readonly value: number }>> | undefined;
+  /** Checks what a step is given, before anything is written. @throws OptimError */
+  check?(step: Omit<RuleStep, 'numbers'>): Promise<void>;
   /** Enqueues the work. It reads no value. */
   update(step: RuleStep): Promise<void>;
 }
