@@ -15,4 +15,5 @@ export {
   type RootOption,
   type ShampooOptions,
 } from './second-order/shampoo.js';
+export { soap, type SoapOptions } from './second-order/soap.js';
 export type { LayerStatistics, Statistics } from './statistics/layer-statistics.js';
