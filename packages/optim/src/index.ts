@@ -9,6 +9,7 @@ export { sgd, type SgdOptions } from './first-order/sgd.js';
 export type { CommonOptions } from './optimiser-of.js';
 export { OptimError, type OptimErrorCode } from './optim-error.js';
 export type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
+export { kfac, type KfacOptions } from './second-order/kfac.js';
 export {
   shampoo,
   type Grafting,

@@ -95,6 +95,7 @@ function soapReference(options: SoapOptions, shapes: readonly (readonly number[]
 // the first gradient alone gives factors of deficient rank, whose eigenvectors are any of many where their axis is longer than the other
 const CASES: readonly SoapOptions[] = [
   { lr: 0.02, maxDim: 3 },
+  { lr: 0.02, frequency: 5 },
   {
     lr: (t) => 0.05 / t,
     betas: [0.9, 0.8],
