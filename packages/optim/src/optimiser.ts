@@ -25,7 +25,17 @@ export interface StepExtras {
   ) => PromiseLike<{ readonly value: Tensor; readonly grad: Tree }>;
   /** What each layer saw, from `withStatistics(f)`: for `kfac`. */
   readonly statistics?: Statistics;
+  /** Gradients of the loss of each example, with the data's labels: for `naturalGradient` with the empirical Fisher matrix. */
+  readonly perSample?: PerSample;
+  /** The same with labels that are drawn from the model: for the true Fisher matrix. */
+  readonly modelPerSample?: PerSample;
 }
+
+/**
+ * Gradients of N examples: a matrix (N, P) whose columns are all elements of the parameters, in their order; or a tree like the parameters, of tensors (N, ..shape). Or a function of the parameters that gives
+ * either; the optimiser disposes of what it gives.
+ */
+export type PerSample = Tree | ((params: Tree) => PromiseLike<Tree>);
 
 /** What a step says when its work is enqueued. */
 export interface StepReport {

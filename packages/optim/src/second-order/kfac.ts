@@ -48,6 +48,7 @@ import {
   type BatchFactors,
   type KfacLayer,
 } from './kfac-layers.js';
+import { innerProduct, rateOn, shortening } from './shortened.js';
 import { checkChoice, checkCount, checkDelay } from './options.js';
 import { begin, checkFailures, everySteps, landed } from './refreshes.js';
 
@@ -112,13 +113,6 @@ const unbiased = (count: ReturnType<typeof sub> | typeof t) =>
   select(lt(0, count), div(1, sub(1, pow(v('beta'), count))), 1);
 const NUMBERS = { rate: v('lr'), now: unbiased(t), before: unbiased(sub(t, 1)) };
 
-const PRODUCT = mul(v('g'), v('u'));
-/** How much a step is shortened. */
-const SHORTENED = select(
-  gt(mul(mul(v('rate'), v('rate')), v('product')), v('most')),
-  div(sqrt(div(v('most'), v('product'))), v('rate')),
-  1,
-);
 /** What the quadratic model says that a step does to the loss, u solving the damped system. */
 const alpha = mul(v('rate'), v('nu'));
 const MODELLED = mul(mul(alpha, sub(mul(0.5, alpha), 1)), v('product'));
@@ -325,25 +319,24 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
       const g = await ownGradients(scope, now, given.weightDecay);
       const u = await directions(scope, layers, { leaves, params, g, damping, isExact });
       const isModelled = isAdapted(count);
-      const product = await innerProduct(scope, layers, g, u);
-      const ofRate =
-        (numbers['rate'] as DeviceNumber).float64 ?? (numbers['rate'] as DeviceNumber).float32;
-      const wide = { rate: ofRate as Tensor, product };
-      const nu = scope.track(
-        given.normConstraint === undefined
-          ? await map(constant(1), { x: product })
-          : await map(SHORTENED, wide, { parameters: { most: given.normConstraint } }),
+      const places = layers.flatMap(({ places: { weight, bias } }) =>
+        bias === undefined ? [weight] : [weight, bias],
       );
+      const pick = (of: readonly Tensor[]): readonly Tensor[] =>
+        places.map((at) => of[at] as Tensor);
+      const { device } = params[0] as Tensor;
+      const product = await innerProduct(scope, pick(g), pick(u), device);
+      const nu = await shortening(scope, now, product, given.normConstraint);
       const value = isModelled ? valueOf(extras) : undefined;
       if (value !== undefined && loss !== undefined && modelled !== undefined) {
-        await map(MODELLED, { ...wide, nu }, { out: modelled });
+        const told = { rate: rateOn(now), product, nu: nu.float64 };
+        await map(MODELLED, told, { out: modelled });
         await map(
           SAME,
           { x: value.rank === 0 ? value : scope.track(value.reshape([])) },
           { out: loss },
         );
       }
-      const narrow = scope.track(await map(SAME, { x: nu }, { dtype: 'float32' }));
       await updateInPlace({
         leaves: withSlots(leaves, ['m']),
         formulas: momentum > 0 ? MOVED_ON : MOVED,
@@ -351,7 +344,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         numbers: {
           ok: numbers.ok,
           rate: numbers['rate'] as DeviceNumber,
-          nu: { float32: narrow, float64: nu },
+          nu,
         },
         parameters: momentum > 0 ? { momentum } : {},
       });
@@ -417,30 +410,6 @@ async function directions(
     to.flatMap(({ lists }) => lists),
   );
   return u;
-}
-
-/** The inner product of the layers' gradients and directions, 0-d in float64. */
-async function innerProduct(
-  scope: Scope,
-  layers: readonly KfacLayer[],
-  g: readonly Tensor[],
-  u: readonly Tensor[],
-): Promise<Tensor> {
-  const places = layers.flatMap(({ places: { weight, bias } }) =>
-    bias === undefined ? [weight] : [weight, bias],
-  );
-  const device = (g[0] as Tensor).device;
-  const size = places.reduce((sum, at) => sum + (g[at] as Tensor).size, 0);
-  const all = scope.empty([size], { dtype: 'float64', device });
-  let from = 0;
-  const parts = places.map((at) => {
-    const { shape, size: own } = g[at] as Tensor;
-    const run = scope.track(all.slice([from, (from += own)]));
-    return scope.track(run.reshape(shape));
-  });
-  const pick = (of: readonly Tensor[]): readonly Tensor[] => places.map((at) => of[at] as Tensor);
-  if (places.length > 0) await map(PRODUCT, { g: pick(g), u: pick(u) }, { out: parts });
-  return scope.track(await all.sum());
 }
 
 /**
