@@ -365,7 +365,9 @@ export function badInputSuite(name: string, on: () => Device): void {
             };
             const shape = zero === 'inputs' ? [2, 3] : [2, 2];
             const statistics = [
-              await layer({ [zero]: await small(new Array(shape[0]! * shape[1]!).fill(0), shape) }),
+              await layer({
+                [zero]: await small(new Array<number>(shape[0]! * shape[1]!).fill(0), shape),
+              }),
             ];
             const optimiser = kfac({ lr: 0.25, damping: 1, inverse });
             using state = await optimiser.init(params);

@@ -204,14 +204,7 @@ export async function landInverses(
   await map(KEPT, lists, { out: lists.x });
   const out = { failures: counts.failures, copy: copies };
   await map({ failures: FAILURES, copy: FAILURES }, counts, { out });
-  note(
-    state,
-    (async () => {
-      using _all = all;
-      using most = await all.max();
-      return Number(await most.item());
-    })(),
-  );
+  note(state, all);
 }
 
 /** G⁻¹ ∇ A⁻¹ of a layer's gradient (outputs, columns). */

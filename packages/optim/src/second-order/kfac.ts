@@ -1,6 +1,5 @@
 import {
   add,
-  constant,
   div,
   eq,
   gt,
@@ -10,9 +9,9 @@ import {
   mul,
   pow,
   select,
-  sqrt,
   sub,
   variable,
+  type RealExpr,
 } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
@@ -109,7 +108,7 @@ const OMEGA = 0.9 ** ADAPTED_EVERY;
 
 const v = variable;
 const t = v('t');
-const unbiased = (count: ReturnType<typeof sub> | typeof t) =>
+const unbiased = (count: RealExpr) =>
   select(lt(0, count), div(1, sub(1, pow(v('beta'), count))), 1);
 const NUMBERS = { rate: v('lr'), now: unbiased(t), before: unbiased(sub(t, 1)) };
 

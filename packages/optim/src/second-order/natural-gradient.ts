@@ -223,7 +223,7 @@ async function solved(
         using inner = new Scope();
         const half = await productOf(inner, j, x);
         const whole = await productOf(inner, j, half, { transposeA: true, alpha: share });
-        return whole.add(x.mul(damping));
+        return await whole.add(x.mul(damping));
       },
       rmatvec: 'symmetric',
     });

@@ -1,4 +1,4 @@
-import type { Device, Scope, Stream } from '@mercer/tensor';
+import type { Device, Scope, Stream, Tensor } from '@mercer/tensor';
 import { OptimError } from '../optim-error.js';
 import { NamedState } from '../optimiser-of.js';
 import type { OptimiserState } from '../optimiser.js';
@@ -94,10 +94,21 @@ export async function landed<R>(
 /** Failures in a row after which a step throws. */
 export const MOST_FAILURES = 3;
 
-/** Notes how many failures in a row there were, which is looked at when the next refresh begins: nothing waits for the device. */
-export function note(state: OptimiserState, most: Promise<number>): void {
+/**
+ * Notes how many failures in a row each matrix has had, of which the most is looked at when the next refresh begins: nothing waits for the device.
+ *
+ * @param counts float32; disposed here
+ */
+export function note(state: OptimiserState, counts: Tensor): void {
+  const most = largestOf(counts);
   most.catch(() => undefined);
   underWay(state).most = most;
+}
+
+async function largestOf(counts: Tensor): Promise<number> {
+  using _counts = counts;
+  using largest = await counts.max();
+  return Number(await largest.item());
 }
 
 /** @throws OptimError NO_PRECONDITIONER where a matrix of the last refreshes has failed too often in a row */

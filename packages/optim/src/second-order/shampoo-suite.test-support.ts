@@ -1,15 +1,7 @@
-import { device, tensor, type Device } from '@mercer/tensor';
-import { describe, expect, it } from 'vitest';
+import type { Device } from '@mercer/tensor';
+import { describe, it } from 'vitest';
 import { shampoo, type ShampooOptions } from '../index.js';
-import {
-  compare,
-  disposeTree,
-  gradientAt,
-  initial,
-  treeOf,
-  valuesOf,
-  type Reference,
-} from '../testing/trajectory.test-support.js';
+import { compare, type Reference } from '../testing/trajectory.test-support.js';
 import { shampooReference, type ShampooReference } from './shampoo-reference.test-support.js';
 
 /** The test's shapes, (3, 4), (4), () and (0, 2), as they are, and merged. */
@@ -82,4 +74,3 @@ export function shampooSuite(name: string, on: () => Device): void {
     });
   });
 }
-void [device, tensor, expect, disposeTree, gradientAt, initial, treeOf, valuesOf];

@@ -225,14 +225,8 @@ interface Read {
 }
 
 function read(given: ShampooOptions): Read {
-  const { betas = [0.9, 1], grafting = 'none', root = 'eigh', decay = 'decoupled' } = given;
-  if (!Array.isArray(betas) || betas.length !== 2) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: betas is ${describeValue(betas)}. Pass two numbers, such as [0.9, 1].`,
-    );
-  }
-  const [first, second] = betas as readonly [number, number];
+  const { grafting = 'none', root = 'eigh', decay = 'decoupled' } = given;
+  const [first, beta2] = pairOf(given.betas ?? [0.9, 1]);
   const beta1 = checkFraction(first, what, 'betas[0]');
   const maxDim = checkCount(given.maxDim ?? 1024, what, 'maxDim');
   const frequency = checkCount(given.frequency ?? 1, what, 'frequency');
@@ -268,7 +262,7 @@ function read(given: ShampooOptions): Read {
   return {
     rate,
     beta1,
-    beta2: checkShare(second, what, 'betas[1]'),
+    beta2: checkShare(beta2, what, 'betas[1]'),
     beta3: beta1 === 0 ? 0 : checkFraction(given.beta3 ?? beta1, what, 'beta3'),
     maxDim,
     mergeDim: checkFlag(given.mergeDims ?? true, what, 'mergeDims') ? maxDim : 0,
@@ -301,6 +295,15 @@ function read(given: ShampooOptions): Read {
     decay: decays,
     peakLr: typeof peak === 'number' && peak > 0 ? peak : 1,
   };
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function pairOf(betas: unknown): readonly unknown[] {
+  if (Array.isArray(betas) && betas.length === 2) return betas;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: betas is ${describeValue(betas)}. Pass two numbers, such as [0.9, 1].`,
+  );
 }
 
 const GRAFTINGS = ['none', 'sgd', 'adagrad', 'rmsprop', 'adam'] as const;

@@ -76,6 +76,7 @@ function soapReference(options: SoapOptions, shapes: readonly (readonly number[]
       take();
       if (t === 1 || t % frequency === 0) refreshed();
       take();
+      if (t === 1) continue;
       own.m = own.m.map((x, i) => beta1 * x + (1 - beta1) * g.data[i]!);
       let [rotated, mean] = [g, { sizes, data: own.m }];
       for (const [k, q] of own.bases.entries()) {
@@ -85,7 +86,7 @@ function soapReference(options: SoapOptions, shapes: readonly (readonly number[]
       own.v = own.v.map((x, i) => beta2 * x + (1 - beta2) * rotated.data[i]! ** 2);
       let step = { sizes, data: mean.data.map((x, i) => x / (Math.sqrt(own.v[i]!) + eps)) };
       for (const [k, q] of own.bases.entries()) step = along(step, q, k);
-      const length = (rate * Math.sqrt(1 - beta2 ** t)) / (1 - beta1 ** t);
+      const length = (rate * Math.sqrt(1 - beta2 ** (t - 1))) / (1 - beta1 ** (t - 1));
       for (const [i, x] of step.data.entries())
         p[i] = (p[i]! - length * x) * (1 - rate * weightDecay);
     }

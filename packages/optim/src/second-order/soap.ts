@@ -76,11 +76,14 @@ const SOAP_OPTIONS: OptionNames<SoapOptions> = {
 const what = 'soap';
 const v = variable;
 const t = v('t');
+// the first step has the bases alone, of whose gradient the rotated one would be rounding but for a diagonal
+const before = sub(t, 1);
 const NUMBERS = {
-  rate: div(mul(v('lr'), sqrt(sub(1, pow(v('beta2'), t)))), sub(1, pow(v('beta1'), t))),
+  moves: select(lt(1, t), 1, 0),
+  rate: div(mul(v('lr'), sqrt(sub(1, pow(v('beta2'), before)))), sub(1, pow(v('beta1'), before))),
   shrink: sub(1, mul(v('lr'), v('weightDecay'))),
 };
-const isTaken = gt(v('ok'), 0);
+const isTaken = gt(mul(v('ok'), v('moves')), 0);
 const MEAN = select(isTaken, add(mul(v('beta1'), v('m')), mul(sub(1, v('beta1')), v('g'))), v('m'));
 const SQUARE = mul(v('g'), v('g'));
 const SQUARES = select(
@@ -89,7 +92,9 @@ const SQUARES = select(
   v('v'),
 );
 const DIRECTION = { v: SQUARES, d: div(v('m'), add(sqrt(SQUARES), v('eps'))) };
-const MOVED = { p: mul(sub(v('p'), mul(v('rate'), v('a'))), v('shrink')) };
+const MOVED = {
+  p: select(gt(v('moves'), 0), mul(sub(v('p'), mul(v('rate'), v('a'))), v('shrink')), v('p')),
+};
 // columns of a basis that stays as it was stay where they were
 const ORDER = select(
   eq(v('info'), 0),
@@ -260,7 +265,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         leaves.map(({ slots }) => slots[name] as Tensor);
       const [m, squares] = [slot('m'), slot('v')];
       const ok = forEach(leaves, step.numbers.ok);
-      await map(MEAN, { m, g, ok }, { out: m, parameters: { beta1 } });
+      const ofMoves = step.numbers['moves'] as DeviceNumber;
+      const moves = forEach(leaves, ofMoves);
+      await map(MEAN, { m, g, ok, moves }, { out: m, parameters: { beta1 } });
       const means = await gathered(scope, groups, m);
       const old = await gathered(scope, groups, squares);
       const bases = await joined(scope, modes, 'basis', leaves);
@@ -280,6 +287,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
           g: await alongAxes(scope, batches[at] as Tensor, turns, true),
           m: await alongAxes(scope, means[at] as Tensor, turns, true),
           ok: step.numbers.ok[dtype] as Tensor,
+          moves: ofMoves[dtype] as Tensor,
         };
         const made = await map(DIRECTION, { ...turned, v: kept }, { parameters: { beta2, eps } });
         next.push(scope.track(made.v));
@@ -293,7 +301,12 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         leaves: withSlots(leaves, []),
         formulas: MOVED,
         lists: { a },
-        numbers: { ok: taken, rate: now as DeviceNumber, shrink: shrink as DeviceNumber },
+        numbers: {
+          ok: taken,
+          moves: ofMoves,
+          rate: now as DeviceNumber,
+          shrink: shrink as DeviceNumber,
+        },
       });
     },
   };
@@ -301,9 +314,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
 
 /**
  * SOAP (Vyas et al. 2024): Adam in the eigenbases of Shampoo's factors. Along each axis the gradient is rotated by the eigenvectors Q of L, the mean of its products with
- * itself; squares are kept there, and `p = (p - lr sqrt(1 - beta2^t) / (1 - beta1^t) Q (m / (sqrt(v) + eps))) (1 - lr weightDecay)`.
+ * itself; squares are kept there, and `p = (p - lr sqrt(1 - beta2^t) / (1 - beta1^t) Q (m / (sqrt(v) + eps))) (1 - lr weightDecay)`, t the count of steps behind the first.
  *
- * The first step has exact eigenvectors, of its own gradient; then QR iterations follow the factors every `frequency` steps, columns in the order of falling
+ * The first step that is taken moves nothing: it has exact eigenvectors, of its own gradient, in which that gradient is diagonal and the rest of it rounding. Then QR iterations follow the factors every `frequency` steps, columns in the order of falling
  * eigenvalues, and the squares with them. The mean of gradients is kept unrotated, so that it needs no rotation when the bases change. A refresh comes before the step's squares are added.
  *
  * Parameters of one axis, and axes longer than `maxDim`, are not rotated; axes of extent 1 count as none. A refresh that begins in step t takes effect in step t + `delay`, which waits for it if it
@@ -317,7 +330,8 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
  * const params = { w: await tensor([[1, 2], [3, 4]], where) };
  * const optimiser = soap({ lr: 0.5, weightDecay: 0 });
  * using state = await optimiser.init(params);
- * await optimiser.step(params, { w: await tensor([[1, 0], [0, -4]], where) }, state);
+ * const grads = { w: await tensor([[1, 0], [0, -4]], where) };
+ * for (let step = 0; step < 2; step++) await optimiser.step(params, grads, state);
  * console.log((await params.w.toNested<number[][]>()).map((row) => row.map((x) => x.toFixed(3)))); // [ [ '0.500', '2.000' ], [ '3.000', '4.500' ] ]
  * ```
  *
