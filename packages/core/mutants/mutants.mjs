@@ -1,6 +1,7 @@
 import { firstCalls } from './first-calls.mjs';
 import { launchSites } from './launch-sites.mjs';
 import { reductions } from './reductions.mjs';
+import { secondOrder } from './second-order.mjs';
 import { shards } from './shards.mjs';
 import { clusters } from './clusters.mjs';
 import { solvers } from './solvers.mjs';
@@ -69,4 +70,5 @@ export const mutants = [
   ...reductions,
   ...shards,
   ...clusters,
+  ...secondOrder,
 ];

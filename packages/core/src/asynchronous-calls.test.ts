@@ -127,6 +127,7 @@ beforeAll(async () => {
     ['a prepared solveLU', (o) => Promise.resolve(solve(square, x, o)), [6, 4]],
     ['solveTriangular', (o) => mercer.solveTriangular(square, x, o), [6, 4]],
     ['conditionEstimate', (o) => mercer.conditionEstimate(symmetric, o)],
+    ['refineEigenbasis', (o) => mercer.refineEigenbasis(symmetric, symmetric, o)],
     ['qr', (o) => mercer.qr(x, o)],
     ['eigh', (o) => mercer.eigh(symmetric, o)],
     ['svd', (o) => mercer.svd(x, o)],

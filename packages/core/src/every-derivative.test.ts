@@ -27,7 +27,7 @@ afterAll(() => vi.unstubAllEnvs());
 const PAIRWISE = ['cdistBackward', 'runKernelBackward'];
 
 /** Functions that refuse to be differentiated, beside the backward functions. */
-const REFUSED = ['conditionEstimate', 'weightedDifferences'];
+const REFUSED = ['conditionEstimate', 'refineEigenbasis', 'weightedDifferences'];
 
 /** What `grad` makes of a call: 'right' where it agrees with differences. */
 async function outcome(

@@ -72,6 +72,7 @@ export const FUNCTIONS: Readonly<Record<string, Arguments>> = {
   ...each('svd qr', ofX),
   matrixPower: async (x) => [await definite(x), -0.5],
   conditionEstimate: async (x) => [await definite(x)],
+  refineEigenbasis: async (x) => [await definite(x), x],
   choleskyBackward: (x) => [x, { factor: x }],
   eighBackward: (x) => [{ vectors: x }, { values: x.slice(0), vectors: x }],
   invBackward: (x) => [x, { inverse: x }],
@@ -122,6 +123,7 @@ export const NO_OPERATIONS = [
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
   'blockColumns blockRows denseOperator eigenPro falkon jacobi kernelOperator kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
   'eigsh lanczos lobpcg trace',
+  'shampoo soap kfac naturalGradient',
   'clusterCentroids clusterRanges clusterRangesCentroids cutoffOf fromMatrix gridCluster kMeans sortClusters truncatedRanges',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
 ].flatMap(words);

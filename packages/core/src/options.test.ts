@@ -15,7 +15,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|RefineEigenbasis|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -94,6 +94,10 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lobpcg', (o) => mercer.lobpcg(system, a, o)],
     ['logdet of an operator', (o) => mercer.logdet(system, o)],
     ['trace', (o) => mercer.trace(system, o)],
+    ['shampoo', (o) => mercer.shampoo(o), 'frequencies', 'frequency'],
+    ['soap', (o) => mercer.soap(o)],
+    ['kfac', (o) => mercer.kfac(o)],
+    ['naturalGradient', (o) => mercer.naturalGradient(o)],
     ['LazyTensor.solve', (o) => d.solve(vector, o)],
     ['LazyTensor.asOperator', (o) => d.asOperator(o)],
     ['KernelSolve', (o) => solveText([a, a, a], o)],
@@ -266,6 +270,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lazy without axis', (o) => mercer.lazy(cube, o)],
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
     ['cholesky.prepare', (o) => mercer.cholesky.prepare(a, o)],
+    ['refineEigenbasis', (o) => mercer.refineEigenbasis(a, a, o)],
+    ['refineEigenbasis.prepare', (o) => mercer.refineEigenbasis.prepare(a, a, o)],
     ['conditionEstimate', (o) => mercer.conditionEstimate(a, o)],
     ['conditionEstimate.prepare', (o) => mercer.conditionEstimate.prepare(a, o)],
     ['eigh', (o) => mercer.eigh(a, o), 'UPLO', 'uplo'],

@@ -221,6 +221,12 @@ const BUILT_IN: readonly Row[] = [
     (o) => mercer.conditionEstimate.prepare(a, o),
     () => [square],
   ],
+  [
+    'refineEigenbasis',
+    (o) => mercer.refineEigenbasis.prepare(square, square, o),
+    (o) => mercer.refineEigenbasis.prepare(a, a, o),
+    () => [square, square],
+  ],
   ['qr', (o) => mercer.qr.prepare(a, o), (o) => mercer.qr.prepare(ones.reshape([3]), o), () => [a]],
   [
     'matmul',

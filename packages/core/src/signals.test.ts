@@ -234,6 +234,7 @@ const COPYING: Readonly<Record<string, Call>> = {
 const LINEAR: Readonly<Record<string, Call>> = {
   cholesky: (o) => mercer.cholesky(many, { ...o, checkErrors: true, onJitter: () => undefined }),
   conditionEstimate: (o) => mercer.conditionEstimate(many, o),
+  refineEigenbasis: (o) => mercer.refineEigenbasis(many, many, o),
   eigh: (o) => mercer.eigh(many, o),
   einsum: (o) => mercer.einsum('bij,bjk->bik', [many, many], o),
   inv: (o) => mercer.inv(many, o),

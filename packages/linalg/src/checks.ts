@@ -17,6 +17,12 @@ export const EPSILON: { readonly [D in LinalgDType]: number } = {
   float64: 2 ** -52,
 };
 
+/** The largest finite number. */
+export const LARGEST: { readonly [D in LinalgDType]: number } = {
+  float32: 3.4028234663852886e38,
+  float64: Number.MAX_VALUE,
+};
+
 /** Axes before the last two that a call can have: what the native side has room for. */
 export const MOST_BATCH_AXES = 6;
 

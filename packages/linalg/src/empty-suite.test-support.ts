@@ -11,6 +11,7 @@ import { emptyTensor } from './matrices.test-support.js';
 import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
+import { refineEigenbasis } from './refine-eigenbasis.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
 import { svd } from './svd.js';
@@ -68,6 +69,28 @@ const cases: readonly [
     () => matrixPower(zeros(0, 0), -0.5, { method: 'newton' }),
     { result: [0, 0] },
     { infos: 0 },
+  ],
+  [
+    'matrixPower of 0 x 0 by products, all enqueued',
+    () => matrixPower(zeros(0, 0), -0.5, { method: 'higherOrder' }),
+    { result: [0, 0] },
+    { infos: 0 },
+  ],
+  [
+    'matrixPower of no matrix by products',
+    () => matrixPower(zeros(0, 2, 2), -0.5, { method: 'higherOrder' }),
+    { result: [0, 2, 2], infos: [0] },
+  ],
+  [
+    'refineEigenbasis of 0 x 0',
+    () => refineEigenbasis(zeros(0, 0), zeros(0, 0)),
+    { values: [0], vectors: [0, 0] },
+    { infos: 0, errors: 0 },
+  ],
+  [
+    'refineEigenbasis of no matrix',
+    () => refineEigenbasis(zeros(0, 2, 2), zeros(2, 2)),
+    { values: [0, 2], infos: [0] },
   ],
   [
     'lstsq of 0 x 2',

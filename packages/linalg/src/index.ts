@@ -50,6 +50,12 @@ export type {
 } from './options.js';
 export type { ProductPrecision } from './precision.js';
 export { qr, type Qr, type QrFactors, type QrOptions } from './qr.js';
+export {
+  refineEigenbasis,
+  type RefinedEigenbasis,
+  type RefineEigenbasis,
+  type RefineEigenbasisOptions,
+} from './refine-eigenbasis.js';
 export type { PreparedSolve, Solution, SolveOptions } from './solve.js';
 export { solveCholesky, type SolveCholesky, type SolveCholeskyOptions } from './solve-cholesky.js';
 export { solveLU, type SolveLU } from './solve-lu.js';

@@ -8,6 +8,7 @@ import { manyLargeSuite } from './many-large-suite.test-support.js';
 import { orthogonalSuite } from './orthogonal-suite.test-support.js';
 import { powersSuite } from './powers-suite.test-support.js';
 import { preparedSuite } from './prepared-suite.test-support.js';
+import { refineEigenbasisSuite } from './refine-eigenbasis-suite.test-support.js';
 import { solveSuite } from './solve-suite.test-support.js';
 import { spin } from './spin.test-support.js';
 import { waitingSuite } from './waiting-suite.test-support.js';
@@ -38,6 +39,7 @@ if (gpu === undefined) {
   factorsSuite('on a GPU', [1, 2, 5, 31, 70, 140]);
   orthogonalSuite('on a GPU', [1, 2, 5, 31, 70, 140]);
   powersSuite('on a GPU', [1, 2, 5, 31, 70]);
+  refineEigenbasisSuite('on a GPU');
   largeSuite('on a GPU', {
     solves: [512, 1024, 2048, 4096].flatMap((n) => DTYPES.map((dtype) => [n, dtype] as const)),
     eigen: [600, 1024, 1500, 4096],

@@ -38,6 +38,13 @@ const kronOf = (a: Dense, b: Dense): Dense =>
     return at(a, row, column) * at(b, i % b.rows, j % b.columns);
   });
 
+/** Products only: what a CPU ends by itself, and what is enqueued as a whole. */
+const ITERATIONS = [
+  { method: 'newton' },
+  { method: 'newton', steps: 40 },
+  { method: 'higherOrder' },
+] as const;
+
 /** Matrix powers and Kronecker products. */
 export function powersSuite(where: string, orders: readonly number[]): void {
   describe(`matrixPower, ${where}`, () => {
@@ -59,36 +66,37 @@ export function powersSuite(where: string, orders: readonly number[]): void {
       }
     });
 
-    it('satisfies its equation by products, for -1/k and every dtype', async () => {
-      for (const dtype of DTYPES) {
-        for (const n of orders) {
-          for (const root of [1, 2, 3, 4]) {
-            const a = rounded(symmetricWith(geometric(n, 100), n), dtype);
-            const { result, errors, infos } = await matrixPower(
-              await toTensor(a, dtype),
-              -1 / root,
-              {
-                method: 'newton',
-              },
-            );
-            expect(await infos.toNested()).toBe(0);
-            expect(Number(await errors.toNested())).toBeLessThan(1e3 * n * EPSILON[dtype]);
-            const x = await onlyMatrix(result);
-            let left = a;
-            for (let i = 0; i < root; i++) left = times(x, left);
-            const off = norm1(minus(left, identity(n)));
-            expect(off).toBeLessThan(THRESHOLD * n * 100 * EPSILON[dtype]);
+    it.each(ITERATIONS)(
+      'satisfies its equation by products, for -1/k and every dtype: %o',
+      async (how) => {
+        for (const dtype of DTYPES) {
+          for (const n of orders) {
+            for (const root of [1, 2, 3, 4, 6]) {
+              const a = rounded(symmetricWith(geometric(n, 100), n), dtype);
+              const { result, errors, infos } = await matrixPower(
+                await toTensor(a, dtype),
+                -1 / root,
+                how,
+              );
+              expect(await infos.toNested()).toBe(0);
+              expect(Number(await errors.toNested())).toBeLessThan(1e3 * n * EPSILON[dtype]);
+              const x = await onlyMatrix(result);
+              let left = a;
+              for (let i = 0; i < root; i++) left = times(x, left);
+              const off = norm1(minus(left, identity(n)));
+              expect(off).toBeLessThan(THRESHOLD * n * 100 * EPSILON[dtype]);
+            }
           }
         }
-      }
-    });
+      },
+    );
 
     it('raises a singular matrix with eps, and to positive powers without', async () => {
       const singular = symmetricWith([1, 0.5, 0], 3);
       const q = randomOrthogonal(3, 3);
       const a = await toTensor(singular, 'float64');
-      for (const method of ['eigh', 'newton'] as const) {
-        const { result } = await matrixPower(a, -0.5, { method, eps: 0.25 });
+      for (const how of [{ method: 'eigh' }, ...ITERATIONS] as const) {
+        const { result } = await matrixPower(a, -0.5, { ...how, eps: 0.25 });
         const scaled = dense(3, 3, (i, j) => at(q, i, j) / Math.sqrt([1.25, 0.75, 0.25][j]!));
         const truth = times(scaled, flip(q));
         expect(scaledError(truth, await onlyMatrix(result), 'float64')).toBeLessThan(THRESHOLD);
@@ -108,18 +116,73 @@ export function powersSuite(where: string, orders: readonly number[]): void {
       expect((await errors.toTypedArray())[1]).toBeNaN();
       const asked = matrixPower(a, 0.5, { checkErrors: true });
       await expect(asked).rejects.toThrow(NotSemidefiniteError);
-      const newton = { method: 'newton' } as const;
-      expect(await (await matrixPower(a, -0.5, newton)).infos.toNested()).toEqual([0, -2, -1]);
-      const again = matrixPower(a, -0.5, { ...newton, checkErrors: true });
-      await expect(again).rejects.toThrow(NoConvergenceError);
+      for (const how of ITERATIONS) {
+        const { result, infos, errors } = await matrixPower(a, -0.5, how);
+        expect(await infos.toNested()).toEqual([0, -2, -1]);
+        const [first, second, third] = await toDense(result);
+        expect(norm1(minus(first!, identity(2)))).toBeLessThan(1e-14);
+        for (const none of [second!, third!]) expect(none.data.every(Number.isNaN)).toBe(true);
+        expect((await errors.toTypedArray())[2]).toBeNaN();
+        const again = matrixPower(a, -0.5, { ...how, checkErrors: true });
+        await expect(again).rejects.toThrow(NoConvergenceError);
+      }
+    });
+
+    it.each(ITERATIONS)('ends each matrix of a batch where it has converged: %o', async (how) => {
+      const mild = symmetricWith([1, 0.9, 0.8], 5);
+      const hard = symmetricWith(geometric(3, 1e6), 6);
+      const tiny = dense(3, 3, (i, j) => 1e-30 * at(mild, i, j));
+      const huge = dense(3, 3, (i, j) => 1e30 * at(mild, i, j));
+      for (const dtype of DTYPES) {
+        const a = await toTensor([mild, hard, tiny, huge], dtype);
+        const { result, infos } = await matrixPower(a, -0.25, how);
+        // the squares of the third and the fourth are beyond float32
+        expect(await infos.toNested()).toEqual([0, 0, 0, 0]);
+        const { result: alone } = await matrixPower(await toTensor(mild, dtype), -0.25, how);
+        const found = await toDense(result);
+        // the slow one changed nothing in the others
+        expect(found[0]!.data).toEqual((await onlyMatrix(alone)).data);
+        const { result: byEigh } = await matrixPower(a, -0.25);
+        (await toDense(byEigh)).forEach((truth, z) => {
+          const off = norm1(minus(truth, found[z]!)) / norm1(truth);
+          expect(off).toBeLessThan((z === 1 ? 1e6 : 100) * EPSILON[dtype]);
+        });
+      }
+    });
+
+    it('has no root where the steps do not suffice, and says how far it came', async () => {
+      const a = await toTensor(symmetricWith(geometric(4, 1e6), 1), 'float64');
+      for (const method of ['newton', 'higherOrder'] as const) {
+        const few = await matrixPower(a, -0.25, { method, steps: 4 });
+        expect(await few.infos.toNested()).toBe(-2);
+        expect(Number(await few.errors.toNested())).toBeGreaterThan(0.1);
+        expect((await onlyMatrix(few.result)).data.every(Number.isNaN)).toBe(true);
+      }
+      // the next order is there in fewer steps
+      const newton = await matrixPower(a, -0.25, { method: 'newton', steps: 15 });
+      const higher = await matrixPower(a, -0.25, { method: 'higherOrder', steps: 15 });
+      expect([await newton.infos.toNested(), await higher.infos.toNested()]).toEqual([-2, 0]);
+    });
+
+    it('has no root of zeros without eps, and that of eps I with it', async () => {
+      const a = await toTensor(
+        dense(3, 3, () => 0),
+        'float32',
+      );
+      for (const how of ITERATIONS) {
+        expect(await (await matrixPower(a, -0.5, how)).infos.toNested()).toBe(-2);
+        const { result } = await matrixPower(a, -0.5, { ...how, eps: 0.25 });
+        const twice = dense(3, 3, (i, j) => (i === j ? 2 : 0));
+        expect(norm1(minus(twice, await onlyMatrix(result)))).toBeLessThan(1e-5);
+      }
     });
 
     it('reads one triangle and works in place', async () => {
       const a = symmetricWith([4, 1, 9], 2);
-      for (const method of ['eigh', 'newton'] as const) {
+      for (const how of [{ method: 'eigh' }, ...ITERATIONS] as const) {
         const half = dense(3, 3, (i, j) => (i <= j ? at(a, i, j) : NaN));
         const given = await toTensor(half, 'float64');
-        await matrixPower(given, -1, { method, uplo: 'upper', overwriteA: true });
+        await matrixPower(given, -1, { ...how, uplo: 'upper', overwriteA: true });
         const product = times(await onlyMatrix(given), a);
         expect(norm1(minus(product, identity(3)))).toBeLessThan(1e-12);
       }
@@ -130,7 +193,11 @@ export function powersSuite(where: string, orders: readonly number[]): void {
       [-0.3, { method: 'newton' }, /-1\/k/],
       [0.5, { method: 'newton' }, /-1\/k/],
       [1, { eps: -1 }, /eps is -1/],
-      [1, { method: 'taylor' }, /'eigh' or 'newton'/],
+      [1, { method: 'taylor' }, /'eigh' or 'newton' or 'higherOrder'/],
+      [-0.3, { method: 'higherOrder' }, /-1\/k/],
+      [-0.5, { method: 'higherOrder', steps: 0 }, /steps is 0.*from 1 to 1000/],
+      [-0.5, { method: 'newton', steps: 2.5 }, /steps is 2.5/],
+      [-0.5, { steps: 10 }, /method 'eigh' has none/],
     ] as const)('refuses power %s with %o', async (power, options, message) => {
       const a = await toTensor(identity(2), 'float32');
       await expect(matrixPower(a, power, options as never)).rejects.toThrow(message);

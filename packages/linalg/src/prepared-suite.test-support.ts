@@ -19,6 +19,7 @@ import { matmul } from './matmul.js';
 import { definite, DTYPES, placeTensors, randomMatrix, toTensor } from './matrices.test-support.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
+import { refineEigenbasis } from './refine-eigenbasis.js';
 import { logdet } from './logdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
@@ -87,6 +88,14 @@ const rows: readonly Row[] = [
   ['lstsq', lstsq, ({ a, b }) => [a, b], { tolerance: 1e-3 }, true],
   ['matrixPower', matrixPower, ({ a }) => [a, 0.5], { eps: 0.1 }, true],
   ['matrixPower by products', matrixPower, ({ a }) => [a, -0.5], { method: 'newton' }, true],
+  [
+    'matrixPower of higher order',
+    matrixPower,
+    ({ a }) => [a, -0.5],
+    { method: 'higherOrder' },
+    true,
+  ],
+  ['refineEigenbasis', refineEigenbasis, ({ a }) => [a, a]],
 ];
 
 async function matricesOf(n: number, count: number, dtype: LinalgDType): Promise<Matrices> {

@@ -94,12 +94,7 @@ const PRINTED: Readonly<Record<string, Printed>> = {
       const prepared = await matrixPower.prepare(a, -0.5, { method: 'newton', debug });
       return () => prepared(a, -0.5);
     },
-    loads: [
-      ...PACKED.slice(0, 2),
-      'distances_float32',
-      'newton_start_float32',
-      'newton_factor_float32',
-    ],
+    loads: ['mercer_fill_b32_linear', 'mercer_map', 'mercer_sum_block', 'mercer_sum_each'],
   },
 };
 

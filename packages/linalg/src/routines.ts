@@ -146,6 +146,12 @@ export const routines = {
 /** A routine. How a GPU computes each is in `cuda/run-cuda.ts`, what stands for LAPACK where there is none in `fallback/`. */
 export type RoutineName = keyof typeof routines;
 
+/** A routine that a GPU computes too. An inverse root that ends by itself looks at numbers on the way, which a CPU does without waiting. */
+export type CudaRoutineName = Exclude<RoutineName, 'inverseRoot'>;
+
+/** Whether a GPU computes a routine too. */
+export const isOnGpus = (name: RoutineName): name is CudaRoutineName => name !== 'inverseRoot';
+
 /** The fields of a routine. */
 export type FieldsOf<K extends RoutineName> = (typeof routines)[K]['fields'];
 

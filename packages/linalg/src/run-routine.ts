@@ -4,7 +4,7 @@ import type { Setting } from './checks.js';
 import { cudaRoutine } from './cuda/run-cuda.js';
 import { fallbackRoutine } from './fallback/run-fallback.js';
 import { scalarsOf, viewsOf, type PlannedArguments } from './routine.js';
-import { needsLapack, routines, type FieldsOf, type RoutineName } from './routines.js';
+import { isOnGpus, needsLapack, routines, type FieldsOf, type RoutineName } from './routines.js';
 
 /** A call that is being written down. */
 export interface Composed {
@@ -33,8 +33,8 @@ export function runRoutine<K extends RoutineName>(
     scalars: scalarsOf(routine, args, batchShape),
   };
   const kernel = routine.kernels[dtype];
-  if (device.kind === 'cuda') {
-    steps.addRoutine(`${name} ${dtype}`, cudaRoutine(name, setting, args), step);
+  if (device.kind === 'cuda' && isOnGpus(name)) {
+    steps.addRoutine(`${name} ${dtype}`, cudaRoutine(name, setting, args as never), step);
   } else if (needsLapack(name) && !lapack.isAvailable()) {
     steps.addRoutine(`${name} ${dtype}`, fallbackRoutine(name, setting, args), step);
   } else {

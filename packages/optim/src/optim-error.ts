@@ -9,7 +9,9 @@ export type OptimErrorCode =
   /** What an optimiser needs beside the gradients was not passed. */
   | 'MISSING_STATISTICS'
   /** A file of a saved state is truncated, or not what it says. */
-  | 'BAD_CHECKPOINT';
+  | 'BAD_CHECKPOINT'
+  /** A preconditioner could not be computed several times in a row. */
+  | 'NO_PRECONDITIONER';
 
 /** The `MercerError` of optimisers. `message` says what failed, why, and how to fix it. */
 export class OptimError extends MercerError {

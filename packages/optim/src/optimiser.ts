@@ -4,12 +4,13 @@ import type { Statistics } from './statistics/layer-statistics.js';
 
 /**
  * What an optimiser remembers between steps: tensors by name, beside each parameter, and how many steps were taken. Names are the
- * parameter's path, a slash and the slot: `layers[0].weight/m`.
+ * parameter's path, a slash and the slot: `layers[0].weight/m`. Numbers of all together have a name alone: `count` is how many steps were taken, `skips` how many were not. Disposing of the
+ * state disposes of its tensors.
  */
-export interface OptimiserState {
+export interface OptimiserState extends Disposable {
   /** The optimiser that it belongs to, such as `adam`. */
   readonly optimiser: string;
-  /** Calls of `step` so far: what schedules are given. */
+  /** Calls of `step` so far: schedules are given one more. */
   step: number;
   readonly tensors: ReadonlyMap<string, Tensor>;
 }
@@ -24,7 +25,17 @@ export interface StepExtras {
   ) => PromiseLike<{ readonly value: Tensor; readonly grad: Tree }>;
   /** What each layer saw, from `withStatistics(f)`: for `kfac`. */
   readonly statistics?: Statistics;
+  /** Gradients of the loss of each example, with the data's labels: for `naturalGradient` with the empirical Fisher matrix. */
+  readonly perSample?: PerSample;
+  /** The same with labels that are drawn from the model: for the true Fisher matrix. */
+  readonly modelPerSample?: PerSample;
 }
+
+/**
+ * Gradients of N examples: a matrix (N, P) whose columns are all elements of the parameters, in their order; or a tree like the parameters, of tensors (N, ..shape). Or a function of the parameters that gives
+ * either; the optimiser disposes of what it gives.
+ */
+export type PerSample = Tree | ((params: Tree) => PromiseLike<Tree>);
 
 /** What a step says when its work is enqueued. */
 export interface StepReport {

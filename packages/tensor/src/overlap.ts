@@ -54,15 +54,14 @@ function commonStep(steps: readonly number[]): number {
 
 /**
  * Blocks of columns of one matrix: both views step through rows of the same length and stay inside column ranges that
- * do not meet.
+ * do not meet. Rows may lie in any order, as those of blocks of blocks do.
  */
 function separate(a: MemoryView, b: MemoryView): boolean {
-  const pitch = Math.max(0, ...stepsOf(a), ...stepsOf(b));
-  if (pitch === 0) return false;
-  const spans = [a, b].map((view) => columnSpan(view, pitch));
-  const [x, y] = spans;
-  if (x === undefined || y === undefined) return false;
-  return x.last < y.first || y.last < x.first;
+  return [...new Set([...stepsOf(a), ...stepsOf(b)])].some((pitch) => {
+    if (pitch === 0) return false;
+    const [x, y] = [columnSpan(a, pitch), columnSpan(b, pitch)];
+    return x !== undefined && y !== undefined && (x.last < y.first || y.last < x.first);
+  });
 }
 
 function columnSpan(view: Layout, pitch: number): { first: number; last: number } | undefined {

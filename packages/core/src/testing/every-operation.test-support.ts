@@ -170,6 +170,7 @@ export async function operations(): Promise<readonly Operation[]> {
     ['complex', () => mercer.realToComplex(distance).sum('j')],
     ['cholesky', () => mercer.cholesky(spd)],
     ['conditionEstimate', () => mercer.conditionEstimate(spd)],
+    ['refineEigenbasis', () => mercer.refineEigenbasis(spd, spd)],
     ['eigh', () => mercer.eigh(spd)],
     ['inv', () => mercer.inv(spd)],
     ['kron', () => mercer.kron(small, small)],

@@ -9,7 +9,7 @@ import {
 } from '@mercer/tensor/operation';
 import type { LinalgDType, Setting } from '../checks.js';
 import { argumentsOf, type PlannedArguments } from '../routine.js';
-import { routines, type FieldsOf, type RoutineName } from '../routines.js';
+import { routines, type CudaRoutineName, type FieldsOf } from '../routines.js';
 import { cholesky } from './cholesky.js';
 import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
@@ -20,7 +20,7 @@ import { kron } from './kron.js';
 import { assertLibraries, type LibraryName } from './libraries.js';
 import { lstsq } from './lstsq.js';
 import { namingTheLibrary } from './naming-the-library.js';
-import { eigenPower, inverseRoot } from './powers.js';
+import { eigenPower } from './powers.js';
 import { qr } from './qr.js';
 import { refinedCholesky, refinedLU } from './refined-solve.js';
 import { solveCholesky, solveLibraries, solveLU } from './solve.js';
@@ -32,7 +32,7 @@ import { svd } from './svd.js';
 import { triangularSolve } from './triangular-solve.js';
 
 /** How a GPU computes each routine. */
-const cudaRoutines: { readonly [K in RoutineName]: CudaRoutine<FieldsOf<K>> } = {
+const cudaRoutines: { readonly [K in CudaRoutineName]: CudaRoutine<FieldsOf<K>> } = {
   solveCholesky,
   solveLU,
   refinedCholesky,
@@ -51,7 +51,6 @@ const cudaRoutines: { readonly [K in RoutineName]: CudaRoutine<FieldsOf<K>> } = 
   gemmTf32x3,
   kron,
   eigenPower,
-  inverseRoot,
 };
 
 /** The kernels around work on matrices of one dtype that a library waits for. */
@@ -79,44 +78,42 @@ const refinedKernels = (dtype: LinalgDType): CudaKernel[] => [
 ];
 
 /** The kernels that a prepared call of a routine may launch, whatever its sizes are: it has all of them, and streams for the library. */
-const KERNELS: { readonly [K in RoutineName]: (dtype: LinalgDType) => readonly CudaKernel[] } = {
-  solveCholesky: (dtype) => [...around(dtype), kernels.smallSolve('cholesky', dtype)],
-  solveLU: (dtype) => [
-    ...around(dtype),
-    kernels.smallSolve('lu', dtype),
-    kernels.exchangeRows(dtype),
-  ],
-  refinedCholesky: refinedKernels,
-  refinedLU: refinedKernels,
-  triangularSolve: (dtype) => [...around(dtype), kernels.diagonalZeros(dtype)],
-  cholesky: around,
-  inverse: around,
-  logdet: (dtype) => [...around(dtype), kernels.determinants(dtype)],
-  condition: (dtype) => [...around(dtype), kernels.oneNorms(dtype), kernels.conditions(dtype)],
-  qr: around,
-  gemm: () => [],
-  gemmTf32: () => [],
-  gemmTf32x3: () => Object.values(splitKernels),
-  kron: (dtype) => [kernels.kron(dtype)],
-  eigh: aroundWaits,
-  svd: aroundWaits,
-  lstsq: (dtype) => [
-    ...aroundWaits(dtype),
-    kernels.singularReciprocals(dtype),
-    kernels.scale(dtype),
-  ],
-  eigenPower: (dtype) => [...aroundWaits(dtype), kernels.eigenPowers(dtype), kernels.scale(dtype)],
-  inverseRoot: (dtype) => [
-    kernels.pack(dtype, dtype),
-    kernels.unpack(dtype, dtype),
-    kernels.distances(dtype),
-    kernels.newtonStart(dtype),
-    kernels.newtonFactor(dtype),
-  ],
-};
+const KERNELS: { readonly [K in CudaRoutineName]: (dtype: LinalgDType) => readonly CudaKernel[] } =
+  {
+    solveCholesky: (dtype) => [...around(dtype), kernels.smallSolve('cholesky', dtype)],
+    solveLU: (dtype) => [
+      ...around(dtype),
+      kernels.smallSolve('lu', dtype),
+      kernels.exchangeRows(dtype),
+    ],
+    refinedCholesky: refinedKernels,
+    refinedLU: refinedKernels,
+    triangularSolve: (dtype) => [...around(dtype), kernels.diagonalZeros(dtype)],
+    cholesky: around,
+    inverse: around,
+    logdet: (dtype) => [...around(dtype), kernels.determinants(dtype)],
+    condition: (dtype) => [...around(dtype), kernels.oneNorms(dtype), kernels.conditions(dtype)],
+    qr: around,
+    gemm: () => [],
+    gemmTf32: () => [],
+    gemmTf32x3: () => Object.values(splitKernels),
+    kron: (dtype) => [kernels.kron(dtype)],
+    eigh: aroundWaits,
+    svd: aroundWaits,
+    lstsq: (dtype) => [
+      ...aroundWaits(dtype),
+      kernels.singularReciprocals(dtype),
+      kernels.scale(dtype),
+    ],
+    eigenPower: (dtype) => [
+      ...aroundWaits(dtype),
+      kernels.eigenPowers(dtype),
+      kernels.scale(dtype),
+    ],
+  };
 
 type Needs = {
-  readonly [K in RoutineName]: (call: CudaCall<FieldsOf<K>>) => readonly LibraryName[];
+  readonly [K in CudaRoutineName]: (call: CudaCall<FieldsOf<K>>) => readonly LibraryName[];
 };
 
 const bySolver = (): readonly LibraryName[] => ['cusolver'];
@@ -139,7 +136,6 @@ const LIBRARIES: Needs = {
   eigh: bySolver,
   lstsq: bySolverAndProducts,
   eigenPower: bySolverAndProducts,
-  inverseRoot: byProducts,
   gemm: byProducts,
   gemmTf32: byProducts,
   gemmTf32x3: byProducts,
@@ -147,25 +143,24 @@ const LIBRARIES: Needs = {
 };
 
 /** Routines that use no library, or one that needs no handles. */
-const WITHOUT_HANDLES: ReadonlySet<RoutineName> = new Set([
+const WITHOUT_HANDLES: ReadonlySet<CudaRoutineName> = new Set([
   'gemm',
   'gemmTf32',
   'gemmTf32x3',
   'kron',
-  'inverseRoot',
 ]);
 
 /** Routines whose library waits. */
-const SPECTRAL: ReadonlySet<RoutineName> = new Set(['eigh', 'svd', 'lstsq', 'eigenPower']);
+const SPECTRAL: ReadonlySet<CudaRoutineName> = new Set(['eigh', 'svd', 'lstsq', 'eigenPower']);
 
 /** Products that one call of the library may be, and what it computes in; undefined: the operands' dtype. */
 const COMPUTES = { gemm: undefined, gemmTf32: 'tf32' } as const;
 
-const isProduct = (name: RoutineName): name is keyof typeof COMPUTES =>
+const isProduct = (name: CudaRoutineName): name is keyof typeof COMPUTES =>
   Object.hasOwn(COMPUTES, name);
 
 /** A routine of a planned call on a GPU. */
-export function cudaRoutine<K extends RoutineName>(
+export function cudaRoutine<K extends CudaRoutineName>(
   name: K,
   setting: Setting,
   planned: PlannedArguments<FieldsOf<K>>,

@@ -1,0 +1,63 @@
+/** @typedef {import('../../../scripts/mutants/run.mjs').Mutant} Mutant */
+
+const FOLDER = '../../optim/src/second-order';
+const BAD = { test: '../optim/src/second-order/bad-input.test.ts' };
+const STEPS = { promise: 'steps are those of the published formulas' };
+
+/** @type {readonly Mutant[]} */
+export const secondOrder = [
+  {
+    ...BAD,
+    promise: 'what has no root keeps the old one',
+    name: 'a root that failed is taken',
+    file: `${FOLDER}/factors.ts`,
+    find: "const isNew = eq(v('info'), 0);",
+    replace: "const isNew = gt(v('info'), -9);",
+    pattern: 'keeps the old matrix',
+  },
+  {
+    ...BAD,
+    promise: 'a refresh takes effect after its delay, also of a state that was copied',
+    name: 'what is due is not computed where it is not under way',
+    file: `${FOLDER}/shampoo.ts`,
+    find: "joined(scope, modes, 'pending', leaves, stream)",
+    replace: "joined(scope, modes, 'factor', leaves, stream)",
+    pattern: 'repeats bit for bit',
+  },
+  {
+    ...BAD,
+    promise: 'a state that is disposed gives back what is under way',
+    name: 'what has not taken effect is kept',
+    file: `${FOLDER}/refreshes.ts`,
+    find: '({ scope }) => scope.dispose(),',
+    replace: '() => undefined,',
+    pattern: 'gives back all memory',
+  },
+  {
+    ...STEPS,
+    name: 'squares stay where they were when the columns of a basis are ordered',
+    file: `${FOLDER}/soap.ts`,
+    find: 'if (order === undefined) return squares;',
+    replace: 'if (order !== squares) return squares;',
+    test: '../optim/src/second-order/soap.test.ts',
+    pattern: 'takes the steps',
+  },
+  {
+    ...STEPS,
+    name: 'a gradient of a mean counts as an example’s own',
+    file: `${FOLDER}/kfac-layers.ts`,
+    find: 'alpha: count / places',
+    replace: 'alpha: 1 / places',
+    test: '../optim/src/second-order/kfac.test.ts',
+    pattern: 'takes the steps',
+  },
+  {
+    promise: 'each matrix of a batch ends where it has converged',
+    name: 'an iteration goes on where a step does not pay',
+    file: '../../linalg/src/coupled-root.ts',
+    find: "select(lt(v('least'), 0.25), 1, v('done'))",
+    replace: "select(lt(v('least'), -1), 1, v('done'))",
+    test: '../linalg/src/powers.test.ts',
+    pattern: 'satisfies its equation by products|ends each matrix',
+  },
+];

@@ -1,0 +1,3 @@
+import { refineEigenbasisSuite } from './refine-eigenbasis-suite.test-support.js';
+
+refineEigenbasisSuite('with LAPACK');

@@ -1,0 +1,77 @@
+import { matmul } from '@mercer/linalg';
+import type { Scope, Stream, Tensor } from '@mercer/tensor';
+
+/** Tensors whose dtype the caller knows to be float32 or float64. */
+export const floats = (x: Tensor): Tensor<'float64'> => x as Tensor<'float64'>;
+
+/** How a product is taken. */
+export interface ProductOptions {
+  readonly transposeA?: boolean;
+  readonly transposeB?: boolean;
+  readonly alpha?: number;
+  readonly stream?: Stream | undefined;
+}
+
+/** A product that the scope owns. */
+export const productOf = async (
+  scope: Scope,
+  a: Tensor,
+  b: Tensor,
+  options: ProductOptions = {},
+): Promise<Tensor> => scope.track(await matmul(floats(a), floats(b), options));
+
+/** An axis of (count, ..sizes) in front of the others, which are one: (count, size, rest), row-major. */
+async function unfolded(scope: Scope, x: Tensor, axis: number): Promise<Tensor> {
+  const [count = 0] = x.shape;
+  const size = x.shape[axis + 1] ?? 1;
+  const turned = scope.track(x.permute(frontAxes(x.rank, axis)));
+  const whole = scope.track(await turned.contiguous());
+  return scope.track(whole.reshape([count, size, x.size / Math.max(1, count * size)]));
+}
+
+const frontAxes = (rank: number, axis: number): number[] => [
+  0,
+  axis + 1,
+  ...Array.from({ length: rank - 1 }, (_, k) => k + 1).filter((k) => k !== axis + 1),
+];
+
+/** The sums over all but one axis of products of elements, for each block: (count, ..sizes) to (count, size, size). */
+export async function gramOf(scope: Scope, x: Tensor, axis: number): Promise<Tensor> {
+  if (x.rank === 3) {
+    return axis === 0
+      ? productOf(scope, x, x, { transposeB: true })
+      : productOf(scope, x, x, { transposeA: true });
+  }
+  const rows = await unfolded(scope, x, axis);
+  return productOf(scope, rows, rows, { transposeB: true });
+}
+
+/**
+ * Products of matrices (count, size, size) with blocks along their axes, one matrix for each axis where there is one: the sum over j of `m[i, j] x[.., j, ..]`, or with `transpose` of
+ * `m[j, i] x[.., j, ..]`.
+ */
+export async function alongAxes(
+  scope: Scope,
+  x: Tensor,
+  matrices: readonly (Tensor | undefined)[],
+  transpose: boolean,
+): Promise<Tensor> {
+  let now = x;
+  for (const [axis, m] of matrices.entries()) {
+    if (m === undefined) continue;
+    if (x.rank === 3) {
+      now =
+        axis === 0
+          ? await productOf(scope, m, now, { transposeA: transpose })
+          : await productOf(scope, now, m, { transposeB: !transpose });
+      continue;
+    }
+    const rows = await unfolded(scope, now, axis);
+    const turned = await productOf(scope, m, rows, { transposeA: transpose });
+    const axes = frontAxes(x.rank, axis);
+    const back = axes.map((_, k) => axes.indexOf(k));
+    const shape = axes.map((k) => x.shape[k] ?? 1);
+    now = scope.track(scope.track(turned.reshape(shape)).permute(back));
+  }
+  return now;
+}

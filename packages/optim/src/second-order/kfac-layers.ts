@@ -1,0 +1,207 @@
+import { variable } from '@mercer/formula';
+import { map, MercerError, pad, type Scope, type Tensor } from '@mercer/tensor';
+import { formatShape, sizeOfShape } from '@mercer/tensor/operation';
+import { OptimError } from '../optim-error.js';
+import type { SteppedLeaf } from '../rule.js';
+import type { LayerStatistics, Statistics } from '../statistics/layer-statistics.js';
+import { stateDType } from '../update.js';
+import { productOf } from './along-axes.js';
+
+/** A layer of which Kronecker factors are kept. */
+export interface KfacLayer {
+  readonly statistics: LayerStatistics;
+  readonly weight: SteppedLeaf;
+  readonly bias: SteppedLeaf | undefined;
+  /** Places of both among the leaves. */
+  readonly places: { readonly weight: number; readonly bias: number | undefined };
+  /** Inputs of a row of the weight. */
+  readonly inputs: number;
+  /** With 1 for the bias. */
+  readonly columns: number;
+  readonly outputs: number;
+  readonly dtype: 'float32' | 'float64';
+}
+
+const shapeError = (message: string): MercerError => new MercerError('SHAPE_MISMATCH', message);
+
+/**
+ * The layers of statistics, with their parameters.
+ *
+ * @param plain paths of parameters that have none
+ * @throws OptimError MISSING_STATISTICS; MercerError SHAPE_MISMATCH, INVALID_ARGUMENT, DISPOSED
+ */
+export function layersOf(
+  what: string,
+  leaves: readonly SteppedLeaf[],
+  statistics: Statistics | undefined,
+  plain: ReadonlySet<string>,
+): readonly KfacLayer[] {
+  const places = new Map(leaves.map(({ name }, at) => [name, at]));
+  for (const name of plain) {
+    if (places.has(name)) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: plain names ${name}, and params has no such tensor. It has ${[...places.keys()].join(', ')}.`,
+    );
+  }
+  const missing = new Set(
+    leaves.flatMap(({ name, param }) => (plain.has(name) || param.size === 0 ? [] : [name])),
+  );
+  if (statistics === undefined && missing.size > 0) {
+    throw new OptimError(
+      'MISSING_STATISTICS',
+      `${what}: a step needs the statistics of its layers, and none were passed. Compute gradients with withStatistics(f), and pass step(params, grads, state, { statistics }).`,
+    );
+  }
+  const layers = (statistics ?? []).flatMap((one): KfacLayer[] => {
+    if (plain.has(one.weight)) return [];
+    const find = (name: string): number => {
+      const at = places.get(name);
+      if (at === undefined) {
+        throw new MercerError(
+          'INVALID_ARGUMENT',
+          `${what}: statistics name ${name}, and params has no such tensor. Compute them with the parameters of this step.`,
+        );
+      }
+      if (!missing.delete(name)) {
+        throw new MercerError(
+          'INVALID_ARGUMENT',
+          `${what}: statistics have ${name} twice: a layer that runs several times has no factors of its own. Name it in the option plain.`,
+        );
+      }
+      return at;
+    };
+    const at = {
+      weight: find(one.weight),
+      bias: one.bias === undefined ? undefined : find(one.bias),
+    };
+    const weight = leaves[at.weight] as SteppedLeaf;
+    const bias = at.bias === undefined ? undefined : leaves[at.bias];
+    checkShapes(what, one, weight, bias);
+    const [outputs = 0, ...rest] = weight.param.shape;
+    const inputs = sizeOfShape(rest);
+    const columns = inputs + (bias === undefined ? 0 : 1);
+    const dtype = stateDType(weight.param);
+    return [{ statistics: one, weight, bias, places: at, inputs, columns, outputs, dtype }];
+  });
+  if (missing.size === 0) return layers;
+  throw new OptimError(
+    'MISSING_STATISTICS',
+    `${what}: there are no statistics of ${[...missing].join(', ')}. Statistics are of linear layers and of convolutions of two axes: name other parameters in the option plain, and they take steps along the gradient.`,
+  );
+}
+
+function checkShapes(
+  what: string,
+  { kind, inputs, outputGradients, window, weight: name }: LayerStatistics,
+  { param }: SteppedLeaf,
+  bias: SteppedLeaf | undefined,
+): void {
+  for (const one of [inputs, outputGradients]) one.assertAlive();
+  const rank = kind === 'linear' ? 2 : 4;
+  const { shape } = param;
+  const [outputs = 0, channels = 0] = shape;
+  const wrong = (): MercerError =>
+    shapeError(
+      `${what}: ${name} is ${formatShape(shape)}, and its layer (${kind}) had inputs ${formatShape(inputs.shape)} and gradients of outputs ${formatShape(outputGradients.shape)}. Compute the statistics with these parameters.`,
+    );
+  if (shape.length !== rank || inputs.device !== param.device) throw wrong();
+  if (bias !== undefined && (bias.param.size !== outputs || bias.param.dtype !== param.dtype))
+    throw wrong();
+  const [count] = inputs.shape;
+  if (kind === 'linear') {
+    const lead = (of: Tensor): string => of.shape.slice(0, -1).join();
+    const fits = inputs.shape.at(-1) === channels && outputGradients.shape.at(-1) === outputs;
+    if (inputs.rank < 2 || !fits || lead(inputs) !== lead(outputGradients)) throw wrong();
+    return;
+  }
+  const fits = inputs.rank === 4 && outputGradients.rank === 4 && inputs.shape[1] === channels;
+  if (window === undefined || !fits || String(window.kernel) !== String(shape.slice(2)))
+    throw wrong();
+  const { kernel, stride, padding } = window;
+  const wanted = [0, 1].map((k) =>
+    Math.floor(
+      ((inputs.shape[k + 2] ?? 0) + 2 * (padding[k] ?? 0) - (kernel[k] ?? 1)) / (stride[k] ?? 1) +
+        1,
+    ),
+  );
+  if (String(outputGradients.shape) !== String([count, outputs, ...wanted])) throw wrong();
+}
+
+const SAME = variable('x');
+
+/** What the rows of a layer's weight were multiplied with, in the order of `weightRows`, each with 1 for the bias: (rows, inputs + 1). */
+async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
+  const { statistics, inputs, dtype } = layer;
+  const { kind, inputs: x, window } = statistics;
+  const { device } = x;
+  const width = inputs + 1;
+  if (kind === 'linear' || window === undefined) {
+    const lead = x.shape.slice(0, -1);
+    const rows = scope.empty([...lead, width], { dtype, device });
+    const all = lead.map(() => null);
+    const ones = scope.track(rows.slice(...all, [inputs, width]));
+    await ones.fill(1);
+    const part = scope.track(rows.slice(...all, [0, inputs]));
+    await map(SAME, { x }, { out: part });
+    return scope.track(rows.reshape([sizeOfShape(lead), width]));
+  }
+  const { kernel, stride, padding } = window;
+  const [count = 0, channels = 0] = x.shape;
+  const places = statistics.outputGradients.shape.slice(2);
+  const widths = [[0, 0], [0, 0], ...padding.map((n) => [n, n] as const)] as const;
+  const whole = padding.every((n) => n === 0) ? x : scope.track(await pad(x, widths));
+  const rows = scope.empty([count, ...places, width], { dtype, device });
+  await scope.track(rows.slice(null, null, null, [inputs, width])).fill(1);
+  const from: Tensor[] = [];
+  const to: Tensor[] = [];
+  const size = sizeOfShape(kernel);
+  for (let k = 0; k < size; k++) {
+    const offset = [Math.floor(k / kernel[1]), k % kernel[1]];
+    const ranges = offset.map((start, axis): [number, number, number] => {
+      const step = stride[axis] ?? 1;
+      return [start, start + ((places[axis] ?? 0) - 1) * step + 1, step];
+    });
+    from.push(scope.track(whole.slice(null, null, ...ranges)));
+    // channels beside each other for each element of the window
+    const columns = scope.track(rows.slice(null, null, null, [k * channels, (k + 1) * channels]));
+    to.push(scope.track(columns.permute([0, 3, 1, 2])));
+  }
+  if (channels > 0) await map(SAME, { x: from }, { out: to });
+  return scope.track(rows.reshape([count * sizeOfShape(places), width]));
+}
+
+/** Gradients of the layer's outputs: (rows, outputs). */
+async function outputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
+  const { statistics, outputs, dtype } = layer;
+  const { kind, outputGradients: g } = statistics;
+  const turned = kind === 'linear' ? g : scope.track(g.permute([0, 2, 3, 1]));
+  const rows = scope.empty([...turned.shape], { dtype, device: g.device });
+  await map(SAME, { x: turned }, { out: rows });
+  return scope.track(rows.reshape([g.size / Math.max(1, outputs), outputs]));
+}
+
+/** A weight, or what has its shape, as a view (outputs, ..) in the order of the factors' rows: of a convolution channels come last. */
+export const weightRows = (scope: Scope, of: Tensor): Tensor =>
+  of.rank === 4 ? scope.track(of.permute([0, 2, 3, 1])) : of;
+
+/** The factors of a batch. */
+export interface BatchFactors {
+  /** (inputs + 1, inputs + 1): the mean over examples, of the sum over places, of inputs' products with each other. */
+  readonly a: Tensor;
+  /** (outputs, outputs): the mean over examples and places of the products of an example's gradients. */
+  readonly g: Tensor;
+}
+
+/**
+ * The factors of a batch of N examples and T places (Martens and Grosse 2015; Grosse and Martens 2016): Ω = (1/N) ΣΣ a aᵀ and Γ = (1/(N T)) ΣΣ g gᵀ. Gradients are of a mean over
+ * examples, so that an example's own are N times as large.
+ */
+export async function batchFactors(scope: Scope, layer: KfacLayer): Promise<BatchFactors> {
+  const [count = 0] = layer.statistics.inputs.shape;
+  const [rows, outputs] = [await inputRows(scope, layer), await outputRows(scope, layer)];
+  const places = Math.max(1, (rows.shape[0] ?? 0) / Math.max(1, count));
+  const a = await productOf(scope, rows, rows, { transposeA: true, alpha: 1 / Math.max(1, count) });
+  const g = await productOf(scope, outputs, outputs, { transposeA: true, alpha: count / places });
+  return { a, g };
+}

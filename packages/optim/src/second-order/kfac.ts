@@ -1,0 +1,446 @@
+import {
+  add,
+  div,
+  eq,
+  gt,
+  le,
+  lt,
+  max,
+  mul,
+  pow,
+  select,
+  sub,
+  variable,
+  type RealExpr,
+} from '@mercer/formula';
+import type { OptionNames } from '@mercer/options';
+import type { Tree } from '@mercer/autodiff';
+import { eye, isTensor, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
+import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
+import {
+  checkFraction,
+  checkLearningRate,
+  checkNumber,
+  rateOf,
+  type LearningRate,
+} from '../first-order/learning-rate.js';
+import { checkFlag } from '../first-order/sgd.js';
+import { OptimError } from '../optim-error.js';
+import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
+import type { Optimiser, StepExtras } from '../optimiser.js';
+import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
+import { namedLeaves } from '../tree.js';
+import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import { copyAll, emptyLike } from './blocks.js';
+import { ownGradients, withSlots } from './gradients.js';
+import {
+  computeInverses,
+  factorsNow,
+  landInverses,
+  preconditioned,
+  updateLayers,
+} from './kfac-inverses.js';
+import {
+  batchFactors,
+  layersOf,
+  weightRows,
+  type BatchFactors,
+  type KfacLayer,
+} from './kfac-layers.js';
+import { innerProduct, rateOn, shortening } from './shortened.js';
+import { checkChoice, checkCount, checkDelay } from './options.js';
+import { begin, checkFailures, everySteps, landed } from './refreshes.js';
+
+/** Options of {@link kfac}. */
+export interface KfacOptions extends CommonOptions {
+  /** Default 1e-2. */
+  readonly lr?: LearningRate | undefined;
+  /** What is added to the curvature, more than 0; default 1e-3. A larger lr wants a larger damping. */
+  readonly damping?: number | undefined;
+  /**
+   * Whether damping follows how well the quadratic model tells the loss, every 5 steps (Martens and Grosse 2015, section 6.5): steps then need `value`, and compare it with
+   * `evaluate(params)`, or without it with the next step's value. Default false.
+   */
+  readonly adaptiveDamping?: boolean | undefined;
+  /** What adaptive damping does not go below; default 1e-8. */
+  readonly minDamping?: number | undefined;
+  /** Of the means of factors; default 0.95. */
+  readonly factorBeta?: number | undefined;
+  /** Steps from one refresh of the inverses to the next; default 5. */
+  readonly frequency?: number | undefined;
+  /** The step of the first refresh; before it takes effect parameters stay as they are, and factors are gathered. Default 1. */
+  readonly start?: number | undefined;
+  /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step. */
+  readonly delay?: number | undefined;
+  /** `factored` (default): inverses of both factors, each with its share of the damping; `exact`: their eigenbases, in which all of it is added to the products of eigenvalues. */
+  readonly inverse?: 'factored' | 'exact' | undefined;
+  /** The most that `lr² ∇·u` may be, u being the step: it is shortened where it is more. Default: no limit. */
+  readonly normConstraint?: number | undefined;
+  /** Of the steps; default 0; not with adaptive damping. */
+  readonly momentum?: number | undefined;
+  /** Adds this times the parameter to the gradient; default 0. */
+  readonly weightDecay?: number | undefined;
+  /** Paths of parameters without statistics, such as embeddings and scales: they take steps of lr along the gradient. Default: none. */
+  readonly plain?: readonly string[] | undefined;
+}
+
+const KFAC_OPTIONS: OptionNames<KfacOptions> = {
+  ...COMMON_OPTIONS,
+  lr: true,
+  damping: true,
+  adaptiveDamping: true,
+  minDamping: true,
+  factorBeta: true,
+  frequency: true,
+  start: true,
+  delay: true,
+  inverse: true,
+  normConstraint: true,
+  momentum: true,
+  weightDecay: true,
+  plain: true,
+};
+
+const what = 'kfac';
+/** Steps from one adaption of the damping to the next. */
+const ADAPTED_EVERY = 5;
+const OMEGA = 0.9 ** ADAPTED_EVERY;
+
+const v = variable;
+const t = v('t');
+const unbiased = (count: RealExpr) =>
+  select(lt(0, count), div(1, sub(1, pow(v('beta'), count))), 1);
+const NUMBERS = { rate: v('lr'), now: unbiased(t), before: unbiased(sub(t, 1)) };
+
+/** What the quadratic model says that a step does to the loss, u solving the damped system. */
+const alpha = mul(v('rate'), v('nu'));
+const MODELLED = mul(mul(alpha, sub(mul(0.5, alpha), 1)), v('product'));
+const RATIO = div(sub(v('next'), v('value')), v('modelled'));
+// NaN raises it too
+const ADAPTED = select(
+  // a step that was not taken says nothing
+  eq(v('modelled'), 0),
+  v('damping'),
+  max(
+    select(
+      gt(RATIO, 0.75),
+      mul(v('damping'), OMEGA),
+      select(le(0.25, RATIO), v('damping'), div(v('damping'), OMEGA)),
+    ),
+    v('least'),
+  ),
+);
+const SAME = v('x');
+const step = mul(v('nu'), v('u'));
+const next = add(mul(v('momentum'), v('m')), step);
+const MOVED = { p: sub(v('p'), mul(v('rate'), step)) };
+const MOVED_ON = { p: sub(v('p'), mul(v('rate'), next)), m: next };
+
+interface Read {
+  readonly rate: LearningRate;
+  readonly damping: number;
+  readonly isAdaptive: boolean;
+  readonly minDamping: number;
+  readonly beta: number;
+  readonly frequency: number;
+  readonly start: number;
+  readonly delay: number;
+  readonly isExact: boolean;
+  readonly normConstraint: number | undefined;
+  readonly momentum: number;
+  readonly weightDecay: number;
+  readonly plain: ReadonlySet<string>;
+}
+
+function read(given: KfacOptions): Read {
+  const positive = (name: 'damping' | 'minDamping' | 'normConstraint', value: number): number => {
+    if (checkNumber(value, what, name) > 0) return value;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is 0. Pass a number that is more than 0.`,
+    );
+  };
+  const frequency = checkCount(given.frequency ?? 5, what, 'frequency');
+  const isAdaptive = checkFlag(given.adaptiveDamping ?? false, what, 'adaptiveDamping');
+  const momentum = checkFraction(given.momentum ?? 0, what, 'momentum');
+  if (isAdaptive && momentum > 0) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: adaptiveDamping with momentum ${momentum}, of whose steps the quadratic model says nothing. Leave one of them away.`,
+    );
+  }
+  const { plain = [] } = given;
+  if (!Array.isArray(plain) || !plain.every((one) => typeof one === 'string')) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: plain is no list of paths. Pass paths of parameters, such as ['embedding.weight'].`,
+    );
+  }
+  return {
+    rate: checkLearningRate(given.lr ?? 1e-2, what),
+    damping: positive('damping', given.damping ?? 1e-3),
+    isAdaptive,
+    minDamping: positive('minDamping', given.minDamping ?? 1e-8),
+    beta: checkFraction(given.factorBeta ?? 0.95, what, 'factorBeta'),
+    frequency,
+    start: checkCount(given.start ?? 1, what, 'start'),
+    delay: checkDelay(given.delay ?? 0, what, frequency),
+    isExact:
+      checkChoice(given.inverse ?? 'factored', what, 'inverse', ['factored', 'exact']) === 'exact',
+    normConstraint:
+      given.normConstraint === undefined
+        ? undefined
+        : positive('normConstraint', given.normConstraint),
+    momentum,
+    weightDecay: checkNumber(given.weightDecay ?? 0, what, 'weightDecay'),
+    plain: new Set(plain as readonly string[]),
+  };
+}
+
+/** The loss that a step is given. @throws OptimError MISSING_STATISTICS; MercerError SHAPE_MISMATCH */
+function valueOf({ value }: StepExtras): Tensor {
+  if (value === undefined) {
+    throw new OptimError(
+      'MISSING_STATISTICS',
+      `${what}: a step with adaptiveDamping needs the loss at its parameters. Pass step(params, grads, state, { value, statistics }).`,
+    );
+  }
+  if (!isTensor(value) || value.size !== 1) {
+    throw new MercerError(
+      'SHAPE_MISMATCH',
+      `${what}: value is ${isTensor(value) ? value.label : String(value)}. Pass the loss, a 0-d tensor.`,
+    );
+  }
+  return value;
+}
+
+const scalar = (value: number) => ({ shape: [], dtype: 'float64', value }) as const;
+
+function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+  const { rate, beta, frequency, start, delay, isExact, isAdaptive, momentum, plain } = given;
+  const schedule = everySteps(start, frequency, delay);
+  const isAdapted = (count: number): boolean =>
+    isAdaptive && count >= start + delay && count % ADAPTED_EVERY === 0;
+
+  const slots = ({ shape, device }: Tensor, dtype: 'float32' | 'float64') => {
+    const [outputs = 0, ...rest] = shape;
+    const sides = { A: sizeOfShape(rest) + 1, G: outputs } as const;
+    const all: Record<string, SlotOf> = { failures: { shape: [2], dtype: 'int32' } };
+    for (const [side, n] of Object.entries(sides)) {
+      const matrix: SlotOf = { shape: [n, n], dtype };
+      const identity: SlotOf = { ...matrix, begin: () => eye(n, { dtype, device }) };
+      all[side] = matrix;
+      if (delay > 0) all[`pending${side}`] = matrix;
+      all[`${isExact ? 'basis' : 'inverse'}${side}`] = identity;
+      if (isExact) all[`values${side}`] = { shape: [n], dtype };
+    }
+    return all;
+  };
+
+  /** Refreshes that begin and take effect in a step. */
+  const refresh = async (
+    scope: Scope,
+    layers: readonly KfacLayer[],
+    now: RuleStep,
+    damping: Tensor,
+  ): Promise<void> => {
+    const { state } = now;
+    const take = async (from: number): Promise<void> => {
+      const refreshed = await landed(state, from, () => computeInverses(layers, undefined, given));
+      using _own = refreshed.scope;
+      await landInverses(scope, layers, refreshed.found, now);
+    };
+    const due = now.step - delay;
+    if (delay > 0 && schedule.begins(due)) await take(due);
+    if (!schedule.begins(now.step)) return;
+    const how = { isLater: delay > 0, isExact, damping };
+    const factors = await factorsNow(scope, layers, now, how);
+    begin(state, now.step, () => computeInverses(layers, factors, given));
+    if (delay === 0) await take(now.step);
+  };
+
+  /** Adapts the damping by the losses before and after a step of which the model said something. */
+  const adapt = async (
+    { state }: RuleStep,
+    losses: { readonly next: Tensor; readonly value: Tensor; readonly modelled: Tensor },
+  ): Promise<void> => {
+    const damping = state.tensors.get('damping') as Tensor;
+    await map(
+      ADAPTED,
+      { ...losses, damping },
+      { out: damping, parameters: { least: given.minDamping } },
+    );
+  };
+
+  return {
+    name: what,
+    options,
+    globals: {
+      damping: scalar(given.damping),
+      ...(isAdaptive && { loss: scalar(0), modelled: scalar(0) }),
+    },
+    slots: ({ name, tensor }) => {
+      const dtype = stateDType(tensor);
+      const isWeight = tensor.rank === 2 || tensor.rank === 4;
+      return {
+        ...(momentum > 0 && { m: { shape: tensor.shape, dtype } }),
+        ...(isWeight && tensor.size > 0 && !plain.has(name) && slots(tensor, dtype)),
+      };
+    },
+    numbers: (count): StepNumbers => {
+      const lr = rateOf(rate, count, what);
+      return isTensor(lr)
+        ? { formulas: NUMBERS, parameters: { beta }, inputs: { lr } }
+        : { formulas: NUMBERS, parameters: { beta, lr } };
+    },
+    check: async ({ leaves, state, step: count, extras }) => {
+      assertNotPreparing(`${what}: a step refreshes inverses by its count, so that it`, 'counts');
+      layersOf(what, leaves, extras.statistics, plain);
+      if (isAdapted(count) || isAdapted(count - 1)) valueOf(extras);
+      if (schedule.begins(count)) await checkFailures(state, what);
+    },
+    update: async (now) => {
+      using scope = new Scope();
+      const { leaves, numbers, state, extras, step: count } = now;
+      const layers = layersOf(what, leaves, extras.statistics, plain);
+      const params = leaves.map(({ param }) => param);
+      const damping = state.tensors.get('damping') as Tensor;
+      const [loss, modelled] = [state.tensors.get('loss'), state.tensors.get('modelled')];
+      const isCompared = isAdapted(count - 1) && extras.evaluate === undefined;
+      if (isCompared && loss !== undefined && modelled !== undefined) {
+        await adapt(now, { next: valueOf(extras), value: loss, modelled });
+      }
+      const batches: BatchFactors[] = [];
+      for (const layer of layers) batches.push(await batchFactors(scope, layer));
+      await updateLayers(scope, layers, batches, now, beta);
+      await refresh(scope, layers, now, damping);
+      if (count < start + delay) return;
+      const g = await ownGradients(scope, now, given.weightDecay);
+      const u = await directions(scope, layers, { leaves, params, g, damping, isExact });
+      const isModelled = isAdapted(count);
+      const places = layers.flatMap(({ places: { weight, bias } }) =>
+        bias === undefined ? [weight] : [weight, bias],
+      );
+      const pick = (of: readonly Tensor[]): readonly Tensor[] =>
+        places.map((at) => of[at] as Tensor);
+      const { device } = params[0] as Tensor;
+      const product = await innerProduct(scope, pick(g), pick(u), device);
+      const nu = await shortening(scope, now, product, given.normConstraint);
+      const value = isModelled ? valueOf(extras) : undefined;
+      if (value !== undefined && loss !== undefined && modelled !== undefined) {
+        const told = { rate: rateOn(now), product, nu: nu.float64 };
+        await map(MODELLED, told, { out: modelled });
+        await map(
+          SAME,
+          { x: value.rank === 0 ? value : scope.track(value.reshape([])) },
+          { out: loss },
+        );
+      }
+      await updateInPlace({
+        leaves: withSlots(leaves, ['m']),
+        formulas: momentum > 0 ? MOVED_ON : MOVED,
+        lists: { u },
+        numbers: {
+          ok: numbers.ok,
+          rate: numbers['rate'] as DeviceNumber,
+          nu,
+        },
+        parameters: momentum > 0 ? { momentum } : {},
+      });
+      if (value === undefined || extras.evaluate === undefined) return;
+      const after = await extras.evaluate(now.params as Tree);
+      scope.track(after.value);
+      for (const { tensor } of await namedLeaves(after.grad)) scope.track(tensor);
+      const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
+      await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
+    },
+  };
+}
+
+interface Directions {
+  readonly leaves: readonly SteppedLeaf[];
+  readonly params: readonly Tensor[];
+  readonly g: readonly Tensor[];
+  readonly damping: Tensor;
+  readonly isExact: boolean;
+}
+
+/** The natural gradient of each layer, and the gradient of the others. */
+async function directions(
+  scope: Scope,
+  layers: readonly KfacLayer[],
+  { params, g, damping, isExact }: Directions,
+): Promise<readonly Tensor[]> {
+  const u = emptyLike(scope, params);
+  const isLayer = new Set(layers.flatMap(({ places }) => [places.weight, places.bias]));
+  const others = [...params.keys()].filter((at) => !isLayer.has(at));
+  await copyAll(
+    others.map((at) => g[at] as Tensor),
+    others.map((at) => u[at] as Tensor),
+  );
+  /** A layer's weight and bias as one matrix of columns, and both as they lie. */
+  const views = (layer: KfacLayer, whole: Tensor, of: readonly Tensor[]) => {
+    const { places, outputs, inputs, columns } = layer;
+    const weight = weightRows(scope, of[places.weight] as Tensor);
+    const columnsOf = scope.track(whole.slice(null, [0, inputs]));
+    const parts = [scope.track(columnsOf.reshape(weight.shape))];
+    const lists = [weight];
+    if (places.bias !== undefined) {
+      parts.push(scope.track(whole.slice(null, [inputs, columns])));
+      lists.push(scope.track((of[places.bias] as Tensor).reshape([outputs, 1])));
+    }
+    return { parts, lists };
+  };
+  const gradients = layers.map(({ outputs, columns, dtype, weight }) =>
+    scope.empty([outputs, columns], { dtype, device: weight.param.device }),
+  );
+  const from = layers.map((layer, at) => views(layer, gradients[at] as Tensor, g));
+  await copyAll(
+    from.flatMap(({ lists }) => lists),
+    from.flatMap(({ parts }) => parts),
+  );
+  const to = [];
+  for (const [at, layer] of layers.entries()) {
+    const turned = await preconditioned(scope, layer, gradients[at] as Tensor, isExact, damping);
+    to.push(views(layer, turned, u));
+  }
+  await copyAll(
+    to.flatMap(({ parts }) => parts),
+    to.flatMap(({ lists }) => lists),
+  );
+  return u;
+}
+
+/**
+ * K-FAC (Martens and Grosse 2015; of convolutions Grosse and Martens 2016): each layer's weight and bias move along `G⁻¹ ∇ A⁻¹`, where A is the mean of its inputs' products
+ * with each other, with 1 for the bias, and G that of its output gradients. Steps need the statistics of the layers, from `withStatistics(f)`: with labels that are drawn from the model
+ * the curvature is the Fisher matrix, with those of the data the empirical one.
+ *
+ * With `inverse: 'factored'` A + pi sqrt(damping) I and G + sqrt(damping) / pi I are inverted, pi² being the quotient of their mean eigenvalues, or 1 where a factor is zero. With
+ * `exact` the damping is added to the products of their eigenvalues. The damping is the state `damping`.
+ *
+ * A refresh that begins in step t takes effect in step t + `delay`: a run repeats bit for bit. Where an inverse cannot be computed the old one stays; `<path of the weight>/failures` counts how
+ * often in a row, of A and of G, and after four times a refresh throws.
+ *
+ * ```ts
+ * import { kfac } from '@mercer/optim';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu', dtype: 'float64' } as const;
+ * const params = { weight: await tensor([[1, 1]], where) };
+ * const inputs = await tensor([[2, 0], [0, 1]], where); // of two examples, whose loss has the gradients 2 and 4
+ * const outputGradients = await tensor([[1], [2]], where);
+ * const optimiser = kfac({ lr: 1, damping: 1e-6 });
+ * using state = await optimiser.init(params);
+ * const statistics = [{ kind: 'linear', weight: 'weight', inputs, outputGradients }] as const;
+ * await optimiser.step(params, { weight: await tensor([[2, 2]], where) }, state, { statistics });
+ * console.log((await params.weight.toNested<number[][]>()).map((row) => row.map((x) => x.toFixed(2)))); // [ [ '0.90', '0.60' ] ]
+ * ```
+ *
+ * @throws MercerError INVALID_ARGUMENT; its steps as those of `sgd`, and OptimError MISSING_STATISTICS, NO_PRECONDITIONER
+ */
+export function kfac(options?: KfacOptions): Optimiser {
+  const given = readOptions(what, options, KFAC_OPTIONS);
+  const { lr: _lr, ...told } = given;
+  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+}

@@ -1,0 +1,127 @@
+import type { Device, Scope, Stream, Tensor } from '@mercer/tensor';
+import { OptimError } from '../optim-error.js';
+import { NamedState } from '../optimiser-of.js';
+import type { OptimiserState } from '../optimiser.js';
+
+/** When what is expensive is computed anew, and when it takes effect. */
+export interface Schedule {
+  /** Whether it begins in a step, counted from 1. */
+  begins(step: number): boolean;
+  /** Steps after which it takes effect. */
+  readonly delay: number;
+}
+
+/** Refreshes from `start` on, every `frequency` steps. */
+export const everySteps = (start: number, frequency: number, delay: number): Schedule => ({
+  begins: (step) => step >= start && (step - start) % frequency === 0,
+  delay,
+});
+
+/** What a refresh has computed. Its scope owns the tensors. */
+export interface Refreshed<R> {
+  readonly found: R;
+  readonly scope: Scope;
+}
+
+/** What is under way for a state. */
+interface UnderWay {
+  /** By the step in which it began. */
+  readonly begun: Map<number, Promise<Refreshed<unknown>>>;
+  /** The most failures in a row that a matrix had when the last refresh took effect. */
+  most: Promise<number> | undefined;
+}
+
+const known = new WeakMap<OptimiserState, UnderWay>();
+
+function underWay(state: OptimiserState): UnderWay {
+  let found = known.get(state);
+  if (found === undefined) {
+    found = { begun: new Map(), most: undefined };
+    known.set(state, found);
+    if (state instanceof NamedState) state.whenDisposed(() => drop(state));
+  }
+  return found;
+}
+
+/** Gives back what has not taken effect. */
+function drop(state: OptimiserState): void {
+  for (const one of known.get(state)?.begun.values() ?? []) {
+    void one.then(
+      ({ scope }) => scope.dispose(),
+      () => undefined,
+    );
+  }
+  known.delete(state);
+}
+
+const streams = new WeakMap<Device, Stream>();
+
+/** A device's stream for what is computed beside the steps; with no delay there is nothing beside, and it is the default stream. */
+export function streamBeside(device: Device, delay: number): Stream {
+  if (delay === 0) return device.defaultStream;
+  let stream = streams.get(device);
+  if (stream === undefined) streams.set(device, (stream = device.createStream()));
+  return stream;
+}
+
+/** Begins a refresh in a step. It reads only tensors that nothing writes until it takes effect. */
+export function begin<R>(
+  state: OptimiserState,
+  step: number,
+  compute: () => Promise<Refreshed<R>>,
+): void {
+  const promise = compute();
+  // whoever waits for it is told
+  promise.catch(() => undefined);
+  underWay(state).begun.set(step, promise);
+}
+
+/**
+ * What a refresh that began in a step has computed. One that is not under way, because the state was loaded since, is computed here: what it reads is part of the
+ * state.
+ */
+export async function landed<R>(
+  state: OptimiserState,
+  step: number,
+  compute: () => Promise<Refreshed<R>>,
+): Promise<Refreshed<R>> {
+  const { begun } = underWay(state);
+  const promise = begun.get(step) as Promise<Refreshed<R>> | undefined;
+  begun.delete(step);
+  return await (promise ?? compute());
+}
+
+/** Failures in a row after which a step throws. */
+export const MOST_FAILURES = 3;
+
+/**
+ * Notes how many failures in a row each matrix has had, of which the most is looked at when the next refresh begins: nothing waits for the device.
+ *
+ * @param counts float32; disposed here
+ */
+export function note(state: OptimiserState, counts: Tensor): void {
+  const most = largestOf(counts);
+  most.catch(() => undefined);
+  underWay(state).most = most;
+}
+
+async function largestOf(counts: Tensor): Promise<number> {
+  using _counts = counts;
+  using largest = await counts.max();
+  return Number(await largest.item());
+}
+
+/** @throws OptimError NO_PRECONDITIONER where a matrix of the last refreshes has failed too often in a row */
+export async function checkFailures(state: OptimiserState, what: string): Promise<void> {
+  const now = underWay(state);
+  const { most } = now;
+  now.most = undefined;
+  if (most === undefined) return;
+  const failures = await most;
+  if (failures <= MOST_FAILURES) return;
+  const which = [...state.tensors.keys()].filter((name) => /\/failures\d/.test(name));
+  throw new OptimError(
+    'NO_PRECONDITIONER',
+    `${what}: a matrix had no root or basis ${failures} times in a row, and steps went on with an old one. Look for NaN or infinity in the factors; a larger eps, or rootDType: 'float64', helps where they are too badly conditioned. Counts are in the state: ${which.slice(0, 3).join(', ')}${which.length > 3 ? ' and others' : ''}.`,
+  );
+}

@@ -1,0 +1,4 @@
+import { device } from '@mercer/tensor';
+import { soapSuite } from './soap-suite.test-support.js';
+
+soapSuite('the CPU', () => device('cpu'));

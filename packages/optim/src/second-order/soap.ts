@@ -1,0 +1,344 @@
+import { add, div, eq, gt, lt, mul, pow, select, sqrt, sub, variable } from '@mercer/formula';
+import type { OptionNames } from '@mercer/options';
+import { isTensor, map, Scope, takeAlongAxis, type Tensor } from '@mercer/tensor';
+import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { checkBetas } from '../first-order/adam.js';
+import {
+  checkFraction,
+  checkLearningRate,
+  checkNumber,
+  rateOf,
+  type LearningRate,
+} from '../first-order/learning-rate.js';
+import { checkFlag } from '../first-order/sgd.js';
+import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
+import type { Optimiser } from '../optimiser.js';
+import type { Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
+import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import { alongAxes } from './along-axes.js';
+import { cutOf, emptyLike, gathered, groupsOf, scattered } from './blocks.js';
+import {
+  factorSlots,
+  joined,
+  land,
+  modesOf,
+  snapshot,
+  updateFactors,
+  type Mode,
+  type ModeResult,
+} from './factors.js';
+import { forEach, ownGradients, withSlots } from './gradients.js';
+import { checkCount, checkDelay } from './options.js';
+import { begin, checkFailures, landed, streamBeside, type Refreshed } from './refreshes.js';
+import { exactBasis, extentsOf, refinedBasis } from './roots.js';
+
+/** Options of {@link soap}. */
+export interface SoapOptions extends CommonOptions {
+  /** Default 3e-3. */
+  readonly lr?: LearningRate | undefined;
+  /** Of the mean of gradients and of their squares; default [0.95, 0.95]. */
+  readonly betas?: readonly [number, number] | undefined;
+  /** Of the factors; default: the second of `betas`. */
+  readonly factorBeta?: number | undefined;
+  /** Default 1e-8. */
+  readonly eps?: number | undefined;
+  /** Takes lr times this off the parameter; default 1e-2. */
+  readonly weightDecay?: number | undefined;
+  /** Steps from one refresh of the bases to the next; default 10. */
+  readonly frequency?: number | undefined;
+  /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. The first is always. */
+  readonly delay?: number | undefined;
+  /** QR iterations of a refresh; default 1. */
+  readonly iterations?: number | undefined;
+  /** A longer axis is not rotated; default 10000. */
+  readonly maxDim?: number | undefined;
+  /** Whether small axes are merged while their product is at most `maxDim`; default false. */
+  readonly mergeDims?: boolean | undefined;
+  /** Whether parameters of one axis are rotated too; default false. */
+  readonly vectors?: boolean | undefined;
+}
+
+const SOAP_OPTIONS: OptionNames<SoapOptions> = {
+  ...COMMON_OPTIONS,
+  lr: true,
+  betas: true,
+  factorBeta: true,
+  eps: true,
+  weightDecay: true,
+  frequency: true,
+  delay: true,
+  iterations: true,
+  maxDim: true,
+  mergeDims: true,
+  vectors: true,
+};
+
+const what = 'soap';
+const v = variable;
+const t = v('t');
+// the first step has the bases alone, of whose gradient the rotated one would be rounding but for a diagonal
+const before = sub(t, 1);
+const NUMBERS = {
+  moves: select(lt(1, t), 1, 0),
+  rate: div(mul(v('lr'), sqrt(sub(1, pow(v('beta2'), before)))), sub(1, pow(v('beta1'), before))),
+  shrink: sub(1, mul(v('lr'), v('weightDecay'))),
+};
+const isTaken = gt(mul(v('ok'), v('moves')), 0);
+const MEAN = select(isTaken, add(mul(v('beta1'), v('m')), mul(sub(1, v('beta1')), v('g'))), v('m'));
+const SQUARE = mul(v('g'), v('g'));
+const SQUARES = select(
+  isTaken,
+  add(mul(v('beta2'), v('v')), mul(sub(1, v('beta2')), SQUARE)),
+  v('v'),
+);
+const DIRECTION = { v: SQUARES, d: div(v('m'), add(sqrt(SQUARES), v('eps'))) };
+const MOVED = {
+  p: select(gt(v('moves'), 0), mul(sub(v('p'), mul(v('rate'), v('a'))), v('shrink')), v('p')),
+};
+// columns of a basis that stays as it was stay where they were
+const ORDER = select(
+  eq(v('info'), 0),
+  select(lt(0, v('extent')), v('order'), v('column')),
+  v('column'),
+);
+
+/** The basis of a mode, and where its columns were before. */
+interface BasisResult extends ModeResult {
+  readonly order: Tensor | undefined;
+}
+
+interface Read {
+  readonly rate: LearningRate;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly factorBeta: number;
+  readonly eps: number;
+  readonly weightDecay: number;
+  readonly frequency: number;
+  readonly delay: number;
+  readonly iterations: number;
+  readonly maxDim: number;
+  readonly mergeDim: number;
+  readonly vectors: boolean;
+}
+
+function read(given: SoapOptions): Read {
+  const [beta1, beta2] = checkBetas(given.betas ?? [0.95, 0.95], what);
+  const frequency = checkCount(given.frequency ?? 10, what, 'frequency');
+  const maxDim = checkCount(given.maxDim ?? 10000, what, 'maxDim');
+  return {
+    rate: checkLearningRate(given.lr ?? 3e-3, what),
+    beta1,
+    beta2,
+    factorBeta: checkFraction(given.factorBeta ?? beta2, what, 'factorBeta'),
+    eps: checkNumber(given.eps ?? 1e-8, what, 'eps'),
+    weightDecay: checkNumber(given.weightDecay ?? 1e-2, what, 'weightDecay'),
+    frequency,
+    delay: checkDelay(given.delay ?? 0, what, frequency),
+    iterations: checkCount(given.iterations ?? 1, what, 'iterations'),
+    maxDim,
+    mergeDim: checkFlag(given.mergeDims ?? false, what, 'mergeDims') ? maxDim : 0,
+    vectors: checkFlag(given.vectors ?? false, what, 'vectors'),
+  };
+}
+
+/** Computes the bases of factors, of a snapshot that is given or in the state. */
+async function computeBases(
+  { delay, iterations }: Read,
+  modes: readonly Mode[],
+  factors: readonly Tensor[] | undefined,
+  { leaves }: RuleStep,
+  isFirst: boolean,
+): Promise<Refreshed<readonly BasisResult[]>> {
+  const scope = new Scope();
+  try {
+    const [{ param }] = leaves as RuleStep['leaves'] & readonly [RuleStep['leaves'][0]];
+    const stream = streamBeside(param.device, delay);
+    const all = factors ?? (await joined(scope, modes, 'pending', leaves, stream));
+    const old = isFirst ? [] : await joined(scope, modes, 'basis', leaves, stream);
+    const found: BasisResult[] = [];
+    for (const [at, one] of all.entries()) {
+      const before = old[at];
+      const { vectors, infos, order } = await (before === undefined
+        ? exactBasis(scope, one, stream)
+        : refinedBasis(scope, one, before, iterations, stream));
+      const extents = await extentsOf(scope, one, stream);
+      found.push({ matrices: { basis: vectors }, infos, extents, order });
+    }
+    return { found, scope };
+  } catch (error) {
+    scope.dispose();
+    throw error;
+  }
+}
+
+/** Squares that are ordered as the columns of the bases now are. */
+async function reordered(
+  scope: Scope,
+  squares: Tensor,
+  axis: number,
+  { order, infos, extents }: BasisResult,
+): Promise<Tensor> {
+  if (order === undefined) return squares;
+  const [count = 0, n = 0] = order.shape;
+  const [info, extent] = [infos, extents].map((one) => scope.track(one.reshape([count, 1])));
+  const inputs = { order, info: info as Tensor, extent: extent as Tensor };
+  const made = await map(ORDER, inputs, { indices: { column: -1 }, dtype: 'int32' });
+  const shape = squares.shape.map((_, k) => (k === 0 ? count : k === axis + 1 ? n : 1));
+  const columns = scope.track(scope.track(made).reshape(shape));
+  return scope.track(await takeAlongAxis(squares, columns, axis + 1));
+}
+
+function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+  const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
+  const begins = (step: number): boolean => step === 1 || (step > 1 && step % frequency === 0);
+  const cutting = { maxDim: Number.MAX_SAFE_INTEGER, mergeDim: given.mergeDim };
+  const isFactored = (sizes: readonly number[], axis: number): boolean =>
+    (sizes[axis] ?? 0) <= maxDim && (sizes.length > 1 || given.vectors);
+  const matrices: Readonly<Record<string, 'zeros' | 'identity'>> = {
+    factor: 'zeros',
+    basis: 'identity',
+    ...(delay > 0 && { pending: 'zeros' }),
+  };
+
+  /** Refreshes that begin and take effect in a step; what took effect. */
+  const refresh = async (
+    scope: Scope,
+    modes: readonly Mode[],
+    step: RuleStep,
+  ): Promise<Refreshed<readonly BasisResult[]> | undefined> => {
+    const { state } = step;
+    const take = async (from: number): Promise<Refreshed<readonly BasisResult[]>> => {
+      const refreshed = await landed(state, from, () =>
+        computeBases(given, modes, undefined, step, false),
+      );
+      await land(scope, modes, refreshed.found, step);
+      return refreshed;
+    };
+    const isFirst = step.step === 1;
+    const due = step.step - delay;
+    const before = delay > 0 && due > 1 && begins(due) ? await take(due) : undefined;
+    if (!begins(step.step)) return before;
+    const isLater = delay > 0 && !isFirst;
+    const factors = await snapshot(scope, modes, step, isLater);
+    begin(state, step.step, () => computeBases(given, modes, factors, step, isFirst));
+    return isLater ? before : take(step.step);
+  };
+
+  return {
+    name: what,
+    options,
+    slots: ({ tensor }) => {
+      const dtype = stateDType(tensor);
+      const own: SlotOf = { shape: tensor.shape, dtype };
+      const cut = cutOf(tensor.shape, cutting);
+      return { m: own, v: own, ...factorSlots(tensor, dtype, cut, isFactored, matrices) };
+    },
+    numbers: (step): StepNumbers => {
+      const lr = rateOf(rate, step, what);
+      const parameters = { beta1, beta2, weightDecay };
+      return isTensor(lr)
+        ? { formulas: NUMBERS, parameters, inputs: { lr } }
+        : { formulas: NUMBERS, parameters: { ...parameters, lr } };
+    },
+    check: async ({ state, step }) => {
+      assertNotPreparing(`${what}: a step refreshes bases by its count, so that it`, 'counts');
+      if (begins(step)) await checkFailures(state, what);
+    },
+    update: async (step) => {
+      using scope = new Scope();
+      const { leaves } = step;
+      const params = leaves.map(({ param }) => param);
+      const groups = groupsOf(
+        params,
+        params.map(({ shape }) => cutOf(shape, cutting)),
+      );
+      const modes = modesOf(groups, isFactored);
+      const g = await ownGradients(scope, step, 0);
+      const batches = await gathered(scope, groups, g);
+      const beta = factorBeta;
+      await updateFactors(scope, modes, batches, step, { beta, share: 1 - beta });
+      const refreshed = await refresh(scope, modes, step);
+      using _own = refreshed?.scope;
+      const results = refreshed?.found;
+      const slot = (name: string): readonly Tensor[] =>
+        leaves.map(({ slots }) => slots[name] as Tensor);
+      const [m, squares] = [slot('m'), slot('v')];
+      const ok = forEach(leaves, step.numbers.ok);
+      const ofMoves = step.numbers['moves'] as DeviceNumber;
+      const moves = forEach(leaves, ofMoves);
+      await map(MEAN, { m, g, ok, moves }, { out: m, parameters: { beta1 } });
+      const means = await gathered(scope, groups, m);
+      const old = await gathered(scope, groups, squares);
+      const bases = await joined(scope, modes, 'basis', leaves);
+      const next: Tensor[] = [];
+      const back: Tensor[] = [];
+      for (const [at, { sizes, dtype }] of groups.entries()) {
+        const own = sizes.map((_, axis) =>
+          modes.findIndex((mode) => mode.group === at && mode.axis === axis),
+        );
+        const turns = own.map((k) => bases[k]);
+        let kept = old[at] as Tensor;
+        for (const [axis, k] of own.entries()) {
+          const result = results?.[k];
+          if (result !== undefined) kept = await reordered(scope, kept, axis, result);
+        }
+        const turned = {
+          g: await alongAxes(scope, batches[at] as Tensor, turns, true),
+          m: await alongAxes(scope, means[at] as Tensor, turns, true),
+          ok: step.numbers.ok[dtype] as Tensor,
+          moves: ofMoves[dtype] as Tensor,
+        };
+        const made = await map(DIRECTION, { ...turned, v: kept }, { parameters: { beta2, eps } });
+        next.push(scope.track(made.v));
+        back.push(await alongAxes(scope, scope.track(made.d), turns, false));
+      }
+      const a = emptyLike(scope, params);
+      await scattered(scope, groups, next, squares);
+      await scattered(scope, groups, back, a);
+      const { ok: taken, rate: now, shrink } = step.numbers;
+      await updateInPlace({
+        leaves: withSlots(leaves, []),
+        formulas: MOVED,
+        lists: { a },
+        numbers: {
+          ok: taken,
+          moves: ofMoves,
+          rate: now as DeviceNumber,
+          shrink: shrink as DeviceNumber,
+        },
+      });
+    },
+  };
+}
+
+/**
+ * SOAP (Vyas et al. 2024): Adam in the eigenbases of Shampoo's factors. Along each axis the gradient is rotated by the eigenvectors Q of L, the mean of its products with
+ * itself; squares are kept there, and `p = (p - lr sqrt(1 - beta2^t) / (1 - beta1^t) Q (m / (sqrt(v) + eps))) (1 - lr weightDecay)`, t the count of steps behind the first.
+ *
+ * The first step that is taken moves nothing: it has exact eigenvectors, of its own gradient, in which that gradient is diagonal and the rest of it rounding. Then QR iterations follow the factors every `frequency` steps, columns in the order of falling
+ * eigenvalues, and the squares with them. The mean of gradients is kept unrotated, so that it needs no rotation when the bases change. A refresh comes before the step's squares are added.
+ *
+ * Parameters of one axis, and axes longer than `maxDim`, are not rotated; axes of extent 1 count as none. A refresh that begins in step t takes effect in step t + `delay`, which waits for it if it
+ * is late: a run repeats bit for bit. Where a basis cannot be computed the old one stays; `<path>/failures0.1` counts how often in a row (along axis 1), and after four times a refresh throws.
+ *
+ * ```ts
+ * import { soap } from '@mercer/optim';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu', dtype: 'float64' } as const;
+ * const params = { w: await tensor([[1, 2], [3, 4]], where) };
+ * const optimiser = soap({ lr: 0.5, weightDecay: 0 });
+ * using state = await optimiser.init(params);
+ * const grads = { w: await tensor([[1, 0], [0, -4]], where) };
+ * for (let step = 0; step < 2; step++) await optimiser.step(params, grads, state);
+ * console.log((await params.w.toNested<number[][]>()).map((row) => row.map((x) => x.toFixed(3)))); // [ [ '0.500', '2.000' ], [ '3.000', '4.500' ] ]
+ * ```
+ *
+ * @throws MercerError INVALID_ARGUMENT; its steps as those of `sgd`, and OptimError NO_PRECONDITIONER
+ */
+export function soap(options?: SoapOptions): Optimiser {
+  const given = readOptions(what, options, SOAP_OPTIONS);
+  const { lr: _lr, ...told } = given;
+  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+}
