@@ -1,0 +1,118 @@
+import { describeValue } from '@mercer/options';
+import { MercerError, random } from '@mercer/tensor';
+import type { Tree } from '@mercer/autodiff';
+import type { Value } from '@mercer/tensor/operation';
+import { readContext, readPlacement, type Layer, type ParamsOf, type Placement } from './layer.js';
+
+type Named = Readonly<Record<string, Layer<unknown>>>;
+
+/** Parameters of layers by the layers' names; layers without parameters have none. */
+export type SequentialParams<L> = {
+  readonly [K in keyof L as keyof ParamsOf<L[K]> extends never ? never : K]: ParamsOf<L[K]>;
+};
+
+/** Layers one behind the other. */
+export interface Sequential<P> extends Layer<P> {
+  initState(placement?: Placement): Promise<Readonly<Record<string, Tree>>>;
+}
+
+/**
+ * Layers one behind the other, by name: each gets what the one before gives. Parameters are those of the layers by their names, those of a list by their numbers, as in torch's
+ * Sequential. Each layer has a key of its own, made of the key in the context and of its number.
+ *
+ * ```ts
+ * import { layers } from '@mercer/optim';
+ * import { random, tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const model = layers.sequential({
+ *   hidden: layers.linear({ inputs: 2, outputs: 8 }),
+ *   relu: layers.relu(),
+ *   output: layers.linear({ inputs: 8, outputs: 3 }),
+ * });
+ * const params = await model.init(random.key(1), where);
+ * console.log(params.output.weight.shape); // [ 3, 8 ]
+ * console.log((await model.apply(params, await tensor([[1, 2]], where))).shape); // [ 1, 3 ]
+ * ```
+ *
+ * @throws MercerError INVALID_ARGUMENT; of apply what the layers throw
+ */
+export function sequential<const L extends Named>(layers: L): Sequential<SequentialParams<L>>;
+export function sequential(
+  layers: readonly Layer<unknown>[],
+): Sequential<Readonly<Record<string, Tree>>>;
+export function sequential(layers: Named | readonly Layer<unknown>[]): Sequential<never> {
+  const what = 'sequential';
+  const all = checkLayers(what, layers);
+  const made = async <T>(
+    each: (layer: Layer<unknown>, at: number) => Promise<T | undefined>,
+  ): Promise<Record<string, T>> => {
+    const found = await Promise.all(all.map(async ([, layer], at) => each(layer, at)));
+    return Object.fromEntries(
+      all.flatMap(([name], at) => {
+        const one = found[at];
+        return one === undefined || isEmpty(one) ? [] : [[name, one]];
+      }),
+    );
+  };
+  return {
+    name: what,
+    init: async (key, placement) => {
+      const where = readPlacement(what, placement);
+      return made(async (layer, at) =>
+        layer.init(random.foldIn(key, at), where),
+      ) as unknown as Promise<never>;
+    },
+    initState: async (placement) => {
+      const where = readPlacement(what, placement);
+      return made(async (layer) => layer.initState?.(where));
+    },
+    apply: (params, x, context) => {
+      const { training, key, state, update } = readContext(what, context);
+      const before = (state ?? {}) as Readonly<Record<string, Tree>>;
+      const next: Record<string, Tree> = { ...before };
+      let y: Value = x;
+      for (const [at, [name, layer]] of all.entries()) {
+        y = layer.apply(((params as Readonly<Record<string, unknown>>)[name] ?? {}) as never, y, {
+          training,
+          key: key === undefined ? undefined : random.foldIn(key, at),
+          state: before[name],
+          update:
+            update === undefined
+              ? undefined
+              : (one) => {
+                  next[name] = one;
+                },
+        });
+      }
+      update?.(next);
+      return y;
+    },
+  };
+}
+
+const isEmpty = (one: unknown): boolean =>
+  typeof one === 'object' && one !== null && Object.keys(one).length === 0;
+
+/** Layers by their names. @throws MercerError INVALID_ARGUMENT */
+function checkLayers(
+  what: string,
+  layers: Named | readonly Layer<unknown>[],
+): readonly (readonly [string, Layer<unknown>])[] {
+  if (typeof layers !== 'object' || layers === null) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: expected layers by name, got ${describeValue(layers)}. Pass an object of layers, or a list.`,
+    );
+  }
+  const all = Object.entries(layers);
+  for (const [name, layer] of all) {
+    const one: unknown = layer;
+    if (typeof one === 'object' && one !== null && 'apply' in one && 'init' in one) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeValue(one)}, which is no layer. Pass what linear(), conv2d() and their like give; activation() makes one of a function.`,
+    );
+  }
+  return all;
+}
