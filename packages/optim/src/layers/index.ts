@@ -41,7 +41,12 @@ export {
 } from './layer.js';
 export { linear, type LinearOptions, type Weights } from './linear.js';
 export { averagePool2d, maxPool2d, type PoolingOptions } from './pooling.js';
-export { sequential, type Sequential, type SequentialParams } from './sequential.js';
+export {
+  sequential,
+  type Sequential,
+  type SequentialParams,
+  type SequentialState,
+} from './sequential.js';
 export {
   loadWeights,
   saveWeights,

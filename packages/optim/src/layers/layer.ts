@@ -1,5 +1,4 @@
 import type { DeviceLike, random, Tensor } from '@mercer/tensor';
-import type { Tree } from '@mercer/autodiff';
 import type { OptionNames } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { readOptions, type Value } from '@mercer/tensor/operation';
@@ -35,9 +34,9 @@ export interface LayerContext {
   /** What dropout draws from, in training. */
   readonly key?: random.RandomKey | undefined;
   /** What the layer knows beside its parameters, such as running statistics: what its `initState` made, or {@link withState} gave. */
-  readonly state?: Tree | undefined;
+  readonly state?: object | undefined;
   /** Gets the state that follows, in training. {@link withState} passes it. */
-  readonly update?: ((state: Tree) => void) | undefined;
+  readonly update?: ((state: object) => void) | undefined;
 }
 
 const CONTEXT: OptionNames<LayerContext> = { training: true, key: true, state: true, update: true };
@@ -61,7 +60,7 @@ export interface Layer<P = NoParams, X = Value> {
   /** Parameters, drawn from the key: the same for the same key, bit for bit on every device. */
   init(key: random.RandomKey, placement?: Placement): Promise<P>;
   /** What it knows beside its parameters, to begin with; undefined for a layer that knows nothing. */
-  initState?(placement?: Placement): Promise<Tree>;
+  initState?(placement?: Placement): Promise<object>;
   /** Its output, which a gradient goes through. */
   apply(params: P, x: X, context?: LayerContext): Value;
 }
@@ -94,8 +93,8 @@ export interface Output<S> {
  * @returns a function of parameters, input and context, in which `training` is true by default and `state` is needed. Inside a gradient pass the
  *   state on as `aux`, with `hasAux`
  */
-export function withState<P, X, S extends Tree>(
-  layer: Layer<P, X> & { initState?(placement?: Placement): Promise<S> },
+export function withState<P, X, S extends object>(
+  layer: Layer<P, X> & { initState(placement?: Placement): Promise<S> },
 ): (
   params: P,
   x: X,
@@ -109,11 +108,11 @@ export function withState<P, X, S extends Tree>(
         `withState: ${layer.name} gets no state. Pass { state } with what initState() gave, or the step before.`,
       );
     }
-    let next: Tree = state;
+    let next: object = state;
     const output = await layer.apply(params, x, {
       training,
       key,
-      state,
+      state: next,
       update: (one) => {
         next = one;
       },
@@ -123,13 +122,13 @@ export function withState<P, X, S extends Tree>(
 }
 
 /** A state whose tensors are there. */
-async function settled(tree: Tree): Promise<Tree> {
-  const one: unknown = await (tree as unknown);
-  if (Array.isArray(one)) return Promise.all(one.map(async (each: Tree) => settled(each)));
+async function settled(tree: unknown): Promise<unknown> {
+  const one = await tree;
+  if (Array.isArray(one)) return Promise.all(one.map(settled));
   const prototype: unknown =
     typeof one === 'object' && one !== null ? Object.getPrototypeOf(one) : undefined;
-  if (prototype !== Object.prototype) return one as Tree;
-  const entries = Object.entries(one as Record<string, Tree>);
+  if (prototype !== Object.prototype) return one;
+  const entries = Object.entries(one as object);
   return Object.fromEntries(
     await Promise.all(entries.map(async ([name, each]) => [name, await settled(each)] as const)),
   );

@@ -1,19 +1,30 @@
 import { describeValue } from '@mercer/options';
 import { MercerError, random } from '@mercer/tensor';
-import type { Tree } from '@mercer/autodiff';
 import type { Value } from '@mercer/tensor/operation';
 import { readContext, readPlacement, type Layer, type ParamsOf, type Placement } from './layer.js';
 
 type Named = Readonly<Record<string, Layer<unknown>>>;
+type Listed = readonly Layer<unknown>[];
+
+/** The names of layers: of a list their numbers. */
+type NamesOf<L> = L extends Listed ? keyof L & `${number}` : keyof L;
 
 /** Parameters of layers by the layers' names; layers without parameters have none. */
 export type SequentialParams<L> = {
-  readonly [K in keyof L as keyof ParamsOf<L[K]> extends never ? never : K]: ParamsOf<L[K]>;
+  readonly [K in NamesOf<L> as keyof ParamsOf<L[K]> extends never ? never : K]: ParamsOf<L[K]>;
+};
+
+/** What a layer knows beside its parameters. */
+type StateOf<L> = L extends { initState(...args: never[]): Promise<infer S> } ? S : never;
+
+/** The same for what layers know beside their parameters. */
+export type SequentialState<L> = {
+  readonly [K in NamesOf<L> as keyof StateOf<L[K]> extends never ? never : K]: StateOf<L[K]>;
 };
 
 /** Layers one behind the other. */
-export interface Sequential<P> extends Layer<P> {
-  initState(placement?: Placement): Promise<Readonly<Record<string, Tree>>>;
+export interface Sequential<P, S extends object> extends Layer<P> {
+  initState(placement?: Placement): Promise<S>;
 }
 
 /**
@@ -37,11 +48,9 @@ export interface Sequential<P> extends Layer<P> {
  *
  * @throws MercerError INVALID_ARGUMENT; of apply what the layers throw
  */
-export function sequential<const L extends Named>(layers: L): Sequential<SequentialParams<L>>;
-export function sequential(
-  layers: readonly Layer<unknown>[],
-): Sequential<Readonly<Record<string, Tree>>>;
-export function sequential(layers: Named | readonly Layer<unknown>[]): Sequential<never> {
+export function sequential<const L extends Named | Listed>(
+  layers: L,
+): Sequential<SequentialParams<L>, SequentialState<L>> {
   const what = 'sequential';
   const all = checkLayers(what, layers);
   const made = async <T>(
@@ -61,16 +70,18 @@ export function sequential(layers: Named | readonly Layer<unknown>[]): Sequentia
       const where = readPlacement(what, placement);
       return made(async (layer, at) =>
         layer.init(random.foldIn(key, at), where),
-      ) as unknown as Promise<never>;
+      ) as unknown as Promise<SequentialParams<L>>;
     },
     initState: async (placement) => {
       const where = readPlacement(what, placement);
-      return made(async (layer) => layer.initState?.(where));
+      return made(async (layer) => layer.initState?.(where)) as unknown as Promise<
+        SequentialState<L>
+      >;
     },
     apply: (params, x, context) => {
       const { training, key, state, update } = readContext(what, context);
-      const before = (state ?? {}) as Readonly<Record<string, Tree>>;
-      const next: Record<string, Tree> = { ...before };
+      const before = (state ?? {}) as Readonly<Record<string, object>>;
+      const next: Record<string, object> = { ...before };
       let y: Value = x;
       for (const [at, [name, layer]] of all.entries()) {
         y = layer.apply(((params as Readonly<Record<string, unknown>>)[name] ?? {}) as never, y, {
@@ -97,7 +108,7 @@ const isEmpty = (one: unknown): boolean =>
 /** Layers by their names. @throws MercerError INVALID_ARGUMENT */
 function checkLayers(
   what: string,
-  layers: Named | readonly Layer<unknown>[],
+  layers: Named | Listed,
 ): readonly (readonly [string, Layer<unknown>])[] {
   if (typeof layers !== 'object' || layers === null) {
     throw new MercerError(

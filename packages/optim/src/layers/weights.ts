@@ -35,7 +35,7 @@ const MEAN = 'running_mean';
 /** Options of {@link saveWeights}. */
 export interface SaveWeightsOptions {
   /** What layers know beside their parameters, such as running statistics. */
-  readonly state?: Tree | undefined;
+  readonly state?: object | undefined;
   /** Texts by name. Default: `{ format: 'pt' }`. */
   readonly metadata?: Readonly<Record<string, string>> | undefined;
 }
@@ -44,7 +44,7 @@ const SAVE: OptionNames<SaveWeightsOptions> = { state: true, metadata: true };
 
 const named = async (
   what: string,
-  trees: readonly (Tree | undefined)[],
+  trees: readonly (object | undefined)[],
 ): Promise<ReadonlyMap<string, Tensor>> => {
   const all = new Map<string, Tensor>();
   for (const tree of trees) {
@@ -92,7 +92,7 @@ export async function saveWeights(
 }
 
 /** Options of {@link loadWeights}. */
-export interface LoadWeightsOptions<S extends Tree = Tree> {
+export interface LoadWeightsOptions<S extends object = object> {
   /** A state like that of the file: what `initState` gave. */
   readonly state?: S | undefined;
   /** Default: where the parameters are that are passed. */
@@ -129,7 +129,7 @@ export interface LoadedWeights<P, S> {
  * @param like a tree like the one that was saved, as `init` gives it, which stays as it is
  * @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT; NpyError as `readSafetensors`
  */
-export async function loadWeights<P extends Tree, S extends Tree>(
+export async function loadWeights<P extends Tree, S extends object>(
   path: string | URL,
   like: P,
   options?: LoadWeightsOptions<S>,
