@@ -1,5 +1,5 @@
 import { type Tensor } from '@mercer/tensor';
-import { heardInTraces } from './heard-in-traces.js';
+import { heardInTraces, holdsTraced } from './heard-in-traces.js';
 import { handleOf, untraced } from './trace/handed.js';
 import { Intercepting, type Interceptor } from './trace/intercepting.js';
 import { isTree, leavesOf, replaced, type Leaf, type Settled } from './tree.js';
@@ -54,3 +54,22 @@ export function intercepted<A extends readonly unknown[], R>(
     }
   });
 }
+
+/**
+ * A function whose results between are disposed when it has ended. With traced values among its arguments it is the function itself: the trace owns what it
+ * computes.
+ */
+export function owned<A extends readonly unknown[], R>(
+  what: string,
+  f: (...args: A) => R,
+): (...args: A) => R | Promise<Settled<Awaited<R>>> {
+  const alone = intercepted<A, Awaited<R>>(
+    what,
+    async (...args): Promise<Awaited<R>> => await f(...args),
+    PLAIN,
+    () => undefined,
+  );
+  return (...args) => (holdsTraced(args) ? f(...args) : alone(...args));
+}
+
+const PLAIN: Interceptor = { computes: ({ args, call }) => call(...args) };

@@ -106,8 +106,8 @@ function convolved(what: string, args: Arguments): Value {
   const columns = examples * sizeOfShape(places);
   const axes = places.map((_, k) => k + 2);
   // channels in front: the product gives the places of all examples side by side
-  const turned = x.permute([1, 0, ...axes]) as KnownValue;
-  const parts = windowed(turned, window, places);
+  const turned = x.permute([1, 0, ...axes]);
+  const parts = windowed(turned, 2, window, places);
   const [only] = parts;
   const patches = parts.length === 1 && only !== undefined ? only : stack(parts as Tensor[], 1);
   const how = howOf(x, weight);

@@ -7,15 +7,15 @@ import { readContext, type Layer, type NoParams } from './layer.js';
 /** The function of {@link dropout} in training: elements are 0 with the probability `rate`, by the key, and others divided by `1 - rate`. */
 export const dropoutFunction = layerOperation(
   'dropout',
-  (x: KnownValue, rate: number, key: random.RandomKey): Value => {
+  async (x: KnownValue, rate: number, key: random.RandomKey): Promise<Value> => {
     checkTensor(x, 'dropout: x');
     checkNumber('dropout: rate', rate, 0, 1);
     if (rate === 0) return x.view();
     const { device, shape } = x;
     // of 24 bits: 0 with exactly the probability, rounded up to a multiple of 2^-24
-    const drawn = random.uniform([...shape], { key, device });
+    using drawn = await random.uniform([...shape], { key, device });
     const kept = rate === 1 ? 0 : 1 / (1 - rate);
-    return drawn.ge(rate).where(x.mul(kept), 0);
+    return await (drawn.ge(rate).where(x.mul(kept), 0) as Value);
   },
 );
 

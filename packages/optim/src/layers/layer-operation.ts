@@ -5,23 +5,29 @@ import {
   differentiable,
   formatShape,
   isTraced,
+  pendingOf,
   type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
+import { owned } from '@mercer/autodiff/transform';
 import { matmul, type MatmulOptions } from '@mercer/linalg';
 
 /**
  * A function of a layer as one operation: transforms that ask for it by name see one call, all others what it is composed of. Its tensors are
- * there when it is called.
+ * there when it is called, and what it computes between is disposed.
  */
-export const layerOperation = <A extends readonly unknown[]>(
+export function layerOperation<A extends readonly unknown[]>(
   name: string,
-  call: (...args: A) => Value,
-): ((...args: GivenTensors<A>) => Value) =>
-  differentiable<(...args: A) => Value, A>(name, call, {
+  call: (...args: A) => Value | Promise<Value>,
+): (...args: GivenTensors<A>) => Value {
+  const alone = owned(name, async (...args: A) => call(...args));
+  const plain = (...args: A): Value =>
+    pendingOf(async () => alone(...args) as Promise<Tensor>) as Value;
+  return differentiable<(...args: A) => Value, A>(name, plain, {
     composedOf: call,
     isTransparent: true,
   }) as unknown as (...args: GivenTensors<A>) => Value;
+}
 
 /** Arguments as callers have them: results before they are awaited among them. */
 export type GivenTensors<A extends readonly unknown[]> = {

@@ -28,7 +28,7 @@ const pooled = (what: Kind): ((x: Value, window: Window) => Value) =>
     const places = placesOf(what, x, window);
     const isMax = what === 'maxPool2d';
     const around = isMax && padding.some((n) => n > 0) ? -Infinity : 0;
-    const parts = windowed(x, window, places, around);
+    const parts = windowed(x, x.shape.length - kernel.length, window, places, around);
     const all = stack(parts as Tensor[]);
     return isMax ? all.max(0) : all.mean(0);
   });

@@ -1,6 +1,7 @@
 import { describeValue } from '@mercer/options';
-import { MercerError, random } from '@mercer/tensor';
-import type { Value } from '@mercer/tensor/operation';
+import { MercerError, random, type Tensor } from '@mercer/tensor';
+import { owned } from '@mercer/autodiff/transform';
+import { pendingOf, type Value } from '@mercer/tensor/operation';
 import { readContext, readPlacement, type Layer, type ParamsOf, type Placement } from './layer.js';
 
 type Named = Readonly<Record<string, Layer<unknown>>>;
@@ -79,28 +80,46 @@ export function sequential<const L extends Named | Listed>(
       >;
     },
     apply: (params, x, context) => {
-      const { training, key, state, update } = readContext(what, context);
-      const before = (state ?? {}) as Readonly<Record<string, object>>;
-      const next: Record<string, object> = { ...before };
-      let y: Value = x;
-      for (const [at, [name, layer]] of all.entries()) {
-        y = layer.apply(((params as Readonly<Record<string, unknown>>)[name] ?? {}) as never, y, {
-          training,
-          key: key === undefined ? undefined : random.foldIn(key, at),
-          state: before[name],
-          update:
-            update === undefined
-              ? undefined
-              : (one) => {
-                  next[name] = one;
-                },
-        });
-      }
-      update?.(next);
-      return y;
+      const { training, key, state = {}, update } = readContext(what, context);
+      const run = owned(what, (own: unknown, input: Value, before: object) => {
+        const next: Record<string, object> = { ...before };
+        let y = input;
+        for (const [at, [name, layer]] of all.entries()) {
+          y = layer.apply(memberOf(own, name) ?? {}, y, {
+            training,
+            key: key === undefined ? undefined : random.foldIn(key, at),
+            state: memberOf(before, name),
+            ...(update !== undefined && {
+              update: (one) => {
+                next[name] = one;
+              },
+            }),
+          });
+        }
+        return { y, next };
+      });
+      const given = run(params, x, state) as Run | Promise<Run>;
+      const ended = ({ y, next }: Run): Value => {
+        update?.(next);
+        return y;
+      };
+      return given instanceof Promise
+        ? (pendingOf(async () => (await given.then(ended)) as Tensor) as Value)
+        : ended(given);
     },
   };
 }
+
+/** What layers gave, and what they know from then on. */
+interface Run {
+  readonly y: Value;
+  readonly next: object;
+}
+
+const memberOf = (tree: unknown, name: string): object | undefined =>
+  Object.hasOwn(tree as object, name)
+    ? ((tree as Readonly<Record<string, object>>)[name] ?? undefined)
+    : undefined;
 
 const isEmpty = (one: unknown): boolean =>
   typeof one === 'object' && one !== null && Object.keys(one).length === 0;

@@ -39,15 +39,16 @@ export function placesOf(what: string, x: KnownValue, window: Window): readonly 
 /**
  * The elements of a tensor under each element of a window, at all its places: views (.., ..places), as many as the window has elements, in row-major order.
  *
+ * @param lead how many axes it has in front of those of the window
  * @param value what lies around the tensor
  */
 export function windowed(
-  x: KnownValue,
+  x: Value,
+  lead: number,
   { kernel, stride, padding, dilation }: Window,
   places: readonly number[],
   value = 0,
 ): readonly Value[] {
-  const lead = x.shape.length - kernel.length;
   const widths = [
     ...new Array<readonly [number, number]>(lead).fill([0, 0]),
     ...padding.map((n) => [n, n] as const),

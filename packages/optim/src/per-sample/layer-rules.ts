@@ -1,4 +1,4 @@
-import { arange, MercerError, scatterAdd, stack, type Operand, type Tensor } from '@mercer/tensor';
+import { MercerError, scatterAdd, stack, type Operand, type Tensor } from '@mercer/tensor';
 import { sizeOfShape, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { whitened, type BatchNormCall } from '../layers/batch-norm.js';
 import { convolutionShapes, type Moves } from '../layers/convolution.js';
@@ -20,10 +20,12 @@ export interface ParameterRule {
  *
  * @param args the arguments of the layer's function, whose first has the N examples along axis 0
  * @param cotangent by its output, each example's of its own loss: (N, ..)
+ * @param numbers of the examples: (N), int64
  */
 export type LayerRule = (
   args: readonly unknown[],
   cotangent: Tensor,
+  numbers: Tensor,
 ) => Readonly<Record<1, ParameterRule> & Partial<Record<2, ParameterRule>>>;
 
 /** Floats of 16 bits are computed with as float32. */
@@ -96,7 +98,7 @@ const convolution =
     const positions = sizeOfShape(places);
     const columns = (channels / groups) * sizeOfShape(window.kernel);
     const patches = (): Value =>
-      stack(windowed(wide(given) as KnownValue, window, places) as Tensor[], 2).reshape([
+      stack(windowed(wide(given), 2, window, places) as Tensor[], 2).reshape([
         examples,
         groups,
         columns,
@@ -139,12 +141,11 @@ const batchNorm: LayerRule = ([x, , , state, call], cotangent) => {
 };
 
 /** The weight of an embedding: rows of the cotangent, added up in the example's own table. */
-const embedding: LayerRule = ([indices, weight], cotangent) => {
+const embedding: LayerRule = ([indices, weight], cotangent, numbers) => {
   const [entries = 0, features = 0] = (weight as Tensor).shape;
   const given = indices as Tensor<'int32' | 'int64'>;
   const [examples = 0] = given.shape;
   const positions = sizeOfShape(given.shape.slice(1));
-  const { device } = given;
   const d = (): Value => rows(cotangent, [examples, positions, features]);
   // as take counts them; what is outside has no row
   const known = (): Value => {
@@ -156,9 +157,7 @@ const embedding: LayerRule = ([indices, weight], cotangent) => {
     1: {
       gradient: () => {
         const at = known();
-        const first = arange(examples, { device, dtype: 'int64' })
-          .mul(entries)
-          .reshape([examples, 1]);
+        const first = numbers.mul(entries).reshape([examples, 1]);
         const own = at.lt(0).where(-1, at.add(first as Operand));
         const index = own.reshape([examples * positions]) as unknown as Tensor<'int64'>;
         const given = d().reshape([examples * positions, features]) as unknown as Tensor<'float32'>;

@@ -1,11 +1,13 @@
 import type { OptionNames } from '@mercer/options';
 import { grad, vmap, type Differentiable, type Tree } from '@mercer/autodiff';
-import { isTree, leavesOf, replaced, type Leaf } from '@mercer/autodiff/transform';
-import { empty, isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { isTree, leavesOf, owned, replaced, type Leaf } from '@mercer/autodiff/transform';
+import { arange, empty, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
   availableBytes,
   coreOf,
+  flatArguments,
   formatShape,
+  mapArguments,
   readOptions,
   type Value,
 } from '@mercer/tensor/operation';
@@ -112,7 +114,7 @@ export async function perSampleGradients<P extends Tree, X, Y>(
   const count = await countOfExamples(inputs, targets);
   const size = chunkSize ?? examplesAtOnce(leaves);
   const call: Call = { lossFn: lossFn as Call['lossFn'], params, leaves, reduction, norms, method };
-  const whole = new Whole(leaves, count, norms);
+  const whole = new Whole(count, norms);
   try {
     let isByRules = method !== 'vmap';
     // of no examples there is one chunk, for the shapes
@@ -121,9 +123,13 @@ export async function perSampleGradients<P extends Tree, X, Y>(
       const [x, y] = await Promise.all(
         [inputs, targets].map(async (one) => part(one, start, stop, count)),
       );
-      const found = isByRules ? await byRules(call, x, y, stop - start) : undefined;
-      isByRules = found !== undefined;
-      await whole.add(found ?? (await byExamples(call, x, y)), start, stop);
+      try {
+        const found = isByRules ? await byRules(call, x, y, stop - start) : undefined;
+        isByRules = found !== undefined;
+        await whole.add(found ?? (await byExamples(call, x, y)), start, stop);
+      } finally {
+        if (stop - start < count) for (const one of [x, y]) await disposeAll(one);
+      }
     }
     return (await whole.result(params)) as P | PerSampleNorms<P>;
   } catch (error) {
@@ -143,13 +149,11 @@ interface Call {
 
 /** What the chunks give, put together: of each parameter its gradients, or the squares of its norms. */
 class Whole {
-  readonly #leaves: readonly Leaf[];
   readonly #count: number;
   readonly #norms: boolean;
   #all: readonly Tensor[] = [];
 
-  constructor(leaves: readonly Leaf[], count: number, norms: boolean) {
-    this.#leaves = leaves;
+  constructor(count: number, norms: boolean) {
     this.#count = count;
     this.#norms = norms;
   }
@@ -178,12 +182,11 @@ class Whole {
 
   async result(params: unknown): Promise<unknown> {
     if (!this.#norms) return replaced(params, this.#all);
-    const squares = this.#all;
-    const norms = await Promise.all(squares.map(async (one) => one.sqrt()));
-    const [first, ...others] = squares as readonly Value[];
-    const total = await others.reduce((sum, one) => sum.add(one as Tensor), first as Value).sqrt();
+    const [first, ...others] = this.#all as readonly [Tensor, ...Tensor[]];
+    const norms = await Promise.all(this.#all.map(async (one) => one.sqrt()));
+    const sum = others.reduce<Value>((all, one) => all.add(one), first);
+    const total = await sum.sqrt();
     this.dispose();
-    void this.#leaves;
     return { norms: replaced(params, norms), total };
   }
 
@@ -234,6 +237,10 @@ async function part(tree: unknown, start: number, stop: number, count: number): 
   );
 }
 
+async function disposeAll(tree: unknown): Promise<void> {
+  if (isTree(tree)) for (const { value } of await leavesOf(tree, WHAT)) value.dispose();
+}
+
 /** Why rules are not enough. */
 class NotByRules extends Error {}
 
@@ -254,14 +261,27 @@ async function byRules(
         throw new NotByRules(`${path} is used by ${operation}, which is no layer's use of it`);
       },
     });
-    seen.value.dispose();
+    using value = seen.value;
     ({ layers } = seen);
-    const rules = rulesOf(call, layers, count);
-    return await Promise.all(
-      call.leaves.map(async ({ value, path }) =>
-        combined(rules.get(inTree(path)) ?? [], value, call.norms),
-      ),
+    using numbers = await arange(count, { dtype: 'int64', device: value.device });
+    const tensors = layers.flatMap(({ args, outputGradient }) =>
+      [...flatArguments(args), outputGradient].filter(isTensor),
     );
+    const compute = owned(WHAT, async (numbered: Tensor, ...given: readonly Tensor[]) => {
+      const known = new Map<unknown, unknown>(tensors.map((one, at) => [one, given[at]]));
+      const traced = layers.map((layer) => ({
+        ...layer,
+        args: mapArguments(layer.args, (one) => known.get(one) ?? one),
+        outputGradient: known.get(layer.outputGradient) as Tensor,
+      }));
+      const rules = rulesOf(call, traced, numbered);
+      return Promise.all(
+        call.leaves.map(async ({ value, path }) =>
+          combined(rules.get(inTree(path)) ?? [], value, call.norms),
+        ),
+      );
+    });
+    return await compute(numbers, ...tensors);
   } catch (error) {
     if (!(error instanceof NotByRules)) throw error;
     if (call.method === undefined) return undefined;
@@ -281,8 +301,9 @@ const inTree = (path: string): string => pathOf(path.slice(`${WHAT}: the paramet
 function rulesOf(
   { leaves, reduction }: Call,
   layers: readonly ObservedLayer[],
-  count: number,
+  numbers: Tensor,
 ): ReadonlyMap<string, readonly ParameterRule[]> {
+  const [count = 0] = numbers.shape;
   const rules = new Map<string, ParameterRule[]>();
   for (const { name, args, paths, outputGradient } of layers) {
     const [input] = args as readonly [Tensor];
@@ -294,7 +315,7 @@ function rulesOf(
       );
     }
     const factor = reduction === 'mean' ? count : 1;
-    const rule = LAYER_RULES[name](args, outputGradient);
+    const rule = LAYER_RULES[name](args, outputGradient, numbers);
     for (const at of [1, 2] as const) {
       const path = paths[at];
       const one = rule[at];
@@ -329,8 +350,7 @@ async function combined(
     .map(({ gradient }) => gradient())
     .reduce((one, other) => one.add(other as Tensor));
   if (!norms) return sum.cast(dtype) as Promise<Tensor>;
-  using gradients = await sum;
-  return await squares(gradients);
+  return squares((await sum) as Tensor);
 }
 
 /** The squared norm of each row, of any number of axes. */

@@ -66,6 +66,14 @@ export async function observed<P>(
   { what, withGradients, hasAux, onOtherUse }: Observing,
 ): Promise<Observation<P>> {
   const heard = new Map<number, Tensor>();
+  const views: Tensor[] = [];
+  /** Another handle of what is not traced. */
+  const held = (one: unknown): unknown => {
+    if (!isTensor(one)) return one;
+    const view = one.view();
+    views.push(view);
+    return view;
+  };
   const run = async (by: Tensor, ...given: readonly unknown[]) => {
     const calls: (Omit<ObservedLayer, 'outputGradient'> & { readonly output: Value })[] = [];
     const layers = intercepted(
@@ -85,7 +93,7 @@ export async function observed<P>(
           const place = calls.length;
           calls.push({
             name: layer,
-            args: mapArguments(args, (one) => (isTensor(one) ? one.view() : one)),
+            args: mapArguments(args, held),
             // what may be a parameter stands in front of lists and records
             paths: marks.slice(0, 3) as readonly (string | undefined)[],
             output: output as Value,
@@ -101,7 +109,10 @@ export async function observed<P>(
     const [value, aux] = hasAux ? (result as readonly [Tensor, unknown]) : [result, undefined];
     const outputs = await Promise.all(
       calls.map(async ({ output }) => {
-        const { shape, dtype, device } = (await whenKnown(output)).made as KnownValue;
+        const { made } = await whenKnown(output);
+        const { shape, dtype, device } = made as KnownValue;
+        // of constants, which no trace owns
+        if (isTensor(made)) made.dispose();
         return { shape: [...shape], dtype, device };
       }),
     );
@@ -145,7 +156,7 @@ export async function observed<P>(
     );
     return { value, grad: grad[1], aux: aux.aux, layers };
   } catch (error) {
-    for (const one of heard.values()) one.dispose();
+    for (const one of [...heard.values(), ...views]) one.dispose();
     throw error;
   }
 }
