@@ -96,7 +96,8 @@ export function sequential<const L extends Named | Listed>(
             }),
           });
         }
-        return { y, next };
+        // what nobody asks for would be handles that nobody disposes
+        return { y, next: update === undefined ? {} : next };
       });
       const given = run(params, x, state) as Run | Promise<Run>;
       const ended = ({ y, next }: Run): Value => {

@@ -2,7 +2,8 @@ import type { OptionNames } from '@mercer/options';
 import { intercepted, type InterceptedCall } from '@mercer/autodiff/transform';
 import type { Settled } from '@mercer/autodiff';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
-import { checkChoice } from '../layers/layer-operation.js';
+import type { DType } from '@mercer/tensor';
+import { checkChoice, isHalf } from '../layers/layer-operation.js';
 import { checkLoss } from '../statistics/observed.js';
 
 /** Options of {@link autocast}. */
@@ -43,21 +44,18 @@ export function autocast<A extends readonly unknown[], R>(
   checkLoss(what, f);
   const { dtype = 'bfloat16' } = readOptions(what, options, OPTIONS);
   checkChoice(`${what}: dtype`, dtype, ['bfloat16', 'float16']);
-  const rounded = (one: unknown): unknown => {
-    const value = one as KnownValue;
-    return value.dtype === 'float32' ? value.cast(dtype) : value;
-  };
+  const rounded = (one: unknown): unknown => (isFloat32(one) ? (one as Value).cast(dtype) : one);
   const computes = ({ name, args, call }: InterceptedCall): unknown => {
     if (name === 'einsum') {
       const [text, factors, given] = args as readonly [string, readonly Value[], object?];
       // einsum takes no 16 bits; in TF32 the rounded factors are as they are
-      const back = factors.map((one) => widened(rounded(one) as KnownValue));
-      return call(text, back, isFloat32(back[0]) ? { precision: 'tf32', ...given } : given);
+      const back = factors.map((one) => (isFloat32(one) ? one.cast(dtype).cast('float32') : one));
+      return call(text, back, factors.every(isFloat32) ? { precision: 'tf32', ...given } : given);
     }
     const count = FACTORS[name];
     if (count === undefined) return call(...args);
     const own = args.map((one, at) => (at < count ? rounded(one) : one));
-    if (name !== 'matmul' || !own.slice(0, count).every(isRounded)) return call(...own);
+    if (name !== 'matmul' || !args.slice(0, count).every(isNarrow)) return call(...own);
     const [a, b, given] = own as unknown as readonly [unknown, unknown, object?];
     return call(a, b, { precision: 'tf32', ...given });
   };
@@ -65,7 +63,6 @@ export function autocast<A extends readonly unknown[], R>(
   return intercepted(what, f, { computes, whole }, () => undefined);
 }
 
-const isFloat32 = (one: unknown): boolean => (one as KnownValue).dtype === 'float32';
-const isRounded = (one: unknown): boolean =>
-  ['float16', 'bfloat16'].includes((one as KnownValue).dtype);
-const widened = (one: KnownValue): Value => (isRounded(one) ? one.cast('float32') : one);
+const dtypeOf = (one: unknown): DType => (one as KnownValue).dtype;
+const isFloat32 = (one: unknown): boolean => dtypeOf(one) === 'float32';
+const isNarrow = (one: unknown): boolean => isFloat32(one) || isHalf(one as KnownValue);
