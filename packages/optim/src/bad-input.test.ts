@@ -137,7 +137,11 @@ describe('layers refuse', () => {
           .apply({ weight: await make(2, 3) }, await make(5, 4)),
       /^linear: x is float32 \[5, 4\] and weight float32 \[2, 3\]: the last axis of x has to have 3 elements/,
     ],
-    ['a number', async () => functional.linear(any(3), await make(2, 3)), /^linear: x: expected a tensor, got 3/],
+    [
+      'a number',
+      async () => functional.linear(any(3), await make(2, 3)),
+      /^linear: x: expected a tensor, got 3/,
+    ],
     [
       'the promise of a number',
       async () => functional.linear(any(Promise.resolve(1)), await make(2, 3)),

@@ -2,13 +2,8 @@ import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
 import { lazyI, lazyJ, rowNumberI, rowNumberJ } from '@mercer/lazy';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
-import {
-  initialiserOr,
-  xavierUniform,
-  zeros,
-  withinFanIn,
-  type Initialiser,
-} from './initialisers.js';
+import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
+import { xavierUniform, zeros } from './initialisers.js';
 import {
   checkCount,
   checkFlag,
@@ -55,7 +50,7 @@ const attending = layerOperation(
     const q = lazyI(queries as Tensor<'float32'>);
     const scores = q.dot(lazyJ(keys as Tensor<'float32'>)).mul(scale ?? 1 / Math.sqrt(features));
     const seen = causal ? rowNumberI().ge(rowNumberJ()).where(scores, -Infinity) : scores;
-    return seen.sumSoftMaxWeight(lazyJ(values as Tensor<'float32'>), 'j') as Value;
+    return seen.sumSoftMaxWeight(lazyJ(values as Tensor<'float32'>), 'j');
   },
 );
 
@@ -102,7 +97,7 @@ const MULTI_HEAD: OptionNames<MultiHeadAttentionOptions> = {
 };
 
 /** Parameters of {@link multiHeadAttention}. */
-// eslint-disable-next-line @typescript-eslint/consistent-type-definitions -- an interface is no tree
+
 export type AttentionParams = {
   /** (3 features, features): queries, keys and values one behind the other, as in torch. */
   readonly inProjWeight: Tensor;

@@ -16,7 +16,7 @@ import { affineMaker, normalised, type Affine } from './layer-norm.js';
 import { readContext, readPlacement, type Layer, type Placement } from './layer.js';
 
 /** What a batch norm knows beside its parameters, of float32 where these are of 16 bits. */
-// eslint-disable-next-line @typescript-eslint/consistent-type-definitions -- an interface is no tree
+
 export type BatchNormState = {
   /** (features) */
   readonly runningMean: Tensor;

@@ -1,7 +1,7 @@
 import { describeList, type OptionNames } from '@mercer/options';
 import { MercerError, stack, type Tensor } from '@mercer/tensor';
 import { readOptions, sizeOfShape, type KnownValue, type Value } from '@mercer/tensor/operation';
-import { initialiserOr, withinFanIn, type Initialiser } from './initialisers.js';
+import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import {
   checkCount,
   checkFlag,

@@ -15,7 +15,7 @@ export const dropoutFunction = layerOperation(
     // of 24 bits: 0 with exactly the probability, rounded up to a multiple of 2^-24
     using drawn = await random.uniform([...shape], { key, device });
     const kept = rate === 1 ? 0 : 1 / (1 - rate);
-    return await (drawn.ge(rate).where(x.mul(kept), 0) as Value);
+    return await drawn.ge(rate).where(x.mul(kept), 0);
   },
 );
 

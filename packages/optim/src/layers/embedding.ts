@@ -1,8 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { type Tensor } from '@mercer/tensor';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
-import { initialiserOr, type Initialiser } from './initialisers.js';
-import { standardNormal } from './initialisers.js';
+import { initialiserOr, standardNormal, type Initialiser } from './initialiser.js';
 import {
   checkCount,
   checkTensor,

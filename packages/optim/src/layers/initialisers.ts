@@ -1,30 +1,16 @@
-import { describeValue, type OptionNames } from '@mercer/options';
-import { full, MercerError, random, tensor, type Tensor } from '@mercer/tensor';
-import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
-import { checkChoice, checkNumber } from './layer-operation.js';
-import { readPlacement, type Placement } from './layer.js';
-
 /**
- * Makes a parameter of a shape. Of weights (outputs, inputs, ..kernel) the fan-in is inputs times the size of the kernel, the fan-out outputs times that;
- * of a vector both are its length.
+ * Initialisers: what parameters begin with.
+ *
+ * @packageDocumentation
  */
-export type Initialiser = (
-  key: random.RandomKey,
-  shape: readonly number[],
-  placement?: Placement,
-) => Promise<Tensor>;
+import { describeValue, type OptionNames } from '@mercer/options';
+import { full, MercerError, random, tensor } from '@mercer/tensor';
+import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
+import { fansOf, normalBy, uniformBy, type Initialiser, type Shape } from './initialiser.js';
+import { checkChoice, checkNumber } from './layer-operation.js';
+import { readPlacement } from './layer.js';
 
-/** Numbers by which layers' outputs keep their variance. */
-interface Fans {
-  readonly fanIn: number;
-  readonly fanOut: number;
-}
-
-export function fansOf(shape: readonly number[]): Fans {
-  const [outputs = 1, inputs = outputs, ...kernel] = shape;
-  const size = sizeOfShape(kernel);
-  return { fanIn: Math.max(1, inputs * size), fanOut: Math.max(1, outputs * size) };
-}
+export type { Initialiser } from './initialiser.js';
 
 /** Options of {@link kaimingUniform} and {@link kaimingNormal}. */
 export interface KaimingOptions {
@@ -43,21 +29,6 @@ function kaiming(what: string, given: KaimingOptions | undefined): (shape: Shape
   checkNumber(`${what}: slope`, slope, 0);
   return (shape) => Math.sqrt(2 / ((1 + slope ** 2) * fansOf(shape)[mode]));
 }
-
-type Shape = readonly number[];
-
-const uniformBy =
-  (what: string, deviation: (shape: Shape) => number): Initialiser =>
-  async (key, shape, placement) => {
-    const bound = Math.sqrt(3) * deviation(shape);
-    const where = readPlacement(what, placement);
-    return random.uniform(shape, { key, low: -bound, high: bound, ...where });
-  };
-
-const normalBy =
-  (what: string, deviation: (shape: Shape) => number): Initialiser =>
-  async (key, shape, placement) =>
-    random.normal(shape, { key, deviation: deviation(shape), ...readPlacement(what, placement) });
 
 /** Uniform within `sqrt(6 / ((1 + slope^2) fan))` (He et al. 2015, arXiv 1502.01852). */
 export const kaimingUniform = (options?: KaimingOptions): Initialiser =>
@@ -148,20 +119,3 @@ export const zeros = (): Initialiser => constant(0);
 
 /** All elements 1. */
 export const ones = (): Initialiser => constant(1);
-
-/** What linear layers and convolutions begin with where nothing is said: uniform within `1 / sqrt(fanIn)`, as in torch. */
-export const withinFanIn = (fanIn: number): Initialiser =>
-  uniformBy('init', () => 1 / Math.sqrt(3 * Math.max(1, fanIn)));
-
-/** Normal numbers of deviation 1. */
-export const standardNormal: Initialiser = normalBy('init', () => 1);
-
-/** An initialiser that was given, or the default. @throws MercerError INVALID_ARGUMENT */
-export function initialiserOr(what: string, given: unknown, otherwise: Initialiser): Initialiser {
-  if (given === undefined) return otherwise;
-  if (typeof given === 'function') return given as Initialiser;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what} is ${describeValue(given)}. Pass an initialiser, such as initialisers.xavierUniform().`,
-  );
-}

@@ -12,7 +12,7 @@ import {
   shapeError,
 } from './layer-operation.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
-import { random } from '@mercer/tensor';
+import type { random } from '@mercer/tensor';
 
 /** Values with mean 0 and variance 1 along axes. */
 export function normalised(x: Value, axes: readonly number[], epsilon: number): Value {
@@ -87,7 +87,7 @@ const LAYER_NORM: OptionNames<LayerNormOptions> = {
 };
 
 /** A weight and a bias, where there are any. */
-// eslint-disable-next-line @typescript-eslint/consistent-type-definitions -- an interface is no tree
+
 export type Affine = {
   readonly weight?: Tensor;
   readonly bias?: Tensor;

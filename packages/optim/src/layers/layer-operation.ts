@@ -21,8 +21,7 @@ export function layerOperation<A extends readonly unknown[]>(
   call: (...args: A) => Value | Promise<Value>,
 ): (...args: GivenTensors<A>) => Value {
   const alone = owned(name, async (...args: A) => call(...args));
-  const plain = (...args: A): Value =>
-    pendingOf(async () => alone(...args) as Promise<Tensor>) as Value;
+  const plain = (...args: A): Value => pendingOf(async () => alone(...args) as Promise<Tensor>);
   return differentiable<(...args: A) => Value, A>(name, plain, {
     composedOf: call,
     isTransparent: true,

@@ -46,7 +46,7 @@ export const readContext = (what: string, given: LayerContext | undefined): Laye
   readOptions(what, given, CONTEXT);
 
 /** Parameters of a layer without any. */
-export type NoParams = Readonly<Record<never, never>>;
+export type NoParams = object;
 
 /**
  * A layer of a network: a pair of functions. Parameters are a plain tree of tensors that the caller owns, so that derivatives, optimisers and files know

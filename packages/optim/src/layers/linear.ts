@@ -1,7 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { random, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions, sizeOfShape, type KnownValue } from '@mercer/tensor/operation';
-import { initialiserOr, withinFanIn, type Initialiser } from './initialisers.js';
+import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import {
   checkCount,
   checkFlag,
@@ -67,7 +67,7 @@ const LINEAR: OptionNames<LinearOptions> = {
 };
 
 /** A weight, and a bias where the layer has one. */
-// eslint-disable-next-line @typescript-eslint/consistent-type-definitions -- an interface is no tree
+
 export type Weights = {
   readonly weight: Tensor;
   readonly bias?: Tensor;

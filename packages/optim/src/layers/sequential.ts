@@ -105,7 +105,7 @@ export function sequential<const L extends Named | Listed>(
         return y;
       };
       return given instanceof Promise
-        ? (pendingOf(async () => (await given.then(ended)) as Tensor) as Value)
+        ? pendingOf(async () => (await given.then(ended)) as Tensor)
         : ended(given);
     },
   };
@@ -130,7 +130,8 @@ function checkLayers(
   what: string,
   layers: Named | Listed,
 ): readonly (readonly [string, Layer<unknown>])[] {
-  if (typeof layers !== 'object' || layers === null) {
+  const given: unknown = layers;
+  if (typeof given !== 'object' || given === null) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: expected layers by name, got ${describeValue(layers)}. Pass an object of layers, or a list.`,

@@ -65,7 +65,7 @@ export interface HuberOptions extends ReductionOption {
 const HUBER: OptionNames<HuberOptions> = { ...REDUCTION, delta: true };
 
 const huberOf = elementLoss('huber', (p, t, delta: number) => {
-  const error = p.sub(t as Operand).abs();
+  const error = p.sub(t).abs();
   // e^2 / 2 up to delta, delta (e - delta / 2) beyond
   const within = error.minimum(delta);
   return within.mul(error.sub(within.mul(0.5)));

@@ -1,5 +1,5 @@
 import { MercerError, scatterAdd, stack, type Operand, type Tensor } from '@mercer/tensor';
-import { sizeOfShape, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { sizeOfShape, type Value } from '@mercer/tensor/operation';
 import { whitened, type BatchNormCall } from '../layers/batch-norm.js';
 import { convolutionShapes, type Moves } from '../layers/convolution.js';
 import { product } from '../layers/layer-operation.js';
@@ -41,8 +41,7 @@ const axesBetween = (start: number, stop: number): number[] =>
 const summed = (x: Value, axes: number[]): Value => (axes.length === 0 ? x : x.sum(axes));
 
 /** The sums of the products of elements, for each example. */
-const inner = (a: Value, b: Value, rank: number): Value =>
-  a.mul(b as Operand).sum(axesBetween(1, rank));
+const inner = (a: Value, b: Value, rank: number): Value => a.mul(b).sum(axesBetween(1, rank));
 
 /**
  * The weight of a linear layer with T positions in each example: its gradient is the sum of `cotangent_t x_tᵀ` over them, whose squared norm is the sum of the products of the T x T matrices
@@ -60,7 +59,7 @@ const linear: LayerRule = ([x, weight], cotangent) => {
     const column = (): Value => rows(cotangent, [examples, outputs, 1]);
     return {
       1: {
-        gradient: () => column().mul(a() as Operand),
+        gradient: () => column().mul(a()),
         squaredNorm: () =>
           d()
             .square()
@@ -122,7 +121,7 @@ const convolution =
 
 /** Weight and bias of a norm, whose gradients are sums over the axes that they lack. */
 const scales = (cotangent: Tensor, normal: () => Value, axes: number[]): ReturnType<LayerRule> => ({
-  1: { gradient: () => summed(wide(cotangent).mul(normal() as Operand), axes) },
+  1: { gradient: () => summed(wide(cotangent).mul(normal()), axes) },
   2: { gradient: () => summed(wide(cotangent), axes) },
 });
 
@@ -168,9 +167,9 @@ const embedding: LayerRule = ([indices, weight], cotangent, numbers) => {
           const at = known();
           const meet = at
             .reshape([examples, positions, 1])
-            .eq(at.reshape([examples, 1, positions]) as Operand)
-            .logicalAnd(at.ge(0).reshape([examples, positions, 1]) as Operand);
-          return meet.where(product(d(), d(), { transposeB: true }) as Operand, 0).sum([1, 2]);
+            .eq(at.reshape([examples, 1, positions]))
+            .logicalAnd(at.ge(0).reshape([examples, positions, 1]));
+          return meet.where(product(d(), d(), { transposeB: true }), 0).sum([1, 2]);
         },
       }),
     },

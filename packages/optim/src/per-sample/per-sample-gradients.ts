@@ -165,10 +165,8 @@ class Whole {
     }
     try {
       if (start === 0) {
-        this.#all = await Promise.all(
-          chunk.map(async ({ shape: [, ...rest], dtype, device }) =>
-            empty([this.#count, ...rest], { dtype, device }),
-          ),
+        this.#all = chunk.map(({ shape: [, ...rest], dtype, device }) =>
+          empty([this.#count, ...rest], { dtype, device }),
         );
       }
       for (const [at, one] of chunk.entries()) {
@@ -349,7 +347,7 @@ async function combined(
   const sum = rules
     .map(({ gradient }) => gradient())
     .reduce((one, other) => one.add(other as Tensor));
-  if (!norms) return sum.cast(dtype) as Promise<Tensor>;
+  if (!norms) return sum.cast(dtype);
   return squares((await sum) as Tensor);
 }
 

@@ -105,7 +105,7 @@ export async function observed<P>(
       },
       ({ path, argument }) => (argument === 0 ? pathOf(path) : undefined),
     );
-    const result = (await layers(...given)) as unknown;
+    const result = await layers(...given);
     const [value, aux] = hasAux ? (result as readonly [Tensor, unknown]) : [result, undefined];
     const outputs = await Promise.all(
       calls.map(async ({ output }) => {

@@ -31,7 +31,7 @@ async function classified<P extends Tree>(
   );
   const loss = async (own: P, x: Tensor, labels: Tensor): Promise<Tensor> =>
     losses.crossEntropy(await apply(own, x), labels);
-  return { params, inputs, targets, loss } as Problem;
+  return { params, inputs, targets, loss };
 }
 
 /** Networks by which of the rules of layers are used. */
@@ -110,7 +110,7 @@ const PROBLEMS: readonly (readonly [name: string, make: Made])[] = [
         const scores = await blocks.apply(own.blocks, rows.add(again.mul(0.5)));
         return losses.crossEntropy(scores.mean(1), labels);
       };
-      return { params, inputs, targets, loss } as Problem;
+      return { params, inputs, targets, loss };
     },
   ],
   [
@@ -229,7 +229,7 @@ export function perSampleSuite(name: string, place: () => Device): void {
       const y = await placed(await drawn(2, [N, 1]), F64, device);
       const loss = async (p: typeof params, a: Tensor, b: Tensor): Promise<Tensor> =>
         losses.mse(layer.apply(p, a), b).add(p.weight.square().sum());
-      const wanted = await byLoop({ params, inputs: x, targets: y, loss } as unknown as Problem);
+      const wanted = await byLoop({ params, inputs: x, targets: y, loss });
       expectAll(await plains(await perSampleGradients(loss, params, x, y)), wanted);
       await expect(perSampleGradients(loss, params, x, y, { method: 'rules' })).rejects.toThrow(
         /^perSampleGradients: weight is used by square, which is no layer's use of it\. Leave method away/,
@@ -245,7 +245,7 @@ export function perSampleSuite(name: string, place: () => Device): void {
         inputs: x,
         targets: y,
         loss: turned,
-      } as unknown as Problem);
+      });
       expectAll(await plains(await perSampleGradients(turned, params, x, y)), other);
     });
 

@@ -56,7 +56,7 @@ export const sumOf = (count: number, of: (k: number) => number): number => {
 /** Numbers that are no multiples of anything, by name. */
 export async function drawn(seed: number, shape: readonly number[]): Promise<Plain> {
   using x = await random.normal(shape, { key: random.key(seed), dtype: 'float64', device: 'cpu' });
-  return { shape, data: (await x.toTypedArray()) as Float64Array };
+  return { shape, data: await x.toTypedArray() };
 }
 
 export const placed = async (x: Plain, dtype: DType, device: Device): Promise<Tensor> =>

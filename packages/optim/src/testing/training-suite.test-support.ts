@@ -104,8 +104,8 @@ function transformed(p: TransformerParams, images: Tensor): Value {
   const { embed, norm, attention, mlp, output } = transformer;
   // a place for each row: the weight of an embedding as it is
   const rows = embed.apply(p.embed, images).add(p.places.weight);
-  const seen = rows.add(attention.apply(p.attention, norm.apply(p.norm, rows)) as Tensor);
-  const thought = seen.add(mlp.apply(p.mlp, seen) as Tensor);
+  const seen = rows.add(attention.apply(p.attention, norm.apply(p.norm, rows)));
+  const thought = seen.add(mlp.apply(p.mlp, seen));
   return output.apply(p.output, thought.mean(1));
 }
 
@@ -122,13 +122,13 @@ export function trainingSuite(name: string, place: () => Device): void {
 
     const rightOf = async (scores: Value): Promise<number> => {
       const found = await scores.argMax(1);
-      return (await found.eq(labels).cast('float32').mean().item()) as number;
+      return await found.eq(labels).cast('float32').mean().item();
     };
 
     it('a perceptron learns, in 16 bits too', async () => {
       const params = await perceptron.init(random.key(1), { device });
       const loss = async (p: typeof params): Promise<Tensor> =>
-        losses.crossEntropy(perceptron.apply(p, images), labels) as Promise<Tensor>;
+        losses.crossEntropy(perceptron.apply(p, images), labels);
       const { first, last, params: learnt } = await descended(loss, params, 40);
       expect(first).toBeGreaterThan(2);
       expect(last).toBeLessThan(0.15);
@@ -148,7 +148,7 @@ export function trainingSuite(name: string, place: () => Device): void {
       const loss = async (p: typeof params, at: number): Promise<Tensor> => {
         const key = random.foldIn(random.key(9), at);
         const { output } = await step(p, images, { state, key });
-        return losses.crossEntropy(output, labels) as Promise<Tensor>;
+        return losses.crossEntropy(output, labels);
       };
       const { last, params: learnt } = await descended(loss, params, 28);
       expect(last).toBeLessThan(0.3);
@@ -165,7 +165,7 @@ export function trainingSuite(name: string, place: () => Device): void {
       const loss = async (p: TransformerParams): Promise<Tensor> =>
         losses.crossEntropy(transformed(p, images), labels, {
           labelSmoothing: 0.05,
-        }) as Promise<Tensor>;
+        });
       const { last, params: learnt } = await descended(loss, params, 40);
       expect(last).toBeLessThan(0.7);
       expect(await rightOf(transformed(learnt, images))).toBeGreaterThan(0.9);
@@ -187,7 +187,7 @@ export function trainingSuite(name: string, place: () => Device): void {
       const params = (await leavesOf(await init(), '')).map(({ value }) => value);
       const tree = await init();
       const loss = async (p: readonly Tensor[], x: Tensor, y: Tensor): Promise<Tensor> =>
-        losses.crossEntropy(scores(replaced(tree, p) as never, x), y) as Promise<Tensor>;
+        losses.crossEntropy(scores(replaced(tree, p) as never, x), y);
       const gradient = valueAndGrad(loss);
       using step = await prepare(gradient, params, images, labels);
       const again = step(params, images, labels);
