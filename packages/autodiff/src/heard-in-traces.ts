@@ -11,12 +11,12 @@ export const heardInTraces =
   ): ((...args: A) => Promise<R>) =>
   (...args) => {
     const result = call(...args);
-    if (holdsTraced(args, new Set())) result.catch(() => undefined);
+    if (holdsTraced(args)) result.catch(() => undefined);
     return result;
   };
 
 /** Whether a tree holds a traced value. It may be part of itself, which the call refuses. */
-function holdsTraced(tree: unknown, seen: Set<unknown>): boolean {
+export function holdsTraced(tree: unknown, seen = new Set<unknown>()): boolean {
   if (isTraced(tree)) return true;
   if (seen.has(tree) || !(Array.isArray(tree) || isRecord(tree))) return false;
   seen.add(tree);

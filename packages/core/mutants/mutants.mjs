@@ -1,4 +1,5 @@
 import { firstCalls } from './first-calls.mjs';
+import { layers } from './layers.mjs';
 import { launchSites } from './launch-sites.mjs';
 import { reductions } from './reductions.mjs';
 import { secondOrder } from './second-order.mjs';
@@ -71,4 +72,5 @@ export const mutants = [
   ...shards,
   ...clusters,
   ...secondOrder,
+  ...layers,
 ];

@@ -116,7 +116,7 @@ export const RESULTS: Readonly<Record<string, string>> = {
 
 /** Functions that take no tensors, or give none, and those of symbolic matrices, which have tests of their own. */
 export const NO_OPERATIONS = [
-  'checkGradients scan checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize prepare stopGradient valueAndGrad vjp vmap',
+  'checkGradients scan checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize prepare stopGradient valueAndGrad vjp vmap autocast perSampleGradients withStatistics',
   'arange empty eye full linspace oneHot zeros countRows scope',
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
   'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',

@@ -110,18 +110,25 @@ export abstract class Recording implements Trace {
     if (derivative === undefined || isComposition(derivative)) throw notDifferentiable(name);
     return {
       rule: derivative,
-      records: flatArguments(call.args).map((one) => this.#recordOf(one) as R | undefined),
+      records: flatArguments(call.args).map((one) => this.recordOf(one) as R | undefined),
     };
   }
 
-  #needsRule({ primitive, args }: Pick<RecordedCall, 'primitive' | 'args'>): boolean {
-    return (
-      primitive.derivative !== 'constant' &&
-      flatArguments(args).some((one) => this.#recordOf(one) !== undefined)
-    );
+  /** Whether an operation that is a composition is called as one, so that this trace sees its parts. */
+  protected composes(_name: string, by: Composition, args: readonly unknown[]): boolean {
+    return by.isTransparent === true || (this.differentiates && this.#hasRecords(args));
   }
 
-  #recordOf(one: unknown): unknown {
+  #needsRule({ primitive, args }: RecordedCall): boolean {
+    return primitive.derivative !== 'constant' && this.#hasRecords(args);
+  }
+
+  #hasRecords(args: readonly unknown[]): boolean {
+    return flatArguments(args).some((one) => this.recordOf(one) !== undefined);
+  }
+
+  /** What this trace knows of an argument. */
+  protected recordOf(one: unknown): unknown {
     return isTracedKnown(one) && one.trace === this ? one.record : undefined;
   }
 
@@ -135,8 +142,9 @@ export abstract class Recording implements Trace {
     this.signal?.throwIfAborted();
     refuseOutputs(primitive.name, args);
     const { derivative } = primitive;
-    if (this.differentiates && isComposition(derivative) && this.#needsRule({ primitive, args })) {
-      return promisesTraced(pending(derivative.composedOf(...(args as never))));
+    if (isComposition(derivative) && this.composes(primitive.name, derivative, args)) {
+      const made = derivative.composedOf(...(args as never));
+      return isThenable(made) ? promisesTraced(pending(made as Promise<unknown>)) : made;
     }
     const primals = mapArguments(args, (one) => this.#primalOf(one));
     const call = { primitive, args, primals };

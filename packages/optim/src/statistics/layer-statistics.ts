@@ -16,6 +16,10 @@ export interface LayerStatistics {
     readonly kernel: readonly [number, number];
     readonly stride: readonly [number, number];
     readonly padding: readonly [number, number];
+    /** Default: [1, 1]. */
+    readonly dilation?: readonly [number, number];
+    /** Default: 1. */
+    readonly groups?: number;
   };
 }
 

@@ -86,7 +86,9 @@ export type BatchRule<A extends readonly unknown[] = never> = (call: MappedCall<
 /** How an operation is differentiated that is a composition of others. */
 export interface Composition<A extends readonly unknown[] = never> {
   /** Gives what the operation gives, by operations that have derivatives. Called in its place, with traced values, where it is differentiated. */
-  readonly composedOf: (...args: A) => Promise<unknown>;
+  readonly composedOf: (...args: A) => unknown;
+  /** It is composed by every trace, for examples and for what only owns too, but by one that asks for it by name: a layer of a network, which has no kernel of its own. */
+  readonly isTransparent?: true;
 }
 
 /** An operation that traces record. */

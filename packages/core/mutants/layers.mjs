@@ -1,0 +1,49 @@
+/** @typedef {import('../../../scripts/mutants/run.mjs').Mutant} Mutant */
+
+const PER_SAMPLE = {
+  promise: 'gradients of single examples are those of a loop',
+  test: '../optim/src/per-sample/per-sample-gradients.test.ts',
+};
+const OBSERVED = { ...PER_SAMPLE, file: '../../optim/src/statistics/observed.ts' };
+const GRADIENTS = { ...PER_SAMPLE, file: '../../optim/src/per-sample/per-sample-gradients.ts' };
+
+/** @type {readonly Mutant[]} */
+export const layers = [
+  {
+    ...OBSERVED,
+    name: 'a parameter that is used otherwise goes unseen',
+    find: 'if (layer === undefined || !isParameterAt(at)) onOtherUse?.(mark, name);',
+    replace: 'if (layer !== undefined && !isParameterAt(at)) onOtherUse?.(mark, name);',
+    pattern: 'finds what is no use by a layer, and maps the gradient then',
+  },
+  {
+    ...OBSERVED,
+    name: 'outputs that are constants are forgotten',
+    find: 'if (isTensor(made)) made.dispose();',
+    replace: '',
+    pattern: 'takes no examples, and gives all memory back',
+  },
+  {
+    ...GRADIENTS,
+    name: 'a sum counts as a mean',
+    find: "const factor = reduction === 'mean' ? count : 1;",
+    replace: 'const factor = count;',
+    pattern: 'takes the sum of losses too, and float32',
+  },
+  {
+    ...GRADIENTS,
+    name: 'squares of norms are scaled once',
+    find: 'squaredNorm().mul(factor ** 2)',
+    replace: 'squaredNorm().mul(factor)',
+    pattern: 'a perceptron by rules is what a loop gives, in chunks too',
+  },
+  {
+    promise: 'products of 16 bits have rounded factors, and nothing else',
+    file: '../../optim/src/precision/autocast.ts',
+    test: '../optim/src/precision/autocast.test.ts',
+    name: 'convolutions keep their factors',
+    find: 'conv1d: 2, ',
+    replace: '',
+    pattern: 'rounds factors to bfloat16, and sums in float32',
+  },
+];

@@ -1,0 +1,195 @@
+import type { OptionNames } from '@mercer/options';
+import { MercerError, random, type Tensor } from '@mercer/tensor';
+import { lazyI, lazyJ, rowNumberI, rowNumberJ } from '@mercer/lazy';
+import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
+import { xavierUniform, zeros } from './initialisers.js';
+import {
+  checkCount,
+  checkFlag,
+  checkNumber,
+  checkTensor,
+  labelOf,
+  layerOperation,
+  shapeError,
+} from './layer-operation.js';
+import { linearFunction, type Weights } from './linear.js';
+import { readContext, readPlacement, type Layer } from './layer.js';
+
+/** Options of {@link attention}. */
+export interface AttentionOptions {
+  /** Whether a row sees no rows behind its own number. Default: false. */
+  readonly causal?: boolean | undefined;
+  /** A factor of the products of queries and keys. Default: `1 / sqrt(features)`. */
+  readonly scale?: number | undefined;
+}
+
+const ATTENTION: OptionNames<AttentionOptions> = { causal: true, scale: true };
+
+const attending = layerOperation(
+  'attention',
+  (
+    queries: KnownValue,
+    keys: KnownValue,
+    values: KnownValue,
+    causal: boolean,
+    scale: number | undefined,
+  ): Value => {
+    const given = { queries, keys, values };
+    for (const [name, one] of Object.entries(given)) {
+      checkTensor(one, `attention: ${name}`);
+      if (one.shape.length < 2)
+        throw shapeError(`attention: ${name} is ${labelOf(one)}. Pass (.., rows, features).`);
+    }
+    const features = queries.shape.at(-1) ?? 0;
+    if (keys.shape.at(-1) !== features || keys.shape.at(-2) !== values.shape.at(-2)) {
+      throw shapeError(
+        `attention: queries are ${labelOf(queries)}, keys ${labelOf(keys)} and values ${labelOf(values)}. Queries and keys have to have the same features, keys and values the same rows.`,
+      );
+    }
+    const q = lazyI(queries as Tensor<'float32'>);
+    const scores = q.dot(lazyJ(keys as Tensor<'float32'>)).mul(scale ?? 1 / Math.sqrt(features));
+    const seen = causal ? rowNumberI().ge(rowNumberJ()).where(scores, -Infinity) : scores;
+    return seen.sumSoftMaxWeight(lazyJ(values as Tensor<'float32'>), 'j');
+  },
+);
+
+/**
+ * Scaled dot-product attention (Vaswani et al. 2017, arXiv 1706.03762): `softmax(scale queries keysᵀ) values` as one reduction over the keys. The matrix of scores is
+ * never stored, nor in its gradients of any order.
+ *
+ * @param queries (.., M, features)
+ * @param keys (.., N, features)
+ * @param values (.., N, columns)
+ * @returns (.., M, columns); batch axes, such as heads, broadcast
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
+ */
+export function attention(
+  queries: Value,
+  keys: Value,
+  values: Value,
+  options?: AttentionOptions,
+): Value {
+  const { causal = false, scale } = readOptions('attention', options, ATTENTION);
+  checkFlag('attention: causal', causal);
+  if (scale !== undefined) checkNumber('attention: scale', scale, -Number.MAX_VALUE);
+  return attending(queries, keys, values, causal, scale);
+}
+
+/** Options of {@link multiHeadAttention}. */
+export interface MultiHeadAttentionOptions extends AttentionOptions {
+  /** Numbers of each row. */
+  readonly features: number;
+  /** Into how many heads they are cut; it divides the features. */
+  readonly heads: number;
+  /** Whether the projections have biases. Default: true. */
+  readonly bias?: boolean | undefined;
+  /** Of the projections to queries, keys and values. Default: Xavier's uniform. */
+  readonly weightInit?: Initialiser | undefined;
+}
+
+const MULTI_HEAD: OptionNames<MultiHeadAttentionOptions> = {
+  ...ATTENTION,
+  features: true,
+  heads: true,
+  bias: true,
+  weightInit: true,
+};
+
+/** Parameters of {@link multiHeadAttention}. */
+
+export type AttentionParams = {
+  /** (3 features, features): queries, keys and values one behind the other, as in torch. */
+  readonly inProjWeight: Tensor;
+  /** (3 features) */
+  readonly inProjBias?: Tensor;
+  /** (features, features) and (features). */
+  readonly outProj: Weights;
+};
+
+/**
+ * Self-attention with several heads: x (.., N, features), result the same. Rows are projected to queries, keys and values, each head attends with its part of the features, and what the heads give is projected
+ * again. Scores are never stored: see {@link attention}.
+ *
+ * ```ts
+ * import { layers } from '@mercer/optim';
+ * import { random } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const layer = layers.multiHeadAttention({ features: 8, heads: 2, causal: true });
+ * const params = await layer.init(random.key(1), where);
+ * const x = await random.normal([5, 7, 8], { key: random.key(2), ...where });
+ * console.log((await layer.apply(params, x)).shape); // [ 5, 7, 8 ]
+ * ```
+ *
+ * @throws MercerError INVALID_ARGUMENT; of apply SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
+ */
+export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<AttentionParams> {
+  const what = 'multiHeadAttention';
+  const given = readOptions(what, options, MULTI_HEAD);
+  const features = checkCount(`${what}: features`, given.features);
+  const heads = checkCount(`${what}: heads`, given.heads);
+  if (features % heads !== 0) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${features} features are no multiple of ${heads} heads. Choose heads that divide them.`,
+    );
+  }
+  const causal = checkFlag(`${what}: causal`, given.causal ?? false);
+  const scale =
+    given.scale === undefined
+      ? undefined
+      : checkNumber(`${what}: scale`, given.scale, -Number.MAX_VALUE);
+  const hasBias = checkFlag(`${what}: bias`, given.bias ?? true);
+  const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, xavierUniform());
+  return {
+    name: what,
+    init: async (key, placement) => {
+      const where = readPlacement(what, placement);
+      const [forIn, forOut] = random.split(key);
+      const square = [features, features];
+      const outWeight = await withinFanIn(features)(forOut, square, where);
+      return {
+        inProjWeight: await weightInit(forIn, [3 * features, features], where),
+        ...(hasBias && { inProjBias: await zeros()(forIn, [3 * features], where) }),
+        outProj: {
+          weight: outWeight,
+          ...(hasBias && { bias: await zeros()(forOut, [features], where) }),
+        },
+      };
+    },
+    apply: ({ inProjWeight, inProjBias, outProj }, x, context) => {
+      readContext(what, context);
+      const projected = linearFunction(x, inProjWeight, inProjBias);
+      const attended = ofHeads(projected, features, heads, causal, scale);
+      return linearFunction(attended, outProj.weight, outProj.bias);
+    },
+  };
+}
+
+/** What the heads give, side by side, of queries, keys and values side by side. */
+const ofHeads = layerOperation(
+  'multiHeadAttention',
+  (
+    projected: KnownValue,
+    features: number,
+    heads: number,
+    causal: boolean,
+    scale: number | undefined,
+  ): Value => {
+    if (projected.shape.length < 2)
+      throw shapeError(`multiHeadAttention: x is no sequence of rows. Pass (.., N, features).`);
+    const lead = projected.shape.slice(0, -1);
+    const rank = lead.length;
+    const axes = Array.from({ length: rank - 1 }, (_, axis) => axis);
+    const split = projected.contiguous().reshape([...lead, 3, heads, features / heads]);
+    // (3, .., heads, N, features of a head)
+    const turned = split.permute([rank, ...axes, rank + 1, rank - 1, rank + 2]);
+    const parts = [0, 1, 2].map((at) => turned.slice(at)) as [Value, Value, Value];
+    const given = attention(...parts, { causal, scale });
+    return given
+      .permute([...axes, rank, rank - 1, rank + 1])
+      .contiguous()
+      .reshape([...lead, features]);
+  },
+);

@@ -1,0 +1,121 @@
+/**
+ * Initialisers: what parameters begin with.
+ *
+ * @packageDocumentation
+ */
+import { describeValue, type OptionNames } from '@mercer/options';
+import { full, MercerError, random, tensor } from '@mercer/tensor';
+import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
+import { fansOf, normalBy, uniformBy, type Initialiser, type Shape } from './initialiser.js';
+import { checkChoice, checkNumber } from './layer-operation.js';
+import { readPlacement } from './layer.js';
+
+export type { Initialiser } from './initialiser.js';
+
+/** Options of {@link kaimingUniform} and {@link kaimingNormal}. */
+export interface KaimingOptions {
+  /** `'fanIn'` keeps the variance of values, `'fanOut'` that of gradients. Default: 'fanIn'. */
+  readonly mode?: 'fanIn' | 'fanOut' | undefined;
+  /** The slope of the leaky ReLU that follows; 0 for ReLU. Default: 0. */
+  readonly slope?: number | undefined;
+}
+
+const KAIMING: OptionNames<KaimingOptions> = { mode: true, slope: true };
+
+/** The standard deviation, as a function of the shape. */
+function kaiming(what: string, given: KaimingOptions | undefined): (shape: Shape) => number {
+  const { mode = 'fanIn', slope = 0 } = readOptions(what, given, KAIMING);
+  checkChoice(`${what}: mode`, mode, ['fanIn', 'fanOut']);
+  checkNumber(`${what}: slope`, slope, 0);
+  return (shape) => Math.sqrt(2 / ((1 + slope ** 2) * fansOf(shape)[mode]));
+}
+
+/** Uniform within `sqrt(6 / ((1 + slope^2) fan))` (He et al. 2015, arXiv 1502.01852). */
+export const kaimingUniform = (options?: KaimingOptions): Initialiser =>
+  uniformBy('kaimingUniform', kaiming('kaimingUniform', options));
+
+/** Normal with the deviation `sqrt(2 / ((1 + slope^2) fan))` (He et al. 2015). */
+export const kaimingNormal = (options?: KaimingOptions): Initialiser =>
+  normalBy('kaimingNormal', kaiming('kaimingNormal', options));
+
+/** Options of {@link xavierUniform} and {@link xavierNormal}. */
+export interface XavierOptions {
+  /** A factor of the deviation. Default: 1. */
+  readonly gain?: number | undefined;
+}
+
+const XAVIER: OptionNames<XavierOptions> = { gain: true };
+
+function xavier(what: string, given: XavierOptions | undefined): (shape: Shape) => number {
+  const { gain = 1 } = readOptions(what, given, XAVIER);
+  checkNumber(`${what}: gain`, gain, 0);
+  return (shape) => {
+    const { fanIn, fanOut } = fansOf(shape);
+    return gain * Math.sqrt(2 / (fanIn + fanOut));
+  };
+}
+
+/** Uniform within `gain sqrt(6 / (fanIn + fanOut))` (Glorot and Bengio 2010). */
+export const xavierUniform = (options?: XavierOptions): Initialiser =>
+  uniformBy('xavierUniform', xavier('xavierUniform', options));
+
+/** Normal with the deviation `gain sqrt(2 / (fanIn + fanOut))` (Glorot and Bengio 2010). */
+export const xavierNormal = (options?: XavierOptions): Initialiser =>
+  normalBy('xavierNormal', xavier('xavierNormal', options));
+
+/** Options of {@link truncatedNormal}. */
+export interface TruncatedNormalOptions {
+  /** Default: 0. */
+  readonly mean?: number | undefined;
+  /** The deviation of the normal distribution before it is cut. Default: 1. */
+  readonly deviation?: number | undefined;
+  /** Where it is cut, in deviations from the mean, on both sides. Default: 2. */
+  readonly limit?: number | undefined;
+}
+
+const TRUNCATED: OptionNames<TruncatedNormalOptions> = { mean: true, deviation: true, limit: true };
+
+/** Normal numbers of which those beyond the limit were drawn again. */
+export function truncatedNormal(options?: TruncatedNormalOptions): Initialiser {
+  const what = 'truncatedNormal';
+  const { mean = 0, deviation = 1, limit = 2 } = readOptions(what, options, TRUNCATED);
+  checkNumber(`${what}: mean`, mean, -Number.MAX_VALUE);
+  checkNumber(`${what}: deviation`, deviation, 0);
+  checkNumber(`${what}: limit`, limit, 0.1);
+  return async (key, shape, placement) => {
+    const { device, dtype } = readPlacement(what, placement);
+    const kept = new Float64Array(sizeOfShape(shape));
+    let count = 0;
+    for (let round = 0; count < kept.length; round++) {
+      // enough for nearly all rounds to be the last one at the default limit
+      const wanted = Math.ceil((kept.length - count) * 1.2) + 16;
+      using drawn = await random.normal([wanted], {
+        key: random.foldIn(key, round),
+        dtype: 'float64',
+        device: 'cpu',
+      });
+      for (const z of await drawn.toTypedArray()) {
+        if (Math.abs(z) <= limit && count < kept.length) kept[count++] = mean + deviation * z;
+      }
+    }
+    return tensor(kept, { shape, dtype, device });
+  };
+}
+
+/** All elements one number. */
+export function constant(value: number): Initialiser {
+  if (typeof value !== 'number') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `constant: the value is ${describeValue(value)}. Pass a number.`,
+    );
+  }
+  return async (_key, shape, placement) =>
+    full(shape, value, readPlacement('constant', placement) as { dtype: 'float32' });
+}
+
+/** All elements 0. */
+export const zeros = (): Initialiser => constant(0);
+
+/** All elements 1. */
+export const ones = (): Initialiser => constant(1);

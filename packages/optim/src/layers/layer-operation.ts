@@ -1,0 +1,112 @@
+import { describeValue } from '@mercer/options';
+import { MercerError, type DType, type Tensor } from '@mercer/tensor';
+import {
+  assertTensor,
+  differentiable,
+  formatShape,
+  isTraced,
+  pendingOf,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
+import { owned } from '@mercer/autodiff/transform';
+import { matmul, type MatmulOptions } from '@mercer/linalg';
+
+/**
+ * A function of a layer as one operation: transforms that ask for it by name see one call, all others what it is composed of. Its tensors are
+ * there when it is called, and what it computes between is disposed.
+ */
+export function layerOperation<A extends readonly unknown[]>(
+  name: string,
+  call: (...args: A) => Value | Promise<Value>,
+): (...args: GivenTensors<A>) => Value {
+  const alone = owned(name, async (...args: A) => call(...args));
+  const plain = (...args: A): Value => pendingOf(async () => alone(...args) as Promise<Tensor>);
+  return differentiable<(...args: A) => Value, A>(name, plain, {
+    composedOf: call,
+    isTransparent: true,
+  }) as unknown as (...args: GivenTensors<A>) => Value;
+}
+
+/** Arguments as callers have them: results before they are awaited among them. */
+export type GivenTensors<A extends readonly unknown[]> = {
+  readonly [K in keyof A]: KnownValue extends A[K] ? Exclude<A[K], KnownValue> | Value : A[K];
+};
+
+/** Matrix products of values that may be traced, which know no dtype. */
+export const product = (a: Value, b: Value, options?: MatmulOptions<'float64'>): Value =>
+  matmul(a as Tensor<'float64'>, b as Tensor<'float64'>, options);
+
+/** Products of factors of 16 bits are exact in TF32; saying so gives their gradients it too. */
+export const howOf = (a: KnownValue, b: KnownValue): Pick<MatmulOptions<'float64'>, 'precision'> =>
+  isHalf(a) && isHalf(b) ? { precision: 'tf32' } : {};
+
+/** Whether a value has 16 bits. */
+export const isHalf = ({ dtype }: KnownValue): boolean =>
+  dtype === 'float16' || dtype === 'bfloat16';
+
+/** @throws MercerError INVALID_ARGUMENT, DISPOSED */
+export function checkTensor(x: unknown, what: string): asserts x is KnownValue {
+  if (!isTraced(x)) assertTensor(x, what);
+}
+
+export const labelOf = ({ dtype, shape }: KnownValue): string => `${dtype} ${formatShape(shape)}`;
+
+/** @throws MercerError SHAPE_MISMATCH */
+export function shapeError(message: string): MercerError {
+  return new MercerError('SHAPE_MISMATCH', message);
+}
+
+/** Indices and labels. @throws MercerError DTYPE_MISMATCH */
+export function checkWhole(x: KnownValue, what: string): void {
+  if (WHOLE.includes(x.dtype)) return;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what} is ${labelOf(x)}. Pass int32 or int64; cast('int32') makes it one.`,
+  );
+}
+
+const WHOLE: readonly DType[] = ['int32', 'int64'];
+
+/** A whole number that is at least `least`. @throws MercerError INVALID_ARGUMENT */
+export function checkCount(what: string, value: unknown, least = 1): number {
+  if (Number.isSafeInteger(value) && Number(value) >= least) return Number(value);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what} is ${describeValue(value)}. Pass a whole number of at least ${least}.`,
+  );
+}
+
+/** A finite number in a range. @throws MercerError INVALID_ARGUMENT */
+export function checkNumber(what: string, value: unknown, least: number, most = Infinity): number {
+  if (typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most)
+    return value;
+  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what} is ${describeValue(value)}. Pass a finite number ${range}.`,
+  );
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+export function checkFlag(what: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what} is ${describeValue(value)}. Pass true or false.`,
+  );
+}
+
+/** One of some words. @throws MercerError INVALID_ARGUMENT */
+export function checkChoice<T extends string>(
+  what: string,
+  value: unknown,
+  choices: readonly T[],
+): T {
+  const found = choices.find((one) => one === value);
+  if (found !== undefined) return found;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what} is ${describeValue(value)}. Pass ${choices.map((one) => `'${one}'`).join(', ')}.`,
+  );
+}

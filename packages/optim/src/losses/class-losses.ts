@@ -1,0 +1,120 @@
+import type { OptionNames } from '@mercer/options';
+import type { Tensor } from '@mercer/tensor';
+import {
+  checkAxis,
+  formatShape,
+  readOptions,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
+import {
+  checkCount,
+  checkNumber,
+  checkTensor,
+  checkWhole,
+  labelOf,
+  layerOperation,
+  shapeError,
+} from '../layers/layer-operation.js';
+import {
+  checkReduction,
+  reduced,
+  REDUCTION,
+  type Reduction,
+  type ReductionOption,
+} from './reduced.js';
+
+/** Options of {@link nll}. */
+export interface NllOptions extends ReductionOption {
+  /** Along which axis the classes lie. Default: 1, or 0 of one example. */
+  readonly axis?: number | undefined;
+  /** A label that does not count, as that of padding: its loss is 0, and the mean is over the others. Default: every label counts. */
+  readonly ignoreIndex?: number | undefined;
+}
+
+/** Options of {@link crossEntropy}. */
+export interface CrossEntropyOptions extends NllOptions {
+  /** What the target has of the same for all classes, instead of the label (Szegedy et al. 2016). Default: 0. */
+  readonly labelSmoothing?: number | undefined;
+}
+
+const NLL: OptionNames<NllOptions> = { ...REDUCTION, axis: true, ignoreIndex: true };
+const CROSS_ENTROPY: OptionNames<CrossEntropyOptions> = { ...NLL, labelSmoothing: true };
+
+/** Options, read. */
+interface ClassLoss {
+  readonly axis: number | undefined;
+  readonly ignoreIndex: number | undefined;
+  readonly reduction: Reduction;
+  readonly smoothing: number;
+}
+
+/** @param isLogits whether the scores are to be normalised */
+const classLoss = (what: string, isLogits: boolean) =>
+  layerOperation(what, (scores: KnownValue, labels: KnownValue, call: ClassLoss): Value => {
+    checkTensor(scores, `${what}: the scores`);
+    checkTensor(labels, `${what}: the labels`);
+    checkWhole(labels, `${what}: the labels`);
+    const { shape } = scores;
+    const given = call.axis ?? Math.min(1, shape.length - 1);
+    const axis = checkAxis(what, given, shape.length, `shape ${formatShape(shape)}`);
+    const wanted = shape.filter((_, at) => at !== axis);
+    const { shape: own } = labels;
+    if (own.length !== wanted.length || own.some((extent, at) => extent !== wanted[at])) {
+      throw shapeError(
+        `${what}: the scores are ${labelOf(scores)} with classes along axis ${axis}, and the labels ${labelOf(labels)}. Pass labels of shape ${formatShape(wanted)}, or name another axis.`,
+      );
+    }
+    const { ignoreIndex, reduction, smoothing } = call;
+    const counts = ignoreIndex === undefined ? undefined : labels.ne(ignoreIndex);
+    const known = counts === undefined ? labels : counts.where(labels, 0);
+    const at = known.reshape(shape.map((extent, k) => (k === axis ? 1 : extent)));
+    const chosen = scores.takeAlongAxis(at as Tensor<'int32'>, axis).reshape(wanted);
+    const top = isLogits ? scores.logSumExp(axis) : undefined;
+    const share =
+      smoothing === 0 ? chosen : chosen.mul(1 - smoothing).add(scores.mean(axis).mul(smoothing));
+    const losses = top === undefined ? share.neg() : top.sub(share);
+    if (counts === undefined) return reduced(losses, reduction);
+    const counted = counts.where(losses, 0);
+    return reduction === 'mean' ? counted.sum().div(counts.sum()) : reduced(counted, reduction);
+  });
+
+const ofLogits = classLoss('crossEntropy', true);
+const ofLogProbabilities = classLoss('nll', false);
+
+function readCall(what: string, given: CrossEntropyOptions): ClassLoss {
+  const { axis, ignoreIndex, labelSmoothing: smoothing = 0 } = given;
+  checkNumber(`${what}: labelSmoothing`, smoothing, 0, 1);
+  if (ignoreIndex !== undefined)
+    checkCount(`${what}: ignoreIndex`, ignoreIndex, Number.MIN_SAFE_INTEGER);
+  return { axis, ignoreIndex, smoothing, reduction: checkReduction(what, given.reduction) };
+}
+
+/**
+ * The cross entropy of classes from logits: `logSumExp(logits) - logits[label]`, reduced over the examples. With label smoothing e the second term is `(1 - e)` times that and e
+ * times the mean of the logits.
+ *
+ * ```ts
+ * import { losses } from '@mercer/optim';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const logits = await tensor([[0, 0, 0, 0]], where);
+ * const labels = await tensor(Int32Array.of(2), where);
+ * console.log(await losses.crossEntropy(logits, labels).item()); // 1.3862943649291992
+ * ```
+ *
+ * @param logits (N, classes), (N, classes, ..), or (classes) of one example; with `axis` the classes lie along another axis
+ * @param labels int32 or int64 of the other axes, from 0. One without a class gives NaN
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, DEVICE_MISMATCH, DISPOSED
+ */
+export function crossEntropy(logits: Value, labels: Value, options?: CrossEntropyOptions): Value {
+  const what = 'crossEntropy';
+  return ofLogits(logits, labels, readCall(what, readOptions(what, options, CROSS_ENTROPY)));
+}
+
+/** The negative log-likelihood of classes from the logarithms of probabilities: `-log p[label]`. See {@link crossEntropy}. */
+export function nll(logProbabilities: Value, labels: Value, options?: NllOptions): Value {
+  const given = readOptions('nll', options, NLL);
+  return ofLogProbabilities(logProbabilities, labels, readCall('nll', given));
+}

@@ -1,0 +1,344 @@
+import { grad, valueAndGrad, type Tree } from '@mercer/autodiff';
+import { memory, random, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { leavesOf } from '@mercer/autodiff/transform';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { functional, layers, losses, perSampleGradients, withStatistics } from '../index.js';
+import { drawn, expectClose, placed, toPlain, type Plain } from './references.test-support.js';
+
+interface Problem {
+  readonly params: Tree;
+  readonly inputs: Tensor;
+  readonly targets: Tensor;
+  readonly loss: (params: never, inputs: Tensor, targets: Tensor) => PromiseLike<Tensor> | Tensor;
+}
+
+type Made = (device: Device) => Promise<Problem>;
+
+const N = 5;
+const F64 = 'float64' as const;
+
+async function classified<P extends Tree>(
+  model: layers.Layer<P>,
+  inputs: Tensor,
+  device: Device,
+  apply: (params: P, x: Tensor) => PromiseLike<Tensor> | Tensor = (params, x) =>
+    model.apply(params, x),
+): Promise<Problem> {
+  const params = await model.init(random.key(1), { device, dtype: F64 });
+  const targets = await tensor(
+    Int32Array.from({ length: N }, (_, k) => k % 3),
+    { device },
+  );
+  const loss = async (own: P, x: Tensor, labels: Tensor): Promise<Tensor> =>
+    losses.crossEntropy(await apply(own, x), labels);
+  return { params, inputs, targets, loss };
+}
+
+/** Networks by which of the rules of layers are used. */
+const PROBLEMS: readonly (readonly [name: string, make: Made])[] = [
+  [
+    'a perceptron',
+    async (device) => {
+      const model = layers.sequential({
+        first: layers.linear({ inputs: 4, outputs: 6 }),
+        act: layers.tanh(),
+        norm: layers.layerNorm({ shape: 6 }),
+        second: layers.linear({ inputs: 6, outputs: 3 }),
+      });
+      return classified(model, await placed(await drawn(2, [N, 4]), F64, device), device);
+    },
+  ],
+  [
+    'a convolutional network',
+    async (device) => {
+      const model = layers.sequential({
+        first: layers.conv2d({
+          inputs: 2,
+          outputs: 4,
+          kernel: 3,
+          stride: 2,
+          padding: 1,
+          groups: 2,
+        }),
+        act: layers.gelu(),
+        second: layers.conv2d({ inputs: 4, outputs: 2, kernel: 2, dilation: 2 }),
+        pool: layers.averagePool2d({ kernel: 2, stride: 1 }),
+        flatten: layers.flatten(),
+        last: layers.linear({ inputs: 2, outputs: 3, bias: false }),
+      });
+      return classified(model, await placed(await drawn(2, [N, 2, 8, 8]), F64, device), device);
+    },
+  ],
+  [
+    'a convolution over a length',
+    async (device) => {
+      const model = layers.sequential({
+        first: layers.conv1d({ inputs: 2, outputs: 3, kernel: 3 }),
+        flatten: layers.flatten(),
+        last: layers.linear({ inputs: 12, outputs: 3 }),
+      });
+      return classified(model, await placed(await drawn(2, [N, 2, 6]), F64, device), device);
+    },
+  ],
+  [
+    'a transformer whose embedding is used twice',
+    async (device) => {
+      const blocks = layers.sequential({
+        attention: layers.multiHeadAttention({ features: 4, heads: 2, causal: true }),
+        norm: layers.layerNorm({ shape: 4 }),
+        hidden: layers.linear({ inputs: 4, outputs: 3 }),
+      });
+      const table = layers.embedding({ entries: 7, features: 4 });
+      const params = {
+        table: await table.init(random.key(3), { device, dtype: F64 }),
+        blocks: await blocks.init(random.key(4), { device, dtype: F64 }),
+      };
+      const inputs = await tensor(
+        Int32Array.from({ length: N * 3 }, (_, k) => (k * k) % 7),
+        {
+          shape: [N, 3],
+          device,
+        },
+      );
+      const targets = await tensor(
+        Int32Array.from({ length: N }, (_, k) => k % 3),
+        { device },
+      );
+      const loss = async (own: typeof params, x: Tensor, labels: Tensor): Promise<Tensor> => {
+        const rows = table.apply(own.table, x);
+        const again = table.apply(own.table, x.flip(1));
+        const scores = await blocks.apply(own.blocks, rows.add(again.mul(0.5)));
+        return losses.crossEntropy(scores.mean(1), labels);
+      };
+      return { params, inputs, targets, loss };
+    },
+  ],
+  [
+    'a batch norm with running statistics',
+    async (device) => {
+      const norm = layers.batchNorm({ features: 2 });
+      const model = layers.sequential({
+        norm,
+        flatten: layers.flatten(),
+        last: layers.linear({ inputs: 6, outputs: 3 }),
+      });
+      const state = { norm: await norm.initState({ device, dtype: F64 }) };
+      const inputs = await placed(await drawn(2, [N, 2, 3]), F64, device);
+      return classified(model, inputs, device, (params, x) => model.apply(params, x, { state }));
+    },
+  ],
+];
+
+/** The gradients of examples, one after the other. */
+async function byLoop({ params, inputs, targets, loss }: Problem): Promise<readonly Plain[]> {
+  const each: Plain[][] = [];
+  for (let n = 0; n < N; n++) {
+    const one = grad(loss as (p: Tree, x: Tensor, y: Tensor) => Promise<Tensor>);
+    const gradient = await one(params, inputs.slice([n, n + 1]), targets.slice([n, n + 1]));
+    const leaves = await leavesOf(gradient, '');
+    each.push(await Promise.all(leaves.map(async ({ value }) => toPlain(value))));
+  }
+  return (each[0] ?? []).map(({ shape }, at) => ({
+    shape: [N, ...shape],
+    data: Float64Array.from(each.flatMap((all) => [...(all[at] as Plain).data])),
+  }));
+}
+
+const plains = async (tree: Tree): Promise<readonly Plain[]> =>
+  Promise.all((await leavesOf(tree, '')).map(async ({ value }) => toPlain(value)));
+
+function expectAll(given: readonly Plain[], wanted: readonly Plain[], tolerance = 1e-12): void {
+  expect(given.length).toBe(wanted.length);
+  for (const [at, one] of wanted.entries()) expectClose(given[at] as Plain, one, tolerance);
+}
+
+/** The norms of all rows. */
+const normsOf = ({ shape: [count = 0], data }: Plain): Plain => ({
+  shape: [count],
+  data: Float64Array.from({ length: count }, (_, n) => {
+    const size = data.length / count;
+    return Math.hypot(...data.subarray(n * size, (n + 1) * size));
+  }),
+});
+
+/** Gradients of single examples against a loop over them. */
+export function perSampleSuite(name: string, place: () => Device): void {
+  describe(`perSampleGradients on ${name}`, () => {
+    let device: Device;
+    beforeAll(() => {
+      device = place();
+    });
+
+    describe.each(PROBLEMS)('%s', (_, make) => {
+      it.each(['rules', 'vmap'] as const)(
+        'by %s is what a loop gives, in chunks too',
+        async (method) => {
+          const problem = await make(device);
+          const { params, inputs, targets, loss } = problem;
+          const wanted = await byLoop(problem);
+          const given = await perSampleGradients(loss as never, params, inputs, targets, {
+            method,
+          });
+          expectAll(await plains(given), wanted);
+          const chunks = await perSampleGradients(loss as never, params, inputs, targets, {
+            method,
+            chunkSize: 2,
+          });
+          expectAll(await plains(chunks), wanted);
+          const all = { method, norms: true, chunkSize: 3 } as const;
+          const { norms, total } = await perSampleGradients(
+            loss as never,
+            params,
+            inputs,
+            targets,
+            all,
+          );
+          const each = wanted.map(normsOf);
+          expectAll(await plains(norms), each, 1e-11);
+          const whole = {
+            shape: [N],
+            data: Float64Array.from({ length: N }, (__, n) =>
+              Math.hypot(...each.map(({ data }) => data[n] ?? NaN)),
+            ),
+          };
+          expectClose(await toPlain(total), whole, 1e-11);
+        },
+      );
+    });
+
+    it('takes the sum of losses too, and float32', async () => {
+      const layer = layers.linear({ inputs: 3, outputs: 2 });
+      const params = await layer.init(random.key(1), { device });
+      const [x, y] = [
+        await placed(await drawn(1, [4, 3]), 'float32', device),
+        await placed(await drawn(2, [4, 2]), 'float32', device),
+      ];
+      const loss = (reduction: 'mean' | 'sum') => async (p: typeof params, a: Tensor, b: Tensor) =>
+        losses.mse(layer.apply(p, a), b, { reduction: 'none' }).sum(1)[reduction]();
+      const of = async (reduction: 'mean' | 'sum') =>
+        plains(
+          await perSampleGradients(loss(reduction), params, x, y, { reduction, method: 'rules' }),
+        );
+      expectAll(await of('sum'), await of('mean'), 1e-6);
+    });
+
+    it('finds what is no use by a layer, and maps the gradient then', async () => {
+      const layer = layers.linear({ inputs: 3, outputs: 1 });
+      const params = await layer.init(random.key(1), { device, dtype: F64 });
+      const x = await placed(await drawn(1, [N, 3]), F64, device);
+      const y = await placed(await drawn(2, [N, 1]), F64, device);
+      const loss = async (p: typeof params, a: Tensor, b: Tensor): Promise<Tensor> =>
+        losses.mse(layer.apply(p, a), b).add(p.weight.square().sum());
+      const wanted = await byLoop({ params, inputs: x, targets: y, loss });
+      expectAll(await plains(await perSampleGradients(loss, params, x, y)), wanted);
+      await expect(perSampleGradients(loss, params, x, y, { method: 'rules' })).rejects.toThrow(
+        /^perSampleGradients: weight is used by square, which is no layer's use of it\. Leave method away/,
+      );
+      // where examples do not lie along axis 0
+      const turned = async (p: typeof params, a: Tensor, b: Tensor): Promise<Tensor> =>
+        losses.mse(
+          functional.linear(a.reshape([1, a.shape[0] ?? 0, 3]), p.weight, p.bias).reshape(b.shape),
+          b,
+        );
+      const other = await byLoop({
+        params,
+        inputs: x,
+        targets: y,
+        loss: turned,
+      });
+      expectAll(await plains(await perSampleGradients(turned, params, x, y)), other);
+    });
+
+    it('takes no examples, and gives all memory back', async () => {
+      const layer = layers.linear({ inputs: 3, outputs: 2 });
+      const params = await layer.init(random.key(1), { device });
+      const x = await placed(await drawn(1, [4, 3]), 'float32', device);
+      const y = await placed(await drawn(2, [4, 2]), 'float32', device);
+      const loss = (p: typeof params, a: Tensor, b: Tensor) => losses.mse(layer.apply(p, a), b);
+      using first = x.slice([0, 0]);
+      using second = y.slice([0, 0]);
+      const none = await perSampleGradients(loss, params, first, second);
+      expect(none.weight.shape).toEqual([0, 2, 3]);
+      for (const one of await leavesOf(none, '')) one.value.dispose();
+      const live = (): number => memory().devices.reduce((sum, one) => sum + one.liveBytes, 0);
+      const run = async (): Promise<void> => {
+        const each = await perSampleGradients(loss, params, x, y);
+        const { norms, total } = await perSampleGradients(loss, params, x, y, {
+          norms: true,
+          chunkSize: 3,
+        });
+        const { value, grad: gradient, statistics } = await withStatistics(loss)(params, x, y);
+        const made = [each, norms, gradient].map(async (tree) => leavesOf(tree, ''));
+        for (const { value: one } of (await Promise.all(made)).flat()) one.dispose();
+        for (const { inputs, outputGradients } of statistics) {
+          inputs.dispose();
+          outputGradients.dispose();
+        }
+        value.dispose();
+        total.dispose();
+        await device.synchronize();
+      };
+      await run();
+      const before = live();
+      await run();
+      expect(live()).toBe(before);
+      expect(await x.sum().item()).not.toBeNaN();
+    });
+  });
+
+  describe(`withStatistics on ${name}`, () => {
+    it('gives value and gradient as they are, inputs and gradients of outputs', async () => {
+      const device = place();
+      const model = layers.sequential({
+        conv: layers.conv2d({ inputs: 1, outputs: 2, kernel: 2, stride: [2, 1], padding: [1, 0] }),
+        relu: layers.relu(),
+        flatten: layers.flatten(),
+        list: layers.sequential([layers.linear({ inputs: 18, outputs: 3, bias: false })]),
+      });
+      const params = await model.init(random.key(1), { device, dtype: F64 });
+      const x = await placed(await drawn(2, [N, 1, 4, 4]), F64, device);
+      const labels = await tensor(
+        Int32Array.from({ length: N }, (_, k) => k % 3),
+        { device },
+      );
+      const loss = (p: typeof params, a: Tensor) => losses.crossEntropy(model.apply(p, a), labels);
+      const plainly = await valueAndGrad(loss)(params, x);
+      const { value, grad: gradient, statistics } = await withStatistics(loss)(params, x);
+      expect(await value.item()).toBe(await plainly.value.item());
+      expectAll(await plains(gradient), await plains(plainly.grad), 1e-15);
+      expect(
+        statistics.map(({ inputs, outputGradients, ...rest }) => ({
+          ...rest,
+          inputs: inputs.shape,
+          outputs: outputGradients.shape,
+        })),
+      ).toEqual([
+        {
+          kind: 'conv2d',
+          weight: 'conv.weight',
+          bias: 'conv.bias',
+          window: { kernel: [2, 2], stride: [2, 1], padding: [1, 0], dilation: [1, 1], groups: 1 },
+          inputs: [N, 1, 4, 4],
+          outputs: [N, 2, 3, 3],
+        },
+        { kind: 'linear', weight: 'list.0.weight', inputs: [N, 18], outputs: [N, 3] },
+      ]);
+      const [conv, last] = statistics;
+      expect(await toPlain(conv?.inputs as Tensor)).toEqual(await toPlain(x));
+      // the gradient of the weight is made of them
+      const product = (last?.outputGradients as Tensor<'float64'>).matmul(
+        last?.inputs as Tensor<'float64'>,
+        { transposeA: true },
+      );
+      expectClose(await toPlain(await product), await toPlain(gradient.list[0].weight), 1e-14);
+      const bias = (conv?.outputGradients as Tensor).sum([0, 2, 3]);
+      expectClose(await toPlain(await bias), await toPlain(gradient.conv.bias as Tensor), 1e-14);
+      const withAux = await withStatistics(
+        async (p: typeof params, a: Tensor) => [loss(p, a), 'aux'] as const,
+        { hasAux: true },
+      )(params, x);
+      expect(withAux.aux).toBe('aux');
+      expect(withAux.statistics.length).toBe(2);
+    });
+  });
+}
