@@ -1,4 +1,4 @@
-import { leavesOf } from '@mercer/autodiff/tree';
+import { leavesOf } from '@mercer/autodiff/transform';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape } from '@mercer/tensor/operation';
 

@@ -1,5 +1,5 @@
 import type { Tree } from '@mercer/autodiff';
-import { leavesOf } from '@mercer/autodiff/tree';
+import { leavesOf } from '@mercer/autodiff/transform';
 import { abs, add, div, eq, le, mul, select, sub, variable } from '@mercer/formula';
 import { solveCholesky } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
