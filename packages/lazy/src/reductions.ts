@@ -12,6 +12,7 @@ import {
   type CallView,
   type PairInput,
   type PairSizes,
+  cutsRows,
 } from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from './bind-arguments.js';
 import {
@@ -41,7 +42,6 @@ import {
   type Results,
 } from './results.js';
 import { readsRows } from './row-reader.js';
-import { cutsRows } from './shards/shard-options.js';
 import { shardedReductions } from './shards/sharded-reductions.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';

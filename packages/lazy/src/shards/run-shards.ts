@@ -1,4 +1,5 @@
 import { empty, type Device, type Tensor } from '@mercer/tensor';
+import { deviceOf, Workers, type Rows, type ShardPlan } from '@mercer/tensor/operation';
 import type { PairCall } from '../pair-call.js';
 import type { ReductionOptions } from '../call-options.js';
 import type { WantedResult } from '../results.js';
@@ -6,7 +7,6 @@ import type { JointTask } from '../task.js';
 import { cellTask } from './cell-task.js';
 import { computeShards, type Shard } from './compute-shards.js';
 import { mergeRule, type Compute, type MergeRule, type PartialResult } from './merge-rules.js';
-import { deviceOf, type Rows, type ShardPlan } from './plan-shards.js';
 import { disposeState, merged, type ShardState } from './shard-state.js';
 
 /** Computes a task whose rows are not cut. */
@@ -33,8 +33,8 @@ export interface ShardedCall {
 export async function runShards(call: ShardedCall): Promise<Tensor[]> {
   const { task, used, plan, devices, outs, options } = call;
   const { debug, onProgress, signal: ended } = options;
-  const stop = new AbortController();
-  const signal = ended === undefined ? stop.signal : AbortSignal.any([ended, stop.signal]);
+  const workers = new Workers(ended);
+  const { signal } = workers;
   const merging: Compute = (of) => call.compute(of, { debug, signal });
   const { sizes } = call.call;
   const { what } = task;
@@ -60,36 +60,28 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
   let done = 0;
   const assembly = new Assembly(call, rules);
   const worker = async (device: Device, at: number): Promise<void> => {
-    try {
-      await computeShards(
-        shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at),
-        {
-          device,
-          signal,
-          used,
-          rules,
-          dtype: sizes.dtype,
-          inputs: task.inputs,
-          axis,
-          cell: cellTask(task, rules),
-          compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
-          deliver: (shard, state) => assembly.add(shard, state),
-          onDone: async () => {
-            const told: unknown = onProgress?.({ done: ++done, total });
-            await told;
-          },
+    await computeShards(
+      shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at),
+      {
+        device,
+        signal,
+        used,
+        rules,
+        dtype: sizes.dtype,
+        inputs: task.inputs,
+        axis,
+        cell: cellTask(task, rules),
+        compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
+        deliver: (shard, state) => assembly.add(shard, state),
+        onDone: async () => {
+          const told: unknown = onProgress?.({ done: ++done, total });
+          await told;
         },
-      );
-    } catch (error) {
-      // The others need not go on; the first error is theirs too.
-      stop.abort(error);
-      throw error;
-    }
+      },
+    );
   };
   try {
-    await Promise.allSettled(devices.map(worker));
-    ended?.throwIfAborted();
-    stop.signal.throwIfAborted();
+    await workers.run(devices, worker);
     const results = assembly.take();
     return await Promise.all(results.map((one, at) => written(one, outs[at])));
   } finally {

@@ -7,7 +7,15 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/tensor';
-import { availableBytes, checkOut, formulasOf, sidesOf } from '@mercer/tensor/operation';
+import {
+  checkOut,
+  checkShardOptions,
+  formulasOf,
+  isRowReader,
+  shardsWithin,
+  sidesOf,
+  type ShardProblem,
+} from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from '../bind-arguments.js';
 import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-options.js';
 import { hasLayout } from '../host-shape.js';
@@ -23,14 +31,8 @@ import {
   wantedResults,
   type WantedResult,
 } from '../results.js';
-import { isRowReader } from '../row-reader.js';
 import { labelOf, usedBy, type JointTask } from '../task.js';
-import { leastBytes, planShards, type ShardProblem } from './plan-shards.js';
 import { runShards, type ComputeTask } from './run-shards.js';
-import { checkShardOptions } from './shard-options.js';
-
-/** Of what is free on the devices, unless the caller says how much. */
-const SHARE = 0.75;
 
 /**
  * The reductions of a task, computed block by block, on one device or on several: how rows are cut is planned first, then the devices
@@ -74,9 +76,7 @@ export async function shardedReductions(
   try {
     const inputs = await withLayouts(held(bound, made), used, call, made);
     const sizes = problemOf(task, inputs, used, call, devices, outs);
-    const maxBytes = options.maxBytes ?? budgetOf(devices);
-    const plan = planShards({ ...sizes, maxBytes });
-    if (plan === undefined) throw tooLittle(what, options.maxBytes, maxBytes, leastBytes(sizes));
+    const plan = shardsWithin(what, sizes, devices, options.maxBytes);
     const whole = { ...task, inputs };
     return await runShards({
       task: whole,
@@ -244,33 +244,4 @@ function problemOf(
     // A block's results, and what is carried before and after it in float64.
     bytesResults: numbers * (dtypeBytes(dtype) + 3 * dtypeBytes('float64')),
   };
-}
-
-/**
- * The memory that blocks may take on each device; a power of two, so that other programs' few bytes more or less do not change how rows are
- * cut, and with it the last bits of sums.
- */
-function budgetOf(devices: readonly Device[]): number {
-  const shares = devices.map(
-    (one) => (SHARE * availableBytes(one)) / devices.filter((other) => other === one).length,
-  );
-  return 2 ** Math.floor(Math.log2(Math.max(1, ...[Math.min(...shares)])));
-}
-
-function tooLittle(
-  what: string,
-  given: number | undefined,
-  maxBytes: number,
-  least: number,
-): MercerError {
-  const needed = `The least blocks of rows, with the results, take ${least} bytes`;
-  return given === undefined
-    ? new MercerError(
-        'OUT_OF_MEMORY',
-        `${what}: blocks may take ${maxBytes} bytes of what is free on the devices. ${needed}: dispose tensors, or pass out in host memory.`,
-      )
-    : new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: maxBytes is ${given}. ${needed}: pass as much, better some hundred MiB.`,
-      );
 }

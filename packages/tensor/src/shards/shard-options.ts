@@ -1,8 +1,9 @@
 import { describeList, describeValue, own, type OptionNames } from '@mercer/options';
-import { device, MercerError, type Device, type DeviceLike, type Progress } from '@mercer/tensor';
-import { LazyError } from '../lazy-error.js';
+import type { Device, DeviceLike, Progress } from '../device.js';
+import { device } from '../devices.js';
+import { MercerError } from '../mercer-error.js';
 
-/** Options of a reduction whose rows are cut into blocks. Any of them cuts, and so does data that is read as it is needed. */
+/** Options of a call whose rows are cut into blocks. Any of them cuts, and so does data that is read as it is needed. */
 export interface ShardOptions {
   /**
    * Devices that compute it together, such as `['cuda:0', 'cuda:1']`: each a share of the rows. Inputs may lie in host memory or on any of
@@ -36,7 +37,7 @@ export function cutsRows(options: ShardOptions | undefined): boolean {
   }
 }
 
-/** @throws LazyError INVALID_ARGUMENT; MercerError NO_BACKEND for a device that this machine has not */
+/** @throws MercerError INVALID_ARGUMENT, NO_BACKEND for a device that this machine has not */
 export function checkShardOptions(
   what: string,
   { devices, maxBytes, onProgress }: ShardOptions,
@@ -46,19 +47,19 @@ export function checkShardOptions(
     onProgress,
   };
   if (given.devices !== undefined && !(Array.isArray(given.devices) && given.devices.length > 0)) {
-    throw new LazyError(
+    throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: devices is ${describeValue(devices)}. Pass a list with at least one, such as ['cuda:0', 'cuda:1'], or leave it out.`,
     );
   }
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) {
-    throw new LazyError(
+    throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: maxBytes is ${describeValue(maxBytes)}. Pass a whole number of bytes, or leave it out.`,
     );
   }
   if (given.onProgress !== undefined && typeof given.onProgress !== 'function') {
-    throw new LazyError(
+    throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: onProgress is ${describeList(onProgress)}. Pass a function, or leave it out.`,
     );
