@@ -93,6 +93,7 @@ export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
 export { HeldBlocks } from '../shards/held-blocks.js';
+export { hostRows } from '../shards/host-rows.js';
 export { deviceOf, type Rows, type ShardPlan, type ShardProblem } from '../shards/plan-shards.js';
 export { isRowReader, readRows } from '../shards/read-rows.js';
 export { runSteps, type StepsWork } from '../shards/run-steps.js';
