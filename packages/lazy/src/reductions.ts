@@ -1,6 +1,12 @@
 import type { MapReducePlan } from '@mercer/kernels';
 import { own } from '@mercer/options';
-import { MercerError, type DType, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  MercerError,
+  type DType,
+  type ShardOptions,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import {
   addReductions,
   assertTensor,
@@ -199,27 +205,27 @@ export function computed(
 ): readonly Results[] | Promise<readonly Results[]> {
   const { reductions, what } = task;
   const isTraced = holdTraced(task.inputs, args);
-  if (cutsRows(options) || readsRows(task.inputs, args)) {
-    if (isTraced) throw tracedBlocks(what);
-    const blocks = shardedReductions(task, args, options ?? {}, (cell, given) =>
-      operation.start([cell, []], given),
-    );
-    return mapped(blocks, (tensors) => asResults(reductions, tensors));
-  }
   const found = isTraced
     ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound, given) =>
-        operation.start([bound, []], given),
+        started(bound, [], given),
       )
-    : operation.start([task, args], options);
+    : started(task, args, options);
   return mapped(found, (tensors) => asResults(reductions, tensors));
 }
 
-const tracedBlocks = (what: string): LazyError =>
-  new LazyError(
-    'UNSUPPORTED',
-    `${what}: an input is differentiated, and rows that are cut into blocks (devices, maxBytes, onProgress, or rows of a file) are not. ` +
-      'Call it without these options inside grad, or compute the gradient as a reduction of its own.',
+/** The results of a task without traced values, whole or block by block. */
+function started(
+  task: JointTask,
+  args: readonly LazyData[],
+  options: ReductionOptions | undefined,
+): Tensor[] | Promise<Tensor[]> {
+  if (!cutsRows(options) && !readsRows(task.inputs, args)) {
+    return operation.start([task, args], options);
+  }
+  return shardedReductions(task, args, options ?? {}, (cell, given) =>
+    operation.start([cell, []], given),
   );
+}
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {
@@ -239,6 +245,8 @@ export async function prepared(
   args: readonly Tensor[],
   options: PrepareOptions | undefined,
 ): Promise<PreparedTask> {
+  if (cutsRows(options as ShardOptions | undefined) || readsRows(task.inputs, args))
+    throw preparedBlocks(task.what);
   for (const one of task.inputs) {
     if (one.source.kind === 'tensor') assertTensor(one.source.tensor, `${task.what}.prepare`);
   }
@@ -250,6 +258,12 @@ export async function prepared(
     run: (tensors, given) => asResults(task.reductions, call([task, tensors], given)),
   };
 }
+
+const preparedBlocks = (what: string): LazyError =>
+  new LazyError(
+    'UNSUPPORTED',
+    `${what}.prepare: devices, maxBytes, onProgress and rows of a file cut rows into blocks, and a prepared call is one launch. Call ${what} itself with them; its kernels are remembered.`,
+  );
 
 /** Not that of a copy. */
 const isPass = (plan: unknown): plan is MapReducePlan =>

@@ -5,6 +5,7 @@ import {
   formulasOf,
   pending,
   promisesTraced,
+  shardsOf,
   writesTraced,
   type AppliedCall,
   type DerivativeRule,
@@ -122,16 +123,24 @@ async function gradientsBy(
   { places: placesOfTensors, bind }: InputsApart,
   { args: [tensors], result, wanted: [wanted] }: AppliedCall<Tensors>,
   cotangents: readonly (Value | undefined)[],
-  { ranges, debug, accumulate, sumScheme, fastMath }: ReductionOptions = {},
+  options: ReductionOptions = {},
 ): Promise<readonly (Value | undefined)[]> {
+  const { ranges, debug, accumulate, sumScheme, fastMath } = own(
+    options,
+    'ranges',
+    'debug',
+    'accumulate',
+    'sumScheme',
+    'fastMath',
+  );
   const inputs = bind(tensors);
   const results = asResults(reductions, result as unknown as readonly Tensor[]);
   const upstream = await Promise.all(cotangents.map((one) => Promise.resolve(one)));
   const cotangentsOf = asResults(reductions, upstream as readonly Tensor[]);
   const totals = tensors.map((): Value | undefined => undefined);
   const add = (place: number, share: Value): void => {
-    const own = placesOfTensors[place] ?? 0;
-    totals[own] = totals[own]?.add(share) ?? share;
+    const ownPlace = placesOfTensors[place] ?? 0;
+    totals[ownPlace] = totals[ownPlace]?.add(share) ?? share;
   };
   for (const [at, reduction] of reductions.entries()) {
     const cotangent = cotangentsOf[at]?.value;
@@ -149,11 +158,18 @@ async function gradientsBy(
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
     const { value: values, index } = results[at] ?? {};
     const saved = { values, indices: index as Tensor<'int32'> | undefined };
-    const run = { ranges, debug, accumulate, sumScheme, fastMath };
+    const run = { ranges, debug, accumulate, sumScheme, fastMath, ...shardsOf(options) };
     const derivatives = await derivativesBy(what, whole, places, { ...run, saved }, []);
     const by = places.map((place) => inputAt(task, place));
     const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);
     for (const [n, place] of places.entries()) add(place, gradients[n] as Tensor);
   }
-  return totals;
+  // Blocks are computed elsewhere than their inputs may lie, and gradients lie where those do.
+  return Promise.all(
+    totals.map(async (one, at) => {
+      if (one === undefined) return undefined;
+      const [gradient, home] = [await Promise.resolve(one), tensors[at]?.device];
+      return home === undefined || gradient.device === home ? gradient : gradient.to(home);
+    }),
+  );
 }

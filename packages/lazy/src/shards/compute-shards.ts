@@ -27,7 +27,7 @@ export interface ShardWork {
   readonly rules: readonly MergeRule[] | undefined;
   readonly signal: AbortSignal;
   readonly cell: (cell: Cell, inputs: readonly Input[]) => JointTask;
-  readonly compute: (task: JointTask) => Tensor[] | Promise<Tensor[]>;
+  readonly compute: (task: JointTask, kept: Rows, reduced: Rows) => Tensor[] | Promise<Tensor[]>;
   /** Takes over the state of a shard. */
   readonly deliver: (shard: Shard, state: ShardState) => Promise<void>;
   /** A cell is computed. */
@@ -49,7 +49,11 @@ export async function computeShards(shards: readonly Shard[], work: ShardWork): 
   let state: ShardState | undefined;
   let delivery = Promise.resolve();
   const compute = async (step: Step, arrived: readonly Input[]): Promise<void> => {
-    const results = await work.compute(work.cell(step.cell, arrived));
+    const results = await work.compute(
+      work.cell(step.cell, arrived),
+      step.shard.kept,
+      step.reduced,
+    );
     const part = await begun(rules, results, step.reduced);
     const earlier: ShardState | undefined = state;
     state = undefined;

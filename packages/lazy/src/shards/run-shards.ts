@@ -1,9 +1,11 @@
+import type { KeptRanges } from '@mercer/kernels';
 import { empty, type Device, type Tensor } from '@mercer/tensor';
 import { deviceOf, Workers, type Rows, type ShardPlan } from '@mercer/tensor/operation';
 import type { PairCall } from '../pair-call.js';
 import type { ReductionOptions } from '../call-options.js';
 import type { WantedResult } from '../results.js';
 import type { JointTask } from '../task.js';
+import { cutRanges } from './cut-ranges.js';
 import { cellTask } from './cell-task.js';
 import { computeShards, type Shard } from './compute-shards.js';
 import { mergeRule, type Compute, type MergeRule, type PartialResult } from './merge-rules.js';
@@ -24,6 +26,8 @@ export interface ShardedCall {
   readonly wanted: readonly WantedResult[];
   readonly outs: readonly (Tensor | undefined)[];
   readonly plan: ShardPlan;
+  /** Which rows meet; all, where there are none. */
+  readonly ranges: KeptRanges | undefined;
   readonly devices: readonly Device[];
   readonly options: ReductionOptions;
   readonly compute: ComputeTask;
@@ -31,7 +35,7 @@ export interface ShardedCall {
 
 /** Computes all shards, each device its own one after the other, and puts the results together as they come. */
 export async function runShards(call: ShardedCall): Promise<Tensor[]> {
-  const { task, used, plan, devices, outs, options } = call;
+  const { task, used, plan, devices, outs, options, ranges } = call;
   const { debug, onProgress, signal: ended } = options;
   const workers = new Workers(ended);
   const { signal } = workers;
@@ -49,6 +53,7 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
             dtype: options.outDtype ?? sizes.dtype,
             indexDtype,
             compute: merging,
+            isSparse: ranges !== undefined,
           }),
         );
   const shards = plan.kept.flatMap((kept, at) =>
@@ -71,7 +76,13 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
         inputs: task.inputs,
         axis,
         cell: cellTask(task, rules),
-        compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
+        compute: (of, kept, reduced) =>
+          call.compute(of, {
+            ...cellOptions(call, rules),
+            ranges: ranges && cutRanges(ranges, axis, kept, reduced),
+            device,
+            signal,
+          }),
         deliver: (shard, state) => assembly.add(shard, state),
         onDone: async () => {
           const told: unknown = onProgress?.({ done: ++done, total });

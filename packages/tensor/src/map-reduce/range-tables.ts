@@ -95,7 +95,7 @@ export async function rangeTables(
     const { tasks, taskCount } = planTasks(plan, ranges, keptRows, met.shape[0] ?? 0);
     return { tables: { tasks: await upload(tasks), spans: met }, scalars: { taskCount } };
   }
-  const redrangesJ = isTable(met) ? await listOf(met, { stream, signal }) : met;
+  const redrangesJ = isTable(met) ? await listOfSpans(met, { stream, signal }) : met;
   const { tasks, spans, taskCount } = planRanges(
     plan,
     { ...ranges, redrangesJ },
@@ -113,7 +113,8 @@ const isRight = (spans: SpanTable, reducedRows: number, device: Device): boolean
   spans.device === device &&
   spans.isContiguous;
 
-async function listOf(
+/** The spans of a table, read back. */
+export async function listOfSpans(
   spans: SpanTable,
   { stream, signal }: WorkOptions,
 ): Promise<readonly RowRange[]> {

@@ -98,7 +98,7 @@ export { deviceOf, type Rows, type ShardPlan, type ShardProblem } from '../shard
 export { isRowReader, readRows } from '../shards/read-rows.js';
 export { runSteps, type StepsWork } from '../shards/run-steps.js';
 export { shardsWithin } from '../shards/shard-memory.js';
-export { checkShardOptions, cutsRows, SHARD_OPTIONS } from '../shards/shard-options.js';
+export { checkShardOptions, cutsRows, SHARD_OPTIONS, shardsOf } from '../shards/shard-options.js';
 export { Workers } from '../shards/workers.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
 export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
@@ -186,6 +186,7 @@ export {
   type PairSizes,
 } from '../map-reduce/pair-inputs.js';
 export {
+  listOfSpans,
   rangeTables,
   vouchForSpans,
   type CallRanges,

@@ -26,12 +26,17 @@ export const SHARD_OPTIONS: OptionNames<ShardOptions> = {
   onProgress: true,
 };
 
+/** The options that cut rows, of those of a call. */
+export function shardsOf(options: ShardOptions): ShardOptions {
+  const { devices, maxBytes, onProgress } = own(options, 'devices', 'maxBytes', 'onProgress');
+  return { devices, maxBytes, onProgress };
+}
+
 /** Whether the options of a call cut its rows into blocks. What is no object of options is refused where they are read. */
 export function cutsRows(options: ShardOptions | undefined): boolean {
   if (typeof options !== 'object' || (options as ShardOptions | null) === null) return false;
   try {
-    const { devices, maxBytes, onProgress } = own(options, 'devices', 'maxBytes', 'onProgress');
-    return devices !== undefined || maxBytes !== undefined || onProgress !== undefined;
+    return Object.values(shardsOf(options)).some((one) => one !== undefined);
   } catch {
     return false; // a revoked Proxy
   }
