@@ -1,6 +1,7 @@
 import type { MapReducePlan } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import {
+  isTensor,
   MercerError,
   type DType,
   type ShardOptions,
@@ -46,6 +47,7 @@ import {
   checkRows,
   wantedResults,
   type Results,
+  MAX_INDEXED_ROWS,
 } from './results.js';
 import { readsRows } from './row-reader.js';
 import { shardedReductions } from './shards/sharded-reductions.js';
@@ -213,13 +215,29 @@ export function computed(
   return mapped(found, (tensors) => asResults(reductions, tensors));
 }
 
+/** Whether the side that is reduced may have more rows than kernels count. */
+function hasManyRows(
+  { inputs, reductions: [{ axis }] }: JointTask,
+  args: readonly LazyData[],
+): boolean {
+  const reduced = axis === 1 ? 'j' : 'i';
+  const isLong = ({ category, extent, source }: Input): boolean => {
+    if (category !== reduced && category !== 'pair') return false;
+    const given = source.kind === 'placeholder' ? args[source.position] : undefined;
+    if (isTensor(given)) return given.shape.some((rows) => rows > MAX_INDEXED_ROWS);
+    return Math.max(extent?.rows ?? 0, extent?.columns ?? 0) > MAX_INDEXED_ROWS;
+  };
+  return inputs.some(isLong);
+}
+
 /** The results of a task without traced values, whole or block by block. */
 function started(
   task: JointTask,
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
 ): Tensor[] | Promise<Tensor[]> {
-  if (!cutsRows(options) && !readsRows(task.inputs, args)) {
+  const isCut = cutsRows(options) || readsRows(task.inputs, args) || hasManyRows(task, args);
+  if (!isCut) {
     return operation.start([task, args], options);
   }
   return shardedReductions(task, args, options ?? {}, (cell, given) =>

@@ -30,6 +30,7 @@ import {
   checkIndexDtype,
   checkOutDtype,
   checkCompute,
+  MAX_INDEXED_ROWS,
   wantedResults,
   type WantedResult,
 } from '../results.js';
@@ -169,7 +170,7 @@ function checkIndices(
 ): void {
   const { reducedRows } = sidesOf(reductions[0], sizes);
   const numbers = reductions.flatMap(outputsOf).some(({ name }) => name === 'index');
-  if (!numbers || indexDtype === 'int64' || reducedRows < 2 ** 31) return;
+  if (!numbers || indexDtype === 'int64' || reducedRows <= MAX_INDEXED_ROWS) return;
   throw new MercerError(
     'UNSUPPORTED',
     `${what}: the reduced side has ${reducedRows} rows, and row numbers are int32: at most 2^31 - 1. Pass indexDtype: 'int64'.`,

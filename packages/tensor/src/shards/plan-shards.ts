@@ -41,6 +41,8 @@ export interface ShardPlan {
 const SHARDS = 8;
 /** Fewer rows of either side are not worth a shard of their own. */
 const LEAST_ROWS = 1024;
+/** Most rows of a block of the reduced side: kernels count its rows in 31 bits. */
+const MOST_ROWS = 2 ** 30;
 /** Blocks of a side, and the last one alone is shorter, have a multiple of this many rows, so that they all lie alike. */
 const MULTIPLE = 64;
 
@@ -63,13 +65,14 @@ export function planShards(problem: ShardProblem): ShardPlan | undefined {
     kept * reduced * problem.bytesPair <= maxPairBytes;
   const some = maxPairBytes === Infinity ? 1 : Math.max(1, Math.min(rowsKept, LEAST_ROWS));
   const half = (problem.maxBytes - problem.bytesFixed) / 2;
+  const mostReduced = Math.min(rowsReduced, Math.max(MOST_ROWS, least));
   const reducedHalf = largest(
-    rowsReduced,
+    mostReduced,
     least,
     (rows) => sideBytes(problem, 'reduced', rows) <= half && fits(some, rows),
   );
   const keptFits = largest(rowsKept, 1, (rows) => fits(rows, reducedHalf));
-  const reducedFits = largest(rowsReduced, least, (rows) => fits(keptFits, rows));
+  const reducedFits = largest(mostReduced, least, (rows) => fits(keptFits, rows));
   const keptShards = Math.min(SHARDS, Math.max(1, Math.floor(rowsKept / LEAST_ROWS)));
   const kept = blocksOf(rowsKept, keptFits, keptShards, 1);
   const wanted = Math.ceil(SHARDS / kept.length);
