@@ -51,15 +51,16 @@ const CONSTANT: readonly ReductionKind[] = [
  */
 export const tracedReductions: TracedReductions = (task, options, compute) => {
   const { what, reductions } = task;
-  const { outDtype } = own(options ?? {}, 'outDtype');
+  const given = own(options ?? {}, 'outDtype', 'dtype', 'out', 'signal');
+  const { outDtype, signal } = given;
   if (outDtype !== undefined) {
-    const { dtype = options?.dtype ?? 'float32' } = commonExtent(what, task.inputs);
+    const { dtype = given.dtype ?? 'float32' } = commonExtent(what, task.inputs);
     checkOutDtype(what, outDtype, reductions, dtype);
     // Derivatives need the values as they were computed: these are cast.
     const computed = tracedReductions(task, { ...options, outDtype: undefined }, compute);
     return promisesTraced(pending(computed.then(castValues(reductions, outDtype))));
   }
-  if (options?.out !== undefined) {
+  if (given.out !== undefined) {
     throw writesTraced(what, 'the option out overwrites a tensor');
   }
   const inputs = untracedUnless(usedBy(formulasOf(reductions)), task.inputs);
@@ -70,7 +71,7 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
   );
   let found: Promise<WithSlopes> | undefined;
   const whole = (): Promise<WithSlopes> =>
-    (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, options?.signal));
+    (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, signal));
   const over = async (bound: readonly Input[]): Promise<JointTask> => {
     const all = isConstant ? reductions : (await whole()).reductions;
     return { ...task, reductions: all, inputs: bound };
