@@ -5,7 +5,10 @@ import { describe, expect, it } from 'vitest';
 
 /** Wrong calls with what the first line of the compiler's message says, and where needed one of the next. */
 const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] = [
-  ['cdist(a, a, { P: 1 })', /'P' does not exist in type 'CdistOptions<"float32", Tensor<"float32">>'.* 'p'\?$/],
+  [
+    'cdist(a, a, { P: 1 })',
+    /'P' does not exist in type 'CdistOptions<"float32", Tensor<"float32">>'.* 'p'\?$/,
+  ],
   ["cdist(a, a, { p: '1' })", /^Type 'string' is not assignable to type 'number'/],
   ['cdist(a, wide)', /'Tensor<"float64">' .* 'BlockRowsBeside<Tensor<"float32">>'/],
   ['cdist(a)', /^Expected 2-3 arguments, but got 1/],
