@@ -18,5 +18,5 @@ describe('more than 2^31 reduced rows', () => {
     const { sum, least } = await all.call([], { indexDtype: 'int64' });
     expect(await sum.toNested()).toEqual([[rows]]);
     expect(await least.toNested()).toEqual([[BigInt(rows - 7)]]);
-  });
+  }, 600_000);
 });

@@ -1,6 +1,6 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { OutOption, Pending, RowReader, ShardOptions, Tensor } from '@mercer/tensor';
+import type { OutOption, RowReader, ShardOptions, Tensor } from '@mercer/tensor';
 import {
   differentiable,
   only,

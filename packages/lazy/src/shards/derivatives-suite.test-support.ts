@@ -76,7 +76,7 @@ export function describeCutDerivatives(devices: () => readonly Device[]): void {
   const dataOf = async (): Promise<readonly Tensor<'float64'>[]> =>
     Promise.all(
       [numbers(1, M, 2), numbers(2, N, 2), numbers(3, N, 2, { low: 0.5, high: 2 })].map(
-        (one) => upload(one, 'float64', device('cpu')) as Promise<Tensor<'float64'>>,
+        (one) => upload<'float64'>(one, 'float64', device('cpu')),
       ),
     );
 
@@ -141,7 +141,9 @@ export function describeCutDerivatives(devices: () => readonly Device[]): void {
           valueAndGradients(of, { x, y }, { ranges, devices: devices(), maxBytes });
         const maxBytes = Math.ceil(1.5 * (await tight(call)));
         let blocks = 0;
-        const onProgress = (): void => void blocks++;
+        const onProgress = (): void => {
+          blocks++;
+        };
         const options = { ranges, devices: devices(), maxBytes, onProgress };
         const found = await valueAndGradients(of, { x, y }, options);
         expect(blocks).toBeGreaterThan(6);
