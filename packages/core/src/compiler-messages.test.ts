@@ -5,9 +5,12 @@ import { describe, expect, it } from 'vitest';
 
 /** Wrong calls with what the first line of the compiler's message says, and where needed one of the next. */
 const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] = [
-  ['cdist(a, a, { P: 1 })', /'P' does not exist in type 'CdistOptions<"float32">'.* 'p'\?$/],
+  [
+    'cdist(a, a, { P: 1 })',
+    /'P' does not exist in type 'CdistOptions<"float32", Tensor<"float32">>'.* 'p'\?$/,
+  ],
   ["cdist(a, a, { p: '1' })", /^Type 'string' is not assignable to type 'number'/],
-  ['cdist(a, wide)', /'Tensor<"float64">' .* 'RowsBeside<Tensor<"float32">>'/],
+  ['cdist(a, wide)', /'Tensor<"float64">' .* 'BlockRowsBeside<Tensor<"float32">>'/],
   ['cdist(a)', /^Expected 2-3 arguments, but got 1/],
   [
     'weightedDifferences(a, a, a, a, { P: 2 })',
@@ -22,14 +25,14 @@ const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] 
   ],
   [
     'runKernel(kernels.gaussian, a, { bandwidth: 1, gamma: 1 })',
-    /'gamma' does not exist in type 'PairwiseCallOptions<"float32">/,
+    /'gamma' does not exist in type 'PairwiseCallOptions<"float32", Tensor<"float32">>/,
   ],
   [
     "runKernel(kernels.gaussian, a, { bandwidth: '1' })",
     /^Type 'string' is not assignable to type/,
   ],
   ['runKernel(kernels.gaussian, a, o, o)', /^Expected 3 arguments, but got 4/],
-  ['runKernel(kernels.dot, a, wide)', /'Tensor<"float64">' .* 'RowsBeside<Tensor<"float32">>/],
+  ['runKernel(kernels.dot, a, wide)', /'Tensor<"float64">' .* 'BlockRowsBeside<Tensor<"float32">>/],
   ['runKernel.prepare(kernels.gaussian, a)', /^Expected 3 arguments, but got 2/],
   [
     'runKernel.prepare(kernels.gaussian, a, { bandwith: 1 })',

@@ -1,6 +1,6 @@
 import { optionReader, type OptionNames } from '@mercer/options';
 import type { LoadOptions } from '@mercer/tensor';
-import { LOAD_OPTIONS } from '@mercer/tensor/operation';
+import { LOAD_OPTIONS, SHARD_OPTIONS } from '@mercer/tensor/operation';
 import { LazyError } from './lazy-error.js';
 import type { RangesOption } from './ranges-option.js';
 import type {
@@ -12,7 +12,6 @@ import type {
   OutDTypeOption,
   ReduceOptions,
 } from './reduction-types.js';
-import { SHARD_OPTIONS } from './shards/shard-options.js';
 
 /**
  * Options of a call as the methods read them: own properties only, unknown names refused.

@@ -121,6 +121,32 @@ export function describeComplex(device: () => Device): void {
       expect(() => z.reduction('Min' as never, 'j')).toThrow(/Min.*Sum and Mean/);
     });
 
+    it('have moduli and quotients where squares overflow or vanish', async () => {
+      for (const size of [1e30, 1e-30]) {
+        const rows = [3, 4, -4, 3, 0, 2, 0, 0].map((one) => one * size);
+        const z = await tensor(Float32Array.from(rows), { shape: [4, 2], device: device() });
+        const one = await tensor(Float32Array.from([size, 2 * size]), {
+          shape: [1, 2],
+          device: device(),
+        });
+        const [x, y] = [complexOf(lazyI(z)), complexOf(lazyJ(one))];
+        const moduli = await x.abs().add(lazyJ(one).sum().mul(0)).sum('j');
+        const quotients = await x.div(y).sum('j');
+        const near = (got: ArrayLike<number>, wanted: readonly number[], unit: number): void => {
+          for (const [at, want] of wanted.entries()) {
+            expect(Math.abs(got[at]! - want * unit)).toBeLessThanOrEqual(1e-6 * unit);
+          }
+        };
+        near(await moduli.toTypedArray(), [5, 5, 2, 0], size);
+        near(await quotients.toTypedArray(), [2.2, -0.4, 0.4, 2.2, 0.8, 0.4, 0, 0], 1);
+      }
+      const infinite = await tensor([[Infinity, 1]], { device: device() });
+      const alone = complexOf(lazyI(infinite))
+        .abs()
+        .add(lazyJ([[0]]));
+      expect(await (await alone.sum('j')).toNested()).toEqual([[Infinity]]);
+    });
+
     it('times vectors: pairs, real and complex ones', async () => {
       const { z, product } = await made();
       const V = wholeNumbers(23, N, 4);

@@ -1,12 +1,28 @@
 import type { Reduction } from '@mercer/formula';
-import { isTensor, type Stream, type Tensor, type WorkOptions } from '@mercer/tensor';
-import { checkOut, formulasOf, type MemoryView } from '@mercer/tensor/operation';
+import {
+  device as deviceOf,
+  isTensor,
+  type Device,
+  type ShardOptions,
+  type Stream,
+  type Tensor,
+  type WorkOptions,
+} from '@mercer/tensor';
+import {
+  checkOut,
+  checkShardOptions,
+  cutsRows,
+  formulasOf,
+  type MemoryView,
+} from '@mercer/tensor/operation';
 import { describeValue, own } from '@mercer/options';
 import { gradientShape, type Differentiated } from './derivatives.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { asOut } from './result-of-kind.js';
-import { pairCall, type PairCall } from './pair-call.js';
+import { pairCall } from './pair-call.js';
+import { readsRows } from './row-reader.js';
+import { checkShardedOuts } from './shards/sharded-reductions.js';
 import { asTensors, checkOuts, NO_RESULTS, wantedResults, type Results } from './results.js';
 import type { SavedForward } from './saved-results.js';
 
@@ -24,6 +40,8 @@ export interface GradientOuts {
   readonly value?: Results | undefined;
   readonly saved?: SavedForward | undefined;
   readonly stream?: Stream | undefined;
+  /** How rows are cut, if they are. */
+  readonly shards?: ShardOptions | undefined;
 }
 
 /**
@@ -36,31 +54,49 @@ export function checkGradientOuts(
   what: string,
   { task, cotangent }: Differentiated,
   outs: GradientOuts,
-): PairCall {
-  const { gradients, stream, ...given } = own(outs, 'gradients', 'value', 'saved', 'stream');
+): { readonly device: Device | undefined } {
+  const {
+    gradients,
+    stream,
+    shards = {},
+    ...given
+  } = own(outs, 'gradients', 'value', 'saved', 'stream', 'shards');
   const { value = NO_RESULTS, saved = {} } = given;
   const inputs = [...task.inputs, ...(cotangent === undefined ? [] : [cotangent])];
   const reductions = [task.reduction] as const;
   const values = asTensors(reductions, [value]);
   const all = [...values, ...gradients.map(({ out }) => out)];
-  const where = { outs: all, stream, device: undefined, dtype: undefined };
-  const call = pairCall(what, formulasOf(reductions), inputs, where);
+  const isCut = cutsRows(shards) || readsRows(inputs, []);
+  const devices = checkShardOptions(what, shards);
+  const known = isCut ? (devices?.[0] ?? deviceAmong(inputs, all)) : undefined;
+  const where = { outs: isCut ? [] : all, stream, device: known, dtype: undefined };
+  const anywhere = isCut ? inputs.map((one) => ({ ...one, device: undefined })) : inputs;
+  const call = pairCall(what, formulasOf(reductions), anywhere, where);
   const read = [
     ...inputs.map(({ source }) => (source.kind === 'tensor' ? source.tensor : undefined)),
     ...Object.values(own(saved, 'values', 'indices')),
   ].filter((one) => one !== undefined);
   const valueTask = { what, reductions, inputs, names: ['value'] };
   const wanted = wantedResults(reductions, call);
-  const taken: MemoryView[] = [...checkOuts(valueTask, call, wanted, values, read)];
+  const taken: MemoryView[] = isCut
+    ? [...checkShardedOuts(valueTask, wanted, values, read, call.device)]
+    : [...checkOuts(valueTask, call, wanted, values, read)];
   for (const { by, out, name } of gradients.map((one) => own(one, 'by', 'out', 'name'))) {
     if (out === undefined) continue;
     const label = name === undefined ? what : `${what}: ${name}`;
-    const { sizes, device } = call;
+    const { sizes } = call;
+    const device = isCut && out.device.kind === 'cpu' ? out.device : call.device;
     checkOut(out, { shape: gradientShape(by), dtype: sizes.dtype, device }, taken, label);
     taken.push(out);
   }
-  return call;
+  // Where devices are named they say where it is computed.
+  return devices === undefined ? call : { ...call, device: undefined };
 }
+
+const deviceAmong = (inputs: readonly Input[], outs: readonly (Tensor | undefined)[]): Device =>
+  inputs.find((one) => one.device !== undefined)?.device ??
+  outs.find((one) => one !== undefined)?.device ??
+  deviceOf();
 
 /** Copies results into the tensors that a caller gave for them, where there are any. Gives the results of the call. */
 export async function delivered(

@@ -1,7 +1,13 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Pending, Tensor } from '@mercer/tensor';
-import { LOAD_OPTIONS, pendingOf, promisesTraced } from '@mercer/tensor/operation';
+import {
+  LOAD_OPTIONS,
+  pendingOf,
+  promisesTraced,
+  SHARD_OPTIONS,
+  shardsOf,
+} from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
@@ -31,6 +37,7 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
   fastMath: true,
   stream: true,
   ranges: true,
+  ...SHARD_OPTIONS,
   ...LOAD_OPTIONS,
 };
 
@@ -50,6 +57,9 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  * `accumulate` and `sumScheme` say how all sums over pairs are added up, those of the gradient and those that it needs of the forward pass.
  * Batch axes and rows by index are added up as ever.
  * `fastMath` is that of reductions, for all passes.
+ *
+ * With `devices`, `maxBytes` or `onProgress`, or with rows of a file, each pass is cut into blocks of rows as a reduction is, and the gradient is on
+ * the first device; progress counts the blocks of each pass. Gradients by values of pairs are dense and have no blocks.
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name; also where it is only a table
  * @param cotangent (..batch, rows, dim), as the result
@@ -86,13 +96,15 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
     const by = inputAt(task, place);
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
     const { saved, stream, ranges, debug, signal, accumulate, sumScheme, fastMath } = options;
-    const { device } = checkGradientOuts(what, whole, { gradients: [{ by, out }], saved, stream });
+    const shards = shardsOf(options);
+    const outs = { gradients: [{ by, out }], saved, stream, shards };
+    const { device } = checkGradientOuts(what, whole, outs);
     const made: Tensor[] = [];
     try {
       const where = { ...options, device };
       const derivatives = await derivativesBy(what, whole, [place], where, made);
       const compute = { accumulate, sumScheme, fastMath };
-      const call = { stream, device, ranges, debug, signal, ...compute };
+      const call = { stream, device, ranges, debug, signal, ...shards, ...compute };
       const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
       const [total] = await delivered(gradients, [out], { stream, signal });
       return total as Tensor<D>;

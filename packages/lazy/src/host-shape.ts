@@ -7,8 +7,8 @@ import {
   type StridedSource,
   type TensorSource,
 } from '@mercer/tensor';
+import { isRowReader } from '@mercer/tensor/operation';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
-import { isRowReader } from './row-reader.js';
 
 /** What can be told of host data without reading it. */
 export interface HostShape {

@@ -106,7 +106,7 @@ export {
 } from './masks.js';
 export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from '@mercer/formula';
-export type { ShardOptions } from './shards/shard-options.js';
+export type { ShardOptions } from '@mercer/tensor';
 export type { RowSelection } from './row-range.js';
 export type { ComputeOptions, SumOptions } from './reduction-types.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';

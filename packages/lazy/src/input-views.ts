@@ -1,5 +1,6 @@
 import { tensor, type WorkOptions } from '@mercer/tensor';
 import {
+  isRowReader,
   pairOperand,
   type CallSteps,
   type CallView,
@@ -10,7 +11,6 @@ import {
 import type { Tensor } from '@mercer/tensor';
 import type { Input } from './input.js';
 import type { PairCall } from './pair-call.js';
-import { isRowReader } from './row-reader.js';
 import { viewAfter } from './view-step.js';
 
 /** The inputs with data of the host at the used places on the device; what is made is pushed to `made`, whose owner disposes it. */

@@ -8,12 +8,11 @@ import {
   type Tensor,
   type TensorSource,
 } from '@mercer/tensor';
-import { assertTensor, formatShape } from '@mercer/tensor/operation';
+import { assertTensor, formatShape, isRowReader } from '@mercer/tensor/operation';
 import { hostShape } from './host-shape.js';
 import { extentOf, type Input, type Source } from './input.js';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
-import { isRowReader } from './row-reader.js';
 import { isTensorLike } from './traced-inputs.js';
 import { shapeAfter, type ViewStep } from './view-step.js';
 

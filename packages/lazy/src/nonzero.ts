@@ -38,6 +38,7 @@ import { pairCall, type PairCall } from './pair-call.js';
 import { keptRanges } from './ranges-option.js';
 import type { ReduceOptions } from './reduction-types.js';
 import { checkRows } from './results.js';
+import { readsRows } from './row-reader.js';
 import { loadSelection, type LoadedSelection } from './selection.js';
 import type { Merged } from './symbolic.js';
 import { usedBy } from './task.js';
@@ -110,6 +111,12 @@ async function foundPairs(
   options: Omit<NonzeroOptions, 'values'>,
 ): Promise<SelectedPairs> {
   checkBound(WHAT, inputs);
+  if (readsRows(inputs, [])) {
+    throw new LazyError(
+      'UNSUPPORTED',
+      `${WHAT}: rows of a file are read block by block, and the pairs are found in one pass. Read them with readNpy, or select the rows of a part at a time.`,
+    );
+  }
   checkMask(formulas[0]?.dim ?? 0);
   const { stream, device: where, dtype, signal, debug } = options;
   const call = pairCall(WHAT, formulas, inputs, { outs: [], stream, device: where, dtype });

@@ -1,9 +1,15 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { MapReduceProblem } from '@mercer/kernels';
-import type { DeviceLike, LoadOptions, Pending, StreamOption, Tensor } from '@mercer/tensor';
+import type {
+  DeviceLike,
+  LoadOptions,
+  Pending,
+  ShardOptions,
+  StreamOption,
+  Tensor,
+} from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
 import type { RangesOption } from './ranges-option.js';
-import type { ShardOptions } from './shards/shard-options.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
 export type LazyAxis = 'i' | 'j';

@@ -1,6 +1,13 @@
 import type { MapReducePlan } from '@mercer/kernels';
 import { own } from '@mercer/options';
-import { MercerError, type DType, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  isTensor,
+  MercerError,
+  type DType,
+  type ShardOptions,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import {
   addReductions,
   assertTensor,
@@ -12,6 +19,7 @@ import {
   type CallView,
   type PairInput,
   type PairSizes,
+  cutsRows,
 } from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from './bind-arguments.js';
 import {
@@ -39,9 +47,9 @@ import {
   checkRows,
   wantedResults,
   type Results,
+  MAX_INDEXED_ROWS,
 } from './results.js';
 import { readsRows } from './row-reader.js';
-import { cutsRows } from './shards/shard-options.js';
 import { shardedReductions } from './shards/sharded-reductions.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
@@ -199,27 +207,43 @@ export function computed(
 ): readonly Results[] | Promise<readonly Results[]> {
   const { reductions, what } = task;
   const isTraced = holdTraced(task.inputs, args);
-  if (cutsRows(options) || readsRows(task.inputs, args)) {
-    if (isTraced) throw tracedBlocks(what);
-    const blocks = shardedReductions(task, args, options ?? {}, (cell, given) =>
-      operation.start([cell, []], given),
-    );
-    return mapped(blocks, (tensors) => asResults(reductions, tensors));
-  }
   const found = isTraced
     ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound, given) =>
-        operation.start([bound, []], given),
+        started(bound, [], given),
       )
-    : operation.start([task, args], options);
+    : started(task, args, options);
   return mapped(found, (tensors) => asResults(reductions, tensors));
 }
 
-const tracedBlocks = (what: string): LazyError =>
-  new LazyError(
-    'UNSUPPORTED',
-    `${what}: an input is differentiated, and rows that are cut into blocks (devices, maxBytes, onProgress, or rows of a file) are not. ` +
-      'Call it without these options inside grad, or compute the gradient as a reduction of its own.',
+/** Whether the side that is reduced may have more rows than kernels count. */
+function hasManyRows(
+  { inputs, reductions: [{ axis }] }: JointTask,
+  args: readonly LazyData[],
+): boolean {
+  const reduced = axis === 1 ? 'j' : 'i';
+  const isLong = ({ category, extent, source }: Input): boolean => {
+    if (category !== reduced && category !== 'pair') return false;
+    const given = source.kind === 'placeholder' ? args[source.position] : undefined;
+    if (isTensor(given)) return given.shape.some((rows) => rows > MAX_INDEXED_ROWS);
+    return Math.max(extent?.rows ?? 0, extent?.columns ?? 0) > MAX_INDEXED_ROWS;
+  };
+  return inputs.some(isLong);
+}
+
+/** The results of a task without traced values, whole or block by block. */
+function started(
+  task: JointTask,
+  args: readonly LazyData[],
+  options: ReductionOptions | undefined,
+): Tensor[] | Promise<Tensor[]> {
+  const isCut = cutsRows(options) || readsRows(task.inputs, args) || hasManyRows(task, args);
+  if (!isCut) {
+    return operation.start([task, args], options);
+  }
+  return shardedReductions(task, args, options ?? {}, (cell, given) =>
+    operation.start([cell, []], given),
   );
+}
 
 /** A task whose kernels are loaded. */
 export interface PreparedTask {
@@ -239,6 +263,8 @@ export async function prepared(
   args: readonly Tensor[],
   options: PrepareOptions | undefined,
 ): Promise<PreparedTask> {
+  if (cutsRows(options as ShardOptions | undefined) || readsRows(task.inputs, args))
+    throw preparedBlocks(task.what);
   for (const one of task.inputs) {
     if (one.source.kind === 'tensor') assertTensor(one.source.tensor, `${task.what}.prepare`);
   }
@@ -250,6 +276,12 @@ export async function prepared(
     run: (tensors, given) => asResults(task.reductions, call([task, tensors], given)),
   };
 }
+
+const preparedBlocks = (what: string): LazyError =>
+  new LazyError(
+    'UNSUPPORTED',
+    `${what}.prepare: devices, maxBytes, onProgress and rows of a file cut rows into blocks, and a prepared call is one launch. Call ${what} itself with them; its kernels are remembered.`,
+  );
 
 /** Not that of a copy. */
 const isPass = (plan: unknown): plan is MapReducePlan =>

@@ -189,7 +189,7 @@ export function checkOutDtype(
 }
 
 /** The largest number of rows whose numbers are int32. */
-const MAX_INDEXED_ROWS = 2 ** 31 - 1;
+export const MAX_INDEXED_ROWS = 2 ** 31 - 1;
 
 /** The kernels number the rows of the reduced side as int32. @throws MercerError UNSUPPORTED */
 export function checkRows(what: string, of: Pick<Reduction, 'axis'>, { sizes }: PairCall): void {

@@ -1,9 +1,5 @@
-import { isTensor, type RowReader } from '@mercer/tensor';
+import { isRowReader } from '@mercer/tensor/operation';
 import type { Input } from './input.js';
-
-/** Whether data is rows that are read as they are needed, such as `openNpy` gives. */
-export const isRowReader = (data: unknown): data is RowReader =>
-  typeof data === 'object' && data !== null && !isTensor(data) && 'readRows' in data;
 
 /** Whether inputs, or arguments for their placeholders, are rows that are read as they are needed. */
 export const readsRows = (

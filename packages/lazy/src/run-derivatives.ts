@@ -1,5 +1,6 @@
 import type { Reduction } from '@mercer/formula';
-import { sumTo, type Tensor } from '@mercer/tensor';
+import { sumTo, type ShardOptions, type Tensor } from '@mercer/tensor';
+import { cutsRows, shardsOf } from '@mercer/tensor/operation';
 import { addTensors } from './add-tensors.js';
 import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
 import type { CallOptions } from './call-options.js';
@@ -8,12 +9,14 @@ import { densePairs } from './dense-pairs.js';
 import type { ComputeOptions } from './reduction-types.js';
 import { computed } from './reductions.js';
 import { NO_RESULTS, type Results } from './results.js';
+import { readsRows } from './row-reader.js';
 import { checkPairs, scatterPairs } from './scatter-pairs.js';
 import { indexRows, scatterRows } from './scatter-rows.js';
 import { rowIndex, type Share } from './shares.js';
 
 /** Options of the passes of gradients. */
 export type DerivativeOptions = ComputeOptions &
+  ShardOptions &
   Pick<CallOptions, 'stream' | 'device' | 'ranges' | 'debug' | 'signal'>;
 
 /** What `runDerivatives` gives; the caller owns it. */
@@ -36,7 +39,10 @@ export async function runDerivatives(
   also: Reduction | undefined,
   options: DerivativeOptions,
 ): Promise<Differentials> {
-  for (const [at, one] of by.entries()) checkPairs(what, one, shares[at] ?? [], options.ranges);
+  const without = cutsRows(options) || readsRows(inputs, []) ? 'blocks' : undefined;
+  for (const [at, one] of by.entries()) {
+    checkPairs(what, one, shares[at] ?? [], options.ranges === undefined ? without : 'ranges');
+  }
   const summed = shares
     .flat()
     .filter((share) => share.to !== 'pairs' && rowIndex(share)?.follows !== 'pair');
@@ -98,9 +104,11 @@ async function partOf(
   share: Share,
   sum: Tensor | undefined,
   inputs: readonly Input[],
-  { stream, device, debug, signal }: DerivativeOptions,
+  given: DerivativeOptions,
 ): Promise<Tensor> {
+  const { stream, device, debug, signal } = given;
   const options = { stream, device, debug, signal };
+  const shards = shardsOf(given);
   const shape = rowShape(by);
   const { to, reduction } = share;
   if (to === 'pairs') {
@@ -112,7 +120,7 @@ async function partOf(
   }
   if (sum === undefined) throw new Error('a sum has values');
   if (to === undefined) return sumTo(sum as Tensor<'float32'>, shape, { stream, debug, signal });
-  using index = await indexRows(what, to, inputs, options);
+  using index = await indexRows(what, to, inputs, { ...options, ...shards });
   return await scatterRows(sum, index, shape, options);
 }
 

@@ -6,7 +6,8 @@ import {
   type SavedResults,
   type VectorExpr,
 } from '@mercer/formula';
-import type { Tensor } from '@mercer/tensor';
+import type { ShardOptions, Tensor } from '@mercer/tensor';
+import { shardsOf } from '@mercer/tensor/operation';
 import { own } from '@mercer/options';
 import { computed } from './reductions.js';
 import type { ComputeOptions } from './reduction-types.js';
@@ -28,7 +29,10 @@ export interface SavedForward {
 
 /** Options of what derivatives compute of the forward pass. */
 export interface SavedOptions
-  extends ComputeOptions, Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
+  extends
+    ComputeOptions,
+    ShardOptions,
+    Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -50,7 +54,8 @@ export async function savedNodes(
   const saved = own(options.saved ?? {}, 'values', 'indices');
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const call = { stream, device, ranges, debug, signal, ...computeOptionsOf(reduction, options) };
+    const where = { stream, device, ranges, debug, signal, ...shardsOf(options) };
+    const call = { ...where, ...computeOptionsOf(reduction, options) };
     const one = jointly({ ...task, what, reduction });
     const [results = NO_RESULTS] = await computed(one, [], call);
     made.push(...[results.value, results.index].filter((one) => one !== undefined));

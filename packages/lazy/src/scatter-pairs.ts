@@ -6,7 +6,6 @@ import { commonExtent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { computed } from './reductions.js';
-import type { RangesOption } from './ranges-option.js';
 import { scatterRows } from './scatter-rows.js';
 import { rowIndex, type RowShare, type Share } from './shares.js';
 import { rowsAsBatch, takeRows } from './transforms.js';
@@ -80,25 +79,28 @@ async function pairsOf(
   return [first, second];
 }
 
-/** Refuses ranges where an index changes with both sides. @throws LazyError UNSUPPORTED */
+/** Refuses ranges and blocks where there is a gradient for every pair. @throws LazyError UNSUPPORTED */
 export function checkPairs(
   what: string,
   by: Input,
   shares: readonly Share[],
-  ranges: RangesOption | undefined,
+  given: 'ranges' | 'blocks' | undefined,
 ): void {
-  if (ranges === undefined) return;
+  if (given === undefined) return;
+  const [have, remedy] =
+    given === 'ranges'
+      ? ['no ranges', 'Leave ranges out and multiply the formula by a mask']
+      : ['no blocks', 'Leave devices, maxBytes and onProgress out, and read rows of a file before'];
   if (by.category === 'pair') {
     throw new LazyError(
       'UNSUPPORTED',
-      `${what}: ${describeInput(by)} has a gradient for every pair, and such gradients have no ranges. ` +
-        'Leave ranges out and multiply the formula by a mask.',
+      `${what}: ${describeInput(by)} has a gradient for every pair, and such gradients have ${have}. ${remedy}.`,
     );
   }
   if (shares.every((share) => rowIndex(share)?.follows !== 'pair')) return;
   throw new LazyError(
     'UNSUPPORTED',
-    `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have no ranges. ` +
-      'Leave ranges out and multiply the formula by a mask, or make the index one of i or of j.',
+    `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have ${have}. ` +
+      `${remedy}, or make the index one of i or of j.`,
   );
 }

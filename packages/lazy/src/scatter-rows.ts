@@ -8,7 +8,7 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { map, scatterAdd, type Tensor } from '@mercer/tensor';
+import { map, scatterAdd, type ShardOptions, type Tensor } from '@mercer/tensor';
 import { differentiable } from '@mercer/tensor/operation';
 import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
@@ -21,7 +21,7 @@ export async function indexRows(
   what: string,
   { index, follows }: RowIndex,
   inputs: readonly Input[],
-  options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
+  options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'> & ShardOptions,
 ): Promise<Tensor> {
   const reduction = describe('Sum', index, { axis: follows === 'i' ? 1 : 0 });
   // The other side has one row, so that the sum over it is the index itself; its inputs, and values of pairs, still tell the batch.

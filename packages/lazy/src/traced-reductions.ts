@@ -5,6 +5,7 @@ import {
   formulasOf,
   pending,
   promisesTraced,
+  shardsOf,
   writesTraced,
   type AppliedCall,
   type DerivativeRule,
@@ -50,15 +51,16 @@ const CONSTANT: readonly ReductionKind[] = [
  */
 export const tracedReductions: TracedReductions = (task, options, compute) => {
   const { what, reductions } = task;
-  const { outDtype } = own(options ?? {}, 'outDtype');
+  const given = own(options ?? {}, 'outDtype', 'dtype', 'out', 'signal');
+  const { outDtype, signal } = given;
   if (outDtype !== undefined) {
-    const { dtype = options?.dtype ?? 'float32' } = commonExtent(what, task.inputs);
+    const { dtype = given.dtype ?? 'float32' } = commonExtent(what, task.inputs);
     checkOutDtype(what, outDtype, reductions, dtype);
     // Derivatives need the values as they were computed: these are cast.
     const computed = tracedReductions(task, { ...options, outDtype: undefined }, compute);
     return promisesTraced(pending(computed.then(castValues(reductions, outDtype))));
   }
-  if (options?.out !== undefined) {
+  if (given.out !== undefined) {
     throw writesTraced(what, 'the option out overwrites a tensor');
   }
   const inputs = untracedUnless(usedBy(formulasOf(reductions)), task.inputs);
@@ -69,7 +71,7 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
   );
   let found: Promise<WithSlopes> | undefined;
   const whole = (): Promise<WithSlopes> =>
-    (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, options?.signal));
+    (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, signal));
   const over = async (bound: readonly Input[]): Promise<JointTask> => {
     const all = isConstant ? reductions : (await whole()).reductions;
     return { ...task, reductions: all, inputs: bound };
@@ -122,16 +124,24 @@ async function gradientsBy(
   { places: placesOfTensors, bind }: InputsApart,
   { args: [tensors], result, wanted: [wanted] }: AppliedCall<Tensors>,
   cotangents: readonly (Value | undefined)[],
-  { ranges, debug, accumulate, sumScheme, fastMath }: ReductionOptions = {},
+  options: ReductionOptions = {},
 ): Promise<readonly (Value | undefined)[]> {
+  const { ranges, debug, accumulate, sumScheme, fastMath } = own(
+    options,
+    'ranges',
+    'debug',
+    'accumulate',
+    'sumScheme',
+    'fastMath',
+  );
   const inputs = bind(tensors);
   const results = asResults(reductions, result as unknown as readonly Tensor[]);
   const upstream = await Promise.all(cotangents.map((one) => Promise.resolve(one)));
   const cotangentsOf = asResults(reductions, upstream as readonly Tensor[]);
   const totals = tensors.map((): Value | undefined => undefined);
   const add = (place: number, share: Value): void => {
-    const own = placesOfTensors[place] ?? 0;
-    totals[own] = totals[own]?.add(share) ?? share;
+    const ownPlace = placesOfTensors[place] ?? 0;
+    totals[ownPlace] = totals[ownPlace]?.add(share) ?? share;
   };
   for (const [at, reduction] of reductions.entries()) {
     const cotangent = cotangentsOf[at]?.value;
@@ -149,11 +159,18 @@ async function gradientsBy(
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
     const { value: values, index } = results[at] ?? {};
     const saved = { values, indices: index as Tensor<'int32'> | undefined };
-    const run = { ranges, debug, accumulate, sumScheme, fastMath };
+    const run = { ranges, debug, accumulate, sumScheme, fastMath, ...shardsOf(options) };
     const derivatives = await derivativesBy(what, whole, places, { ...run, saved }, []);
     const by = places.map((place) => inputAt(task, place));
     const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);
     for (const [n, place] of places.entries()) add(place, gradients[n] as Tensor);
   }
-  return totals;
+  // Blocks are computed elsewhere than their inputs may lie, and gradients lie where those do.
+  return Promise.all(
+    totals.map(async (one, at) => {
+      if (one === undefined) return undefined;
+      const [gradient, home] = [await Promise.resolve(one), tensors[at]?.device];
+      return home === undefined || gradient.device === home ? gradient : gradient.to(home);
+    }),
+  );
 }

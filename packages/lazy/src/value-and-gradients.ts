@@ -1,7 +1,7 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
-import { LOAD_OPTIONS } from '@mercer/tensor/operation';
+import type { ShardOptions, Tensor } from '@mercer/tensor';
+import { LOAD_OPTIONS, SHARD_OPTIONS, shardsOf } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import { checkReduction } from './check-reduction.js';
 import { cotangentInput, derivativesBy, inputAt, placeOf } from './derivatives.js';
@@ -29,7 +29,10 @@ export interface GradientsOptions<
   D extends LazyDType = LazyDType,
   V extends NamedVariables = NamedVariables,
 >
-  extends ComputeOptions, Pick<CallOptions, 'stream' | 'ranges' | 'debug' | 'signal'> {
+  extends
+    ComputeOptions,
+    ShardOptions,
+    Pick<CallOptions, 'stream' | 'ranges' | 'debug' | 'signal'> {
   /** What the results are multiplied by before they are added up: of the shape of the values. Default: ones. */
   readonly cotangent?: LazyData | undefined;
   /** Takes the results, some or all. They share no memory with what is read, nor with each other; any strides will do. */
@@ -44,6 +47,7 @@ const GRADIENTS_OPTIONS: OptionNames<GradientsOptions> = {
   fastMath: true,
   stream: true,
   ranges: true,
+  ...SHARD_OPTIONS,
   ...LOAD_OPTIONS,
 };
 
@@ -79,7 +83,7 @@ const WITHOUT_FORWARD: readonly ReductionKind[] = ['Sum', 'Mean'];
  * `gradient`. Of Sum and Mean the value and all gradients by variables of the kept side and by parameters are one pass; gradients
  * by variables of the reduced side are together another one, over the other side; rows by index are of the side that the index
  * follows. Other kinds are computed first, since their derivatives need the result. `out` is written when everything is
- * computed. `accumulate`, `sumScheme` and `fastMath` are those of `gradient`; they hold for the value too, where it is a sum.
+ * computed. `devices`, `maxBytes`, `onProgress`, `accumulate`, `sumScheme` and `fastMath` are those of `gradient`; the last three hold for the value too, where it is a sum.
  *
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, INVALID_ARGUMENT; MercerError SHAPE_MISMATCH,
  * DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
@@ -122,6 +126,7 @@ export async function valueAndGradients<
   const outs = {
     value: named.value,
     stream: rest.stream,
+    shards: shardsOf(rest),
     gradients: places.map((place, at) => ({
       by: inputAt(task, place),
       name: `gradients.${names[at] ?? ''}`,

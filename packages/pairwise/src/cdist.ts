@@ -1,9 +1,13 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
-import type { OutOption, Pending, Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import type { OutOption, RowReader, ShardOptions, Tensor } from '@mercer/tensor';
 import {
   differentiable,
   only,
   OUT_OPTION,
+  pendingOf,
+  readOptions,
+  whenArrived,
   type BatchRule,
   type DerivativeRule,
 } from '@mercer/tensor/operation';
@@ -11,14 +15,19 @@ import { ofRows } from './batch-rules.js';
 import { cdistBackward } from './cdist-backward.js';
 import { CDIST_OPTIONS, PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
+import { computeBlocks, isBlocked, refuseBlocks } from './blocks/compute-blocks.js';
+import type { HostOut } from './blocks/result-sink.js';
 import { refuseOptionsAsRows } from './optional-rows.js';
 import { pairwiseOperation } from './pairwise-operation.js';
 import type { PairwiseInput } from './place.js';
 import { rowsLike, shareOf } from './pair-derivatives.js';
-import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
+import type { BlockRows, BlockRowsBeside, DTypeOfRows, ResultIn } from './rows-input.js';
 
 /** Options of `cdist.prepare`; `out` is an example whose layout the prepared function writes. */
-export type PrepareCdistOptions<D extends PairwiseDType> = Omit<CdistOptions<D>, 'device'>;
+export type PrepareCdistOptions<D extends PairwiseDType> = Omit<
+  CdistOptions<D>,
+  'device' | keyof ShardOptions
+>;
 
 /**
  * A distance whose kernels are compiled and loaded. Calling it is synchronous: it enqueues and returns the result. dtype,
@@ -66,14 +75,63 @@ const derivative: DerivativeRule<
 
 /** How `cdist` is called. One signature, so that the compiler's message is about the argument that is wrong. */
 export interface Cdist {
-  <A extends RowsInput, B extends RowsBeside<A>>(
+  <
+    A extends BlockRows,
+    B extends BlockRowsBeside<A>,
+    O extends Tensor<DTypeOfRows<A, B>> | HostOut = Tensor<DTypeOfRows<A, B>>,
+  >(
     a: A,
     b: B,
-    options?: CdistOptions<DTypeOfRows<A, B>>,
-  ): Pending<Tensor<DTypeOfRows<A, B>>>;
+    options?: CdistOptions<DTypeOfRows<A, B>, O>,
+  ): ResultIn<O, DTypeOfRows<A, B>>;
   /** Compiles once and returns a synchronous function: see PreparedCdist. */
   readonly prepare: PrepareCdist;
 }
+
+const inMemory = differentiable(
+  'cdist',
+  Object.assign(
+    // what is not there yet has been waited for
+    (a: PairwiseInput, b: PairwiseInput, options?: CdistOptions) => operation.one([a, b], options),
+    {
+      prepare: async <D extends PairwiseDType>(
+        a: Tensor<D>,
+        b: Tensor<D>,
+        options?: PrepareCdistOptions<D>,
+      ): Promise<PreparedCdist<D>> => {
+        refuseBlocks('cdist', [a, b], options);
+        const prepared = await operation.prepare([a, b], options);
+        const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> =>
+          only(prepared([x, y], callOptions)) as Tensor<D>;
+        return Object.assign(run, { plan: prepared.plan as PairwisePlan });
+      },
+    },
+  ),
+  derivative,
+  ofRows as BatchRule,
+);
+
+type BlockInput = PairwiseInput | RowReader;
+
+const inBlocks = (
+  a: BlockInput,
+  b: BlockInput,
+  given: CdistOptions<PairwiseDType, Tensor | HostOut>,
+): Promise<unknown> =>
+  whenArrived([a, b], async ([x, y]) => {
+    const options = readOptions('cdist', given, CDIST_OPTIONS as OptionNames<typeof given>);
+    const { p, skipEpilogue, debug } = options;
+    refuseOptionsAsRows('cdist', 'cdist(a, b, options)', y);
+    return computeBlocks({
+      ...options,
+      what: 'cdist',
+      a: x as BlockInput,
+      b: y as BlockInput,
+      parameters: [],
+      compute: async ({ a: rows, b: columns = rows, out, signal }) =>
+        operation.one([rows, columns], { p, skipEpilogue, debug, out, signal } as CdistOptions),
+    });
+  });
 
 /**
  * Distances between all rows of `a` and all rows of `b`:
@@ -88,6 +146,12 @@ export interface Cdist {
  * distances NaN, for every p. On a GPU, where p is none of 1, 2 and infinity, float32 differences and sums below 2^-126 may
  * count as 0.
  *
+ * With `devices`, `maxBytes` or `onProgress`, with rows of a file (`openNpy`) or with an `out` in host memory (a Float32Array or Float64Array, `{ data,
+ * shape }` with one, or a destination such as `npyOutput(path)` of `@mercer/tensor/npy`) it is computed block by block, on one device or on
+ * several: blocks of rows arrive while others are computed, and the results go home. Inputs lie in host memory or on one of the devices. It
+ * resolves when everything is there, with `out` or a tensor on the first device. A file is written whole or not at all; a call that ends early leaves
+ * some blocks in an array or a tensor that was given. There are no gradients then.
+ *
  * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
  *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT (p), OVERLAP and NOT_CONTIGUOUS
@@ -101,25 +165,10 @@ export interface Cdist {
  * console.log(await d.toNested()); // [ [ 5 ], [ 5 ] ]
  * ```
  */
-export const cdist: Cdist = differentiable(
-  'cdist',
-  Object.assign(
-    // what is not there yet has been waited for
-    (a: RowsInput, b: RowsInput, options?: CdistOptions) =>
-      operation.one([a, b] as [PairwiseInput, PairwiseInput], options) as Pending<Tensor<never>>,
-    {
-      prepare: async <D extends PairwiseDType>(
-        a: Tensor<D>,
-        b: Tensor<D>,
-        options?: PrepareCdistOptions<D>,
-      ): Promise<PreparedCdist<D>> => {
-        const prepared = await operation.prepare([a, b], options);
-        const run = (x: Tensor<D>, y: Tensor<D>, callOptions?: OutOption<D>): Tensor<D> =>
-          only(prepared([x, y], callOptions)) as Tensor<D>;
-        return Object.assign(run, { plan: prepared.plan as PairwisePlan });
-      },
-    },
-  ),
-  derivative,
-  ofRows as BatchRule,
+export const cdist: Cdist = Object.assign(
+  ((a: BlockInput, b: BlockInput, options?: CdistOptions) =>
+    isBlocked([a, b], options)
+      ? pendingOf(() => inBlocks(a, b, options ?? {}))
+      : inMemory(a as PairwiseInput, b as PairwiseInput, options)) as unknown as Cdist,
+  { prepare: inMemory.prepare },
 );

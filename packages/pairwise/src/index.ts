@@ -36,7 +36,15 @@ export {
   type PrecompileSize,
 } from './precompile.js';
 export * as kernels from './ready-made.js';
-export type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
+export type {
+  BlockRows,
+  BlockRowsBeside,
+  DTypeOfRows,
+  ResultIn,
+  RowsBeside,
+  RowsInput,
+} from './rows-input.js';
+export type { HostOut } from './blocks/result-sink.js';
 export { runKernel, type RunKernel } from './run-kernel.js';
 export { runKernelBackward, type RunKernelBackward } from './run-kernel-backward.js';
 export type {

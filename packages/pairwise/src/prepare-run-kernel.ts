@@ -1,6 +1,6 @@
 import type { PairwiseDType, PairwisePlan } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import { MercerError, type OutOption, type Tensor } from '@mercer/tensor';
+import { MercerError, type OutOption, type ShardOptions, type Tensor } from '@mercer/tensor';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { checkValue } from './kernel-parameters.js';
 import { checkBandwidth } from './kernel-spec.js';
@@ -22,7 +22,13 @@ type CallParameters<F extends KernelDescriptor, D extends PairwiseDType> = Parti
 /** Options of one call of a prepared kernel: new values of its parameters; those left out keep the prepared ones. */
 export type PreparedKernelOptions<F extends KernelDescriptor, D extends PairwiseDType> = Omit<
   CallParameters<F, D>,
-  'symmetric' | 'align' | 'debug' | 'signal' | 'device' | 'regularizationOffset'
+  | 'symmetric'
+  | 'align'
+  | 'debug'
+  | 'signal'
+  | 'device'
+  | 'regularizationOffset'
+  | keyof ShardOptions
 > &
   OutOption<D>;
 
@@ -34,6 +40,9 @@ const {
   signal: _signal,
   device: _device,
   regularizationOffset: _regularizationOffset,
+  devices: _devices,
+  maxBytes: _maxBytes,
+  onProgress: _onProgress,
   ...names
 } = RUN_KERNEL_OPTIONS;
 

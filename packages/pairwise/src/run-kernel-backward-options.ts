@@ -1,6 +1,6 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { StreamOption, Tensor } from '@mercer/tensor';
+import type { ShardOptions, StreamOption, Tensor } from '@mercer/tensor';
 import type { GradientOuts } from './backward-operation.js';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -12,6 +12,9 @@ import {
   type RowsAndOptions,
   type RunKernelOptions,
 } from './run-kernel-options.js';
+
+/** Options that gradients do not have. */
+type Elsewhere = 'out' | 'device' | keyof ShardOptions;
 
 /** Options that are no numbers, and those of a custom kernel, which have names of their own. */
 type Constant = keyof PairwiseCallOptions | 'symmetric' | 'parameters';
@@ -37,8 +40,8 @@ export type RunKernelBackwardOptions<
   D extends PairwiseDType,
   W extends readonly string[],
 > = ([KernelDescriptor] extends [F]
-  ? Omit<AnyRunKernelOptions<D>, 'out' | 'device'>
-  : Omit<PairwiseCallOptions<D>, 'out' | 'device'> & DescriptorOptions<F, D>) & {
+  ? Omit<AnyRunKernelOptions<D>, Elsewhere>
+  : Omit<PairwiseCallOptions<D>, Elsewhere> & DescriptorOptions<F, D>) & {
   /** Default: ['a', 'b'], or ['a'] where b was left out. */
   readonly wrt?: W | undefined;
   /** Tensors that gradients are written to, by the names in wrt. */
@@ -46,12 +49,18 @@ export type RunKernelBackwardOptions<
 };
 
 /** The same of any descriptor. */
-export type AnyBackwardOptions = Omit<AnyRunKernelOptions, 'out' | 'device'> & {
+export type AnyBackwardOptions = Omit<AnyRunKernelOptions, Elsewhere> & {
   readonly out?: GradientOuts | undefined;
   readonly wrt?: readonly string[] | undefined;
 };
 
-const { device: _device, ...FORWARD } = RUN_KERNEL_OPTIONS;
+const {
+  device: _device,
+  devices: _devices,
+  maxBytes: _maxBytes,
+  onProgress: _onProgress,
+  ...FORWARD
+} = RUN_KERNEL_OPTIONS;
 
 /** Names of {@link AnyBackwardOptions}. */
 export const BACKWARD_OPTIONS: OptionNames<AnyBackwardOptions> = { ...FORWARD, wrt: true };

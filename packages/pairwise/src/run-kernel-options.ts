@@ -1,7 +1,14 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { DeviceLike, LoadOptions, OutOption, Tensor, TensorSource } from '@mercer/tensor';
-import { LOAD_OPTIONS, OUT_OPTION } from '@mercer/tensor/operation';
+import type {
+  DeviceLike,
+  LoadOptions,
+  OutOption,
+  ShardOptions,
+  Tensor,
+  TensorSource,
+} from '@mercer/tensor';
+import { LOAD_OPTIONS, OUT_OPTION, SHARD_OPTIONS } from '@mercer/tensor/operation';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 
@@ -11,9 +18,11 @@ import type { KernelDescriptor } from './descriptor-types.js';
  */
 export type ParameterValue<D extends PairwiseDType = PairwiseDType> = number | Tensor<D>;
 
-/** Options that every descriptor takes; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them. */
-export interface PairwiseCallOptions<D extends PairwiseDType = PairwiseDType>
-  extends OutOption<D>, LoadOptions {
+/** Options that every descriptor takes; `out` has shape (..., M, N), the inputs' dtype and device, and shares no memory with them; see `cdist` for what lies elsewhere. */
+export interface PairwiseCallOptions<D extends PairwiseDType = PairwiseDType, O = Tensor<D>>
+  extends Omit<OutOption<D>, 'out'>, LoadOptions, ShardOptions {
+  /** Takes the result. */
+  readonly out?: O | undefined;
   /**
    * Regularises the diagonal, the elements with m + x = n + y: a kernel of differences that is 1 between equal rows becomes
    * 1 + r there (Kermac's convention), to all others r is added.
@@ -93,8 +102,8 @@ type OperatorOptions<
   : SymmetricOption<boolean>;
 
 /** Every parameter of every descriptor, for code that does not know which one it has; checked at run time. */
-export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType>
-  extends PairwiseCallOptions<D>, EpsilonOption<D>, SymmetricOption<boolean> {
+export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType, O = Tensor<D>>
+  extends PairwiseCallOptions<D, O>, EpsilonOption<D>, SymmetricOption<boolean> {
   /** Sets innerP = p and outerP = 1/p. In a tensor a positive finite number: others, Infinity included, give NaN. */
   readonly p?: ParameterValue<D> | undefined;
   readonly innerP?: ParameterValue<D> | undefined;
@@ -110,6 +119,7 @@ export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType>
 
 /** Names of {@link AnyRunKernelOptions}. */
 export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
+  ...SHARD_OPTIONS,
   ...OUT_OPTION,
   p: true,
   innerP: true,
@@ -137,9 +147,10 @@ export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
 export type RunKernelOptions<
   F extends KernelDescriptor = KernelDescriptor,
   D extends PairwiseDType = PairwiseDType,
+  O = Tensor<D>,
 > = [KernelDescriptor] extends [F]
-  ? AnyRunKernelOptions<D>
-  : PairwiseCallOptions<D> & DescriptorOptions<F, D>;
+  ? AnyRunKernelOptions<D, O>
+  : PairwiseCallOptions<D, O> & DescriptorOptions<F, D>;
 
 /** The parameters that a descriptor has. */
 export type DescriptorOptions<F extends KernelDescriptor, D extends PairwiseDType> = KernelOptions<

@@ -1,9 +1,23 @@
-import type { Pending, Tensor } from '@mercer/tensor';
-import { differentiable, only, pendingCall, type Share } from '@mercer/tensor/operation';
+import type { PairwiseDType } from '@mercer/kernels';
+import type { OptionNames } from '@mercer/options';
+import { isTensor, type Pending, type RowReader, type Tensor } from '@mercer/tensor';
+import {
+  differentiable,
+  flatArguments,
+  isTraced,
+  mapArguments,
+  only,
+  pendingCall,
+  pendingOf,
+  readOptions,
+  whenArrived,
+  type Share,
+} from '@mercer/tensor/operation';
+import { computeBlocks, isBlocked, refuseBlocks } from './blocks/compute-blocks.js';
 import { ofRows } from './batch-rules.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { isOneInput, kernelSpec } from './kernel-spec.js';
-import { rowsAndOptions } from './optional-rows.js';
+import { isOptions, rowsAndOptions } from './optional-rows.js';
 import { pairwiseOperation } from './pairwise-operation.js';
 import { rowsLike, shareOf } from './pair-derivatives.js';
 import type { PairwiseInput } from './place.js';
@@ -13,7 +27,8 @@ import {
   type PrepareRunKernel,
 } from './prepare-run-kernel.js';
 import { runKernelBackward } from './run-kernel-backward.js';
-import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
+import type { BlockRows, BlockRowsBeside, DTypeOfRows, ResultIn } from './rows-input.js';
+import type { HostOut } from './blocks/result-sink.js';
 import {
   RUN_KERNEL_OPTIONS,
   type AnyRunKernelOptions,
@@ -47,13 +62,147 @@ const operation = pairwiseOperation<
 
 /** How `runKernel` is called. */
 export interface RunKernel {
-  <F extends KernelDescriptor, A extends RowsInput, T = unknown>(
+  <
+    F extends KernelDescriptor,
+    A extends BlockRows,
+    T = unknown,
+    O extends Tensor<DTypeOfRows<A, T>> | HostOut = Tensor<DTypeOfRows<A, T>>,
+  >(
     descriptor: F,
     a: A,
-    ...rest: RowsAndOptions<RowsBeside<A>, RunKernelOptions<F, DTypeOfRows<A, T>>, T>
-  ): Pending<Tensor<DTypeOfRows<A, T>>>;
+    ...rest: RowsAndOptions<BlockRowsBeside<A>, RunKernelOptions<F, DTypeOfRows<A, T>, O>, T>
+  ): ResultIn<O, DTypeOfRows<A, T>>;
   /** Compiles once and returns a synchronous function: see PreparedKernel. */
   readonly prepare: PrepareRunKernel;
+}
+
+const inMemory = differentiable<RunKernelFunction, RunKernelArguments>(
+  WHAT,
+  Object.assign(
+    (...[descriptor, a, second, third]: RunKernelArguments): Pending<Tensor> =>
+      pendingCall(() => {
+        const [b, options] = readRows(second, third);
+        return operation.one([descriptor, a, b], options);
+      }),
+    { prepare },
+  ),
+  {
+    vjp: (g, { args: [descriptor, a, second, third] }) => {
+      const [b, options = {}] = readRows(second, third);
+      const { device: _, out: __, ...forward } = options;
+      const x = rowsLike(a, g);
+      // another handle, so that the rows of both have a gradient of their own where they are one tensor
+      const rows = b === undefined ? [] : [rowsLike(b, g).view()];
+      const gradients = async (wrt: string): Promise<Readonly<Record<string, Tensor>>> =>
+        anyBackward(descriptor, g, x, ...rows, { ...forward, wrt: [wrt] });
+      const named = (values: object | undefined, prefix = ''): Readonly<Record<string, Share>> =>
+        Object.fromEntries(
+          Object.keys(values ?? {}).map((name) => [name, shareOf(gradients, prefix + name)]),
+        );
+      const ofOptions = { ...named(options), parameters: named(options.parameters, 'parameters.') };
+      const ofA = shareOf(gradients, 'a');
+      return b === undefined
+        ? [undefined, ofA, ofOptions]
+        : [undefined, ofA, shareOf(gradients, 'b'), ofOptions];
+    },
+  },
+  ofRows,
+);
+
+type RunKernelArguments = readonly [
+  descriptor: KernelDescriptor,
+  a: PairwiseInput,
+  second?: PairwiseInput | AnyRunKernelOptions,
+  third?: AnyRunKernelOptions,
+];
+
+type RunKernelFunction = (...args: RunKernelArguments) => Pending<Tensor>;
+
+type BlockInput = PairwiseInput | RowReader;
+type AnyOut = AnyRunKernelOptions<PairwiseDType, Tensor | HostOut>;
+
+const inBlocks = (
+  descriptor: KernelDescriptor,
+  a: BlockInput,
+  b: BlockInput | undefined,
+  given: AnyOut,
+): Promise<unknown> =>
+  whenArrived([a, b], async ([x, y]) => {
+    const options = readOptions(WHAT, given, RUN_KERNEL_OPTIONS as OptionNames<AnyOut>);
+    const isOne = isOneInput(x, y, options as AnyRunKernelOptions);
+    const { devices: _, maxBytes: __, onProgress: ___, device: ____, ...values } = options;
+    const tensors = flatArguments([{ ...values, out: undefined }]).filter(
+      (one): one is Tensor => isTensor(one) || isTraced(one),
+    );
+    return computeBlocks({
+      ...options,
+      what: WHAT,
+      a: x as BlockInput,
+      b: isOne ? undefined : (y as BlockInput),
+      parameters: tensors,
+      compute: async ({ a: rows, b: columns, parameters, first: [i, j], out, signal }) => {
+        const there = new Map<unknown, Tensor | undefined>(
+          tensors.map((one, at) => [one, parameters[at]]),
+        );
+        const [moved] = mapArguments([values], (one) => there.get(one) ?? one);
+        const [m, n] = values.regularizationOffset ?? [0, 0];
+        // Rows and columns of a block are others, also where the whole has one input.
+        const symmetric = isOne && columns !== undefined ? false : values.symmetric;
+        const ofBlock = { ...(moved as AnyOut), symmetric, out, signal };
+        const offset =
+          values.regularization === undefined ? {} : { regularizationOffset: [m + i, n + j] };
+        return operation.one([descriptor, rows, columns], {
+          ...ofBlock,
+          ...offset,
+        } as AnyRunKernelOptions);
+      },
+    });
+  });
+
+const anyBackward = runKernelBackward as unknown as (
+  ...args: readonly unknown[]
+) => Promise<Readonly<Record<string, Tensor>>>;
+
+const readRows = (
+  second: PairwiseInput | AnyRunKernelOptions | undefined,
+  third: AnyRunKernelOptions | undefined,
+): readonly [b: PairwiseInput | undefined, options: AnyRunKernelOptions | undefined] =>
+  rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
+    WHAT,
+    `${WHAT}(descriptor, a, b, options)`,
+    second,
+    third,
+  );
+
+async function prepare(
+  descriptor: KernelDescriptor,
+  a: Tensor,
+  second?: Tensor | AnyRunKernelOptions,
+  third?: AnyRunKernelOptions,
+): Promise<unknown> {
+  const form = `${WHAT}.prepare(descriptor, a, b, options)`;
+  const [b, options] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
+    `${WHAT}.prepare`,
+    form,
+    second,
+    third,
+  );
+  refuseBlocks(WHAT, [a, b], options);
+  const prepared = await operation.prepare([descriptor, a, b], options);
+  const run = (
+    x: Tensor,
+    yOrOptions?: Tensor | AnyRunKernelOptions,
+    last?: AnyRunKernelOptions,
+  ): Tensor => {
+    const [y, given] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
+      WHAT,
+      'prepared(a, b, options)',
+      yOrOptions,
+      last,
+    );
+    return only(prepared([descriptor, x, y], given));
+  };
+  return Object.assign(run, { plan: prepared.plan });
 }
 
 /**
@@ -101,89 +250,15 @@ export interface RunKernel {
  * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
  * ```
  */
-export const runKernel = differentiable<RunKernelFunction, RunKernelArguments>(
-  WHAT,
-  Object.assign(
-    (...[descriptor, a, second, third]: RunKernelArguments): Pending<Tensor> =>
-      pendingCall(() => {
-        const [b, options] = readRows(second, third);
-        return operation.one([descriptor, a, b], options);
-      }),
-    { prepare },
-  ),
-  {
-    vjp: (g, { args: [descriptor, a, second, third] }) => {
-      const [b, options = {}] = readRows(second, third);
-      const { device: _, out: __, ...forward } = options;
-      const x = rowsLike(a, g);
-      // another handle, so that the rows of both have a gradient of their own where they are one tensor
-      const rows = b === undefined ? [] : [rowsLike(b, g).view()];
-      const gradients = async (wrt: string): Promise<Readonly<Record<string, Tensor>>> =>
-        anyBackward(descriptor, g, x, ...rows, { ...forward, wrt: [wrt] });
-      const named = (values: object | undefined, prefix = ''): Readonly<Record<string, Share>> =>
-        Object.fromEntries(
-          Object.keys(values ?? {}).map((name) => [name, shareOf(gradients, prefix + name)]),
-        );
-      const ofOptions = { ...named(options), parameters: named(options.parameters, 'parameters.') };
-      const ofA = shareOf(gradients, 'a');
-      return b === undefined
-        ? [undefined, ofA, ofOptions]
-        : [undefined, ofA, shareOf(gradients, 'b'), ofOptions];
-    },
+export const runKernel: RunKernel = Object.assign(
+  (...given: RunKernelArguments): Pending<Tensor> => {
+    const [descriptor, a, second, third] = given;
+    const [b, options] = isOptions(second) ? [undefined, second] : [second, third];
+    if (!isBlocked([a, b], options)) return inMemory(...given);
+    return pendingOf(async () => {
+      const [rows, read = {}] = readRows(second, third);
+      return (await inBlocks(descriptor, a, rows, read)) as Tensor;
+    });
   },
-  ofRows,
+  { prepare },
 ) as unknown as RunKernel;
-
-type RunKernelArguments = readonly [
-  descriptor: KernelDescriptor,
-  a: PairwiseInput,
-  second?: PairwiseInput | AnyRunKernelOptions,
-  third?: AnyRunKernelOptions,
-];
-
-type RunKernelFunction = (...args: RunKernelArguments) => Pending<Tensor>;
-
-const anyBackward = runKernelBackward as unknown as (
-  ...args: readonly unknown[]
-) => Promise<Readonly<Record<string, Tensor>>>;
-
-const readRows = (
-  second: PairwiseInput | AnyRunKernelOptions | undefined,
-  third: AnyRunKernelOptions | undefined,
-): readonly [b: PairwiseInput | undefined, options: AnyRunKernelOptions | undefined] =>
-  rowsAndOptions<PairwiseInput, AnyRunKernelOptions>(
-    WHAT,
-    `${WHAT}(descriptor, a, b, options)`,
-    second,
-    third,
-  );
-
-async function prepare(
-  descriptor: KernelDescriptor,
-  a: Tensor,
-  second?: Tensor | AnyRunKernelOptions,
-  third?: AnyRunKernelOptions,
-): Promise<unknown> {
-  const form = `${WHAT}.prepare(descriptor, a, b, options)`;
-  const [b, options] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
-    `${WHAT}.prepare`,
-    form,
-    second,
-    third,
-  );
-  const prepared = await operation.prepare([descriptor, a, b], options);
-  const run = (
-    x: Tensor,
-    yOrOptions?: Tensor | AnyRunKernelOptions,
-    last?: AnyRunKernelOptions,
-  ): Tensor => {
-    const [y, given] = rowsAndOptions<Tensor, AnyRunKernelOptions>(
-      WHAT,
-      'prepared(a, b, options)',
-      yOrOptions,
-      last,
-    );
-    return only(prepared([descriptor, x, y], given));
-  };
-  return Object.assign(run, { plan: prepared.plan });
-}

@@ -104,6 +104,24 @@ export function describeLazyDerivatives(
       await expectDerivatives((x) => weighed(gaussian(x, x).sum('j')), [await points()]);
     });
 
+    it('in blocks of rows on several devices, where inputs lie elsewhere too', async () => {
+      const cut = { devices: [device(), device()], maxBytes: 2500 };
+      const f: Scalar = async (x, y, b) => {
+        const rows = await weighed(gaussian(x, y).mul(lazyJ(b)).sum('j', cut));
+        return rows.add(gaussian(x, y).logSumExp('i', cut).sum());
+      };
+      const given = [await points(), await others(), await drawn([4, 1], [0.5, 1], 5)];
+      await expectDerivatives(f, given);
+      const [x, y] = await Promise.all(given.slice(0, 2).map((one) => one.to('cpu')));
+      const energy: Scalar = async (a, b) => gaussian(a, b).sum('j', cut).to('cpu').sum();
+      const [byX, byY] = await grad(energy, { argnums: [0, 1] })(x!, y!);
+      expect([byX.device.id, byY.device.id]).toEqual(['cpu', 'cpu']);
+      const whole: Scalar = async (a, b) => gaussian(a, b).sum('j').sum();
+      const wanted = await grad(whole, { argnums: [0, 1] })(x!, y!);
+      expectClose(await byX.toTypedArray(), await wanted[0].toTypedArray(), 1e-12);
+      expectClose(await byY.toTypedArray(), await wanted[1].toTypedArray(), 1e-12);
+    });
+
     it('of batches that broadcast', async () => {
       const f: Scalar = (x, y, s) =>
         weighed(lazyI(x).sqdist(lazyJ(y)).mul(param(s)).neg().exp().sum('j'));

@@ -9,6 +9,7 @@ export type {
   UnrolledPlan,
 } from './plan-types.js';
 export { planMapReduce, planMapReduceSteps } from './plan.js';
+export { checkRanges } from './ranges/check-ranges.js';
 export { pairsInRanges } from './ranges/pairs-in-ranges.js';
 export { planRanges, planTasks, type PlannedRanges } from './ranges/plan-ranges.js';
 export {

@@ -271,7 +271,8 @@ export function describeClusters(device: () => Device): void {
       const sums = await asList(prepared([]));
       expect(sums).toEqual(await asList(await formula.sum('j', { ranges: wanted })));
       found.redrangesJ.dispose();
-      expect(() => prepared([])).toThrow(/disposed/);
+      // A prepared call has a handle of its own.
+      expect(await asList(prepared([]))).toEqual(sums);
       await expect(formula.sum('j', { ranges: found })).rejects.toThrow(/was disposed/);
     });
 

@@ -1,21 +1,11 @@
-import {
-  MercerError,
-  tensor,
-  type Device,
-  type RowReader,
-  type Stream,
-  type StridedSource,
-  type Tensor,
-} from '@mercer/tensor';
-import { viewOf } from '@mercer/tensor/operation';
+import { tensor, type Device, type Stream, type StridedSource, type Tensor } from '@mercer/tensor';
+import { HeldBlocks, isRowReader, readRows, viewOf, type Rows } from '@mercer/tensor/operation';
 import { hostLayout } from '../host-shape.js';
 import type { Input } from '../input.js';
 import type { LazyDType } from '../lazy-dtype.js';
 import type { LazyData } from '../make-input.js';
-import { isRowReader } from '../row-reader.js';
 import { viewAfter, type ViewStep } from '../view-step.js';
 import { withSteps } from '../with-steps.js';
-import type { Rows } from './plan-shards.js';
 
 /** The rows of a cell, of i and of j. */
 export interface Cell {
@@ -31,17 +21,14 @@ export interface BlockPlace {
   readonly dtype: LazyDType;
 }
 
-interface Held {
-  readonly input: Promise<Input>;
-  users: number;
-}
-
 /** The blocks of inputs that a device holds: each is brought there once while anything uses it, and what lies there already is not copied. */
 export class BlockInputs {
   readonly #inputs: readonly Input[];
   readonly #used: ReadonlySet<number>;
   readonly #place: BlockPlace;
-  readonly #held = new Map<string, Held>();
+  readonly #held = new HeldBlocks<Input>(({ source }) => {
+    if (source.kind === 'tensor') source.tensor.dispose();
+  });
 
   constructor(inputs: readonly Input[], used: ReadonlySet<number>, place: BlockPlace) {
     this.#inputs = inputs;
@@ -51,31 +38,17 @@ export class BlockInputs {
 
   /** The inputs of a cell on the device; each call needs a `release`. */
   async take(cell: Cell, signal: AbortSignal): Promise<readonly Input[]> {
-    const taken = this.#inputs.map((one, place) => {
-      const key = keyOf(one, place, cell);
-      let held = this.#held.get(key);
-      if (held === undefined) {
-        held = { users: 0, input: this.#bring(one, place, cell, signal) };
-        held.input.catch(() => undefined);
-        this.#held.set(key, held);
-      }
-      held.users++;
-      return held.input;
-    });
+    const taken = this.#inputs.map((one, place) =>
+      this.#held.take(keyOf(one, place, cell), () => this.#bring(one, place, cell, signal)),
+    );
     return Promise.all(taken);
   }
 
   /** The cell needs its inputs no more: memory that nothing uses is returned, in the order of the device's work. */
   async release(cell: Cell): Promise<void> {
-    const done = this.#inputs.map(async (one, place) => {
-      const key = keyOf(one, place, cell);
-      const held = this.#held.get(key);
-      if (held === undefined || --held.users > 0) return;
-      this.#held.delete(key);
-      const input = await held.input.catch(() => undefined);
-      if (input?.source.kind === 'tensor') input.source.tensor.dispose();
-    });
-    await Promise.all(done);
+    await Promise.all(
+      this.#inputs.map((one, place) => this.#held.release(keyOf(one, place, cell))),
+    );
   }
 
   async #bring(one: Input, place: number, cell: Cell, signal: AbortSignal): Promise<Input> {
@@ -115,23 +88,10 @@ async function blockOf(
 ): Promise<StridedSource> {
   if (!isRowReader(data)) return viewAfter(hostLayout(data), part.steps);
   if (one.steps.length === 0 && rows?.op === 'rows') {
-    const read: unknown = await data.readRows(rows.start, rows.count, { signal });
-    return checkRead(read, data, [rows.count, ...data.shape.slice(1)]);
+    return await readRows(data, [rows.start, rows.count], { signal });
   }
-  const whole = await data.readRows(0, data.shape[0] ?? 0, { signal });
+  const whole = await readRows(data, [0, data.shape[0] ?? 0], { signal });
   return viewAfter(hostLayout(whole), part.steps);
-}
-
-/** What a reader gave. @throws MercerError SHAPE_MISMATCH */
-function checkRead(read: unknown, { dtype }: RowReader, shape: readonly number[]): StridedSource {
-  const given = Object(read) as Partial<StridedSource>;
-  const size = shape.reduce((product, extent) => product * extent, 1);
-  const isRight = String(given.shape) === String(shape) && (given.data?.length ?? -1) >= size;
-  if (isRight && (given.dtype ?? dtype) === dtype) return read as StridedSource;
-  throw new MercerError(
-    'SHAPE_MISMATCH',
-    `readRows gave ${given.dtype ?? ''} [${String(given.shape)}] of ${given.data?.length ?? 'no'} numbers. Rows that were asked for are ${dtype} [${shape.join(', ')}].`,
-  );
 }
 
 /** Blocks of equal keys are the same. */

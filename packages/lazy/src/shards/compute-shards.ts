@@ -1,11 +1,11 @@
 import { outputsOf } from '@mercer/formula';
 import type { Device, Tensor } from '@mercer/tensor';
+import { runSteps, type Rows } from '@mercer/tensor/operation';
 import type { Input } from '../input.js';
 import type { LazyDType } from '../lazy-dtype.js';
 import type { JointTask } from '../task.js';
 import { BlockInputs, type Cell } from './block-inputs.js';
 import type { MergeRule } from './merge-rules.js';
-import type { Rows } from './plan-shards.js';
 import { disposeState, merged, type ShardState } from './shard-state.js';
 
 /** A kept block with a run of reduced blocks. */
@@ -27,7 +27,7 @@ export interface ShardWork {
   readonly rules: readonly MergeRule[] | undefined;
   readonly signal: AbortSignal;
   readonly cell: (cell: Cell, inputs: readonly Input[]) => JointTask;
-  readonly compute: (task: JointTask) => Tensor[] | Promise<Tensor[]>;
+  readonly compute: (task: JointTask, kept: Rows, reduced: Rows) => Tensor[] | Promise<Tensor[]>;
   /** Takes over the state of a shard. */
   readonly deliver: (shard: Shard, state: ShardState) => Promise<void>;
   /** A cell is computed. */
@@ -41,66 +41,46 @@ interface Step {
   readonly isLast: boolean;
 }
 
-/**
- * Computes shards on one device, cell by cell. The inputs of a cell arrive on a stream of their own while the one before is computed; those
- * of the cell before that are given up first, so that no more than two are there.
- */
+/** Computes shards on one device, cell by cell: the parts of a shard are merged as they come, and its state is delivered. */
 export async function computeShards(shards: readonly Shard[], work: ShardWork): Promise<void> {
-  const steps = shards.flatMap((shard) => stepsOf(shard, work.axis));
-  const [first] = steps;
-  if (first === undefined) return;
   const { device, dtype, used, rules, signal, onDone } = work;
   using stream = device.createStream();
   const inputs = new BlockInputs(work.inputs, used, { device, stream, dtype });
-  const taken = new Set<Step>();
-  const take = (step: Step): Promise<readonly Input[]> => {
-    taken.add(step);
-    const arriving = inputs.take(step.cell, signal);
-    // It is awaited below, or given up with an error that came before.
-    arriving.catch(() => undefined);
-    return arriving;
-  };
-  const giveUp = async (step: Step): Promise<void> => {
-    taken.delete(step);
-    await inputs.release(step.cell);
-  };
   let state: ShardState | undefined;
   let delivery = Promise.resolve();
-  let before: { readonly step: Step; readonly done: Promise<void> } | undefined;
-  let arriving = take(first);
-  const finish = async ({ step, done }: NonNullable<typeof before>): Promise<void> => {
-    await done;
-    await giveUp(step);
-    await onDone();
+  const compute = async (step: Step, arrived: readonly Input[]): Promise<void> => {
+    const results = await work.compute(
+      work.cell(step.cell, arrived),
+      step.shard.kept,
+      step.reduced,
+    );
+    const part = await begun(rules, results, step.reduced);
+    const earlier: ShardState | undefined = state;
+    state = undefined;
+    state =
+      earlier === undefined || rules === undefined ? part : await merged(rules, earlier, part);
+    if (!step.isLast) return;
+    await delivery;
+    delivery = work.deliver(step.shard, state);
+    delivery.catch(() => undefined);
+    state = undefined;
   };
   try {
-    for (const [at, step] of steps.entries()) {
-      signal.throwIfAborted();
-      const results = await work.compute(work.cell(step.cell, await arriving));
-      const part = await begun(rules, results, step.reduced);
-      const earlier: ShardState | undefined = state;
-      state = undefined;
-      state =
-        earlier === undefined || rules === undefined ? part : await merged(rules, earlier, part);
-      if (step.isLast) {
-        await delivery;
-        delivery = work.deliver(step.shard, state);
-        delivery.catch(() => undefined);
-        state = undefined;
-      }
-      const done = device.defaultStream.synchronize({ signal });
-      done.catch(() => undefined);
-      if (before !== undefined) await finish(before);
-      before = { step, done };
-      const next = steps[at + 1];
-      if (next !== undefined) arriving = take(next);
-    }
+    await runSteps(
+      shards.flatMap((shard) => stepsOf(shard, work.axis)),
+      {
+        device,
+        signal,
+        take: ({ cell }) => inputs.take(cell, signal),
+        release: ({ cell }) => inputs.release(cell),
+        compute,
+        onDone,
+      },
+    );
     await delivery;
-    if (before !== undefined) await finish(before);
   } finally {
     disposeState(state);
-    await Promise.allSettled([delivery, arriving]);
-    for (const step of taken) await giveUp(step);
+    await Promise.allSettled([delivery]);
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from '@mercer/formula';
 import {
   concat,
+  Scope,
   takeAlongAxis,
   where,
   type DType,
@@ -28,6 +29,8 @@ export interface MergeCall {
   readonly dtype: DType;
   readonly indexDtype: IndexDType;
   readonly compute: Compute;
+  /** Whether each kept row meets rows of its own, so that it has a count of its own. */
+  readonly isSparse: boolean;
 }
 
 /** What is known of one kept block after some rows of the reduced side: tensors that the rule of its kind understands. */
@@ -68,10 +71,11 @@ export function mergeRule(of: Reduction, call: MergeCall): MergeRule {
     case 'Any':
       return asTheyAre(of, call, (a, b) => a.maximum(b));
     case 'Var':
-      return variance(of, call);
+      return call.isSparse ? sparseVariance(of, call) : variance(of, call);
     case 'Prod':
       return inFloat64(of, call, (a, b) => a.mul(b));
     case 'Mean':
+      if (call.isSparse) return sparseMean(of, call);
       return inFloat64(
         { ...of, kind: 'Sum' },
         call,
@@ -123,15 +127,72 @@ function variance(of: Reduction, { dtype }: MergeCall): MergeRule {
       await (spread as Tensor).cast('float64'),
     ],
     merge: async (a, b) => {
+      using steps = new Scope();
+      const step = steps.track.bind(steps);
       const share = b.rows / (a.rows + b.rows);
-      const apart = valueOf(b).sub(valueOf(a));
-      const mean = await valueOf(a).add(apart.mul(share));
-      const within = otherOf(a)
-        .mul(1 - share)
-        .add(otherOf(b).mul(share));
-      return [mean, await within.add(apart.square().mul(share * (1 - share)))];
+      const apart = step(await valueOf(b).sub(valueOf(a)));
+      const mean = await valueOf(a).add(step(apart.mul(share)));
+      const within = step(otherOf(a).mul(1 - share));
+      const weighed = step(within.add(step(otherOf(b).mul(share))));
+      const between = step(step(apart.square()).mul(share * (1 - share)));
+      return [mean, await weighed.add(between)];
     },
     finish: async (state) => [await otherOf(state).cast(dtype)],
+  };
+}
+
+/** How many rows a kept row meets. */
+const countOf = ({ axis }: Reduction): Reduction => describe('Count', 1, { axis });
+
+/** Means of rows that each have a count of their own. */
+function sparseMean(of: Reduction, { dtype }: MergeCall): MergeRule {
+  return {
+    parts: [{ ...of, kind: 'Sum' }, countOf(of)],
+    begin: async (tensors) => Promise.all(tensors.map((one) => one.cast('float64'))),
+    merge: async (a, b) => [await valueOf(a).add(valueOf(b)), await otherOf(a).add(otherOf(b))],
+    finish: async (state) => {
+      using mean = await valueOf(state).div(otherOf(state));
+      return [await mean.cast(dtype)];
+    },
+  };
+}
+
+/** Variances of rows that each have a count of their own; of no rows mean and variance are carried as 0. */
+function sparseVariance(of: Reduction, { dtype }: MergeCall): MergeRule {
+  const countAt = ({ tensors }: Pick<PartialResult, 'tensors'>): Tensor => tensors[2] as Tensor;
+  return {
+    parts: [{ ...of, kind: 'Mean' }, of, countOf(of)],
+    begin: async (tensors) => {
+      using count = await countAt({ tensors }).cast('float64');
+      const known = async (x: Tensor): Promise<Tensor> => {
+        using wide = await x.cast('float64');
+        using isKnown = count.gt(0);
+        return await where(isKnown, wide, 0);
+      };
+      return [
+        await known(valueOf({ tensors })),
+        await known(otherOf({ tensors })),
+        await count.clone(),
+      ];
+    },
+    merge: async (a, b) => {
+      using steps = new Scope();
+      const step = steps.track.bind(steps);
+      const count = step(await countAt(a).add(countAt(b)));
+      const share = step(await where(step(count.gt(0)), step(countAt(b).div(count)), 0));
+      const rest = step(await step(share.neg()).add(1));
+      const apart = step(await valueOf(b).sub(valueOf(a)));
+      const mean = await valueOf(a).add(step(apart.mul(share)));
+      const within = step(otherOf(a).mul(rest));
+      const weighed = step(within.add(step(otherOf(b).mul(share))));
+      const between = step(step(step(apart.square()).mul(share)).mul(rest));
+      return [mean, await weighed.add(between), await count.clone()];
+    },
+    finish: async (state) => {
+      using isKnown = countAt(state).gt(0);
+      using found = await where(isKnown, otherOf(state), NaN);
+      return [await found.cast(dtype)];
+    },
   };
 }
 
@@ -150,12 +211,15 @@ function exponentials(of: Reduction, { dtype }: MergeCall): MergeRule {
       return [await largest.clone(), await sums.clone()];
     },
     merge: async (a, b) => {
+      using steps = new Scope();
+      const step = steps.track.bind(steps);
       const largest = await valueOf(a).maximum(valueOf(b));
       // Equal ones, infinite ones among them, change nothing.
-      const shifted = ({ tensors }: PartialResult): Pending<Tensor> =>
-        otherOf({ tensors }).mul(
-          where(valueOf({ tensors }).eq(largest), 1, valueOf({ tensors }).sub(largest).exp()),
-        );
+      const shifted = (of: PartialResult): Pending<Tensor> => {
+        const factor = step(step(valueOf(of).sub(largest)).exp());
+        const isLargest = step(valueOf(of).eq(largest));
+        return step(otherOf(of).mul(step(where(isLargest, 1, factor))));
+      };
       return [largest, await shifted(a).add(shifted(b))];
     },
     finish: async (state) => {
@@ -167,7 +231,8 @@ function exponentials(of: Reduction, { dtype }: MergeCall): MergeRule {
       const dim = sums.shape.at(-1) ?? 1;
       using terms = columns(sums, 0, dim - 1);
       using total = columns(sums, dim - 1, dim);
-      using found = isMean ? await terms.div(total) : await sums.log().add(largest);
+      using logarithm = sums.log();
+      using found = isMean ? await terms.div(total) : await logarithm.add(largest);
       return [await found.cast(dtype)];
     },
   };
@@ -193,8 +258,9 @@ function withRowNumbers(of: Reduction, { dtype, indexDtype }: MergeCall): Extrem
     begin: async (tensors, start) => {
       using numbers = await otherOf({ tensors }).cast(indexDtype);
       // -1 stays: there is no such row.
-      const moved = where(numbers.lt(0), numbers, numbers.add(start));
-      return [await valueOf({ tensors }).clone(), await moved];
+      using isNone = numbers.lt(0);
+      using moved = numbers.add(start);
+      return [await valueOf({ tensors }).clone(), await where(isNone, numbers, moved)];
     },
     finish: async (state) => {
       const found: Tensor[] = [];
@@ -212,8 +278,11 @@ function indexedExtrema(of: Reduction, call: MergeCall): MergeRule {
     merge: async (a, b) => {
       const [x, y] = [valueOf(a), valueOf(b)];
       // A NaN is better than any number, and the first row is the best of equals.
-      const isBetter = (isLeast ? y.lt(x) : y.gt(x)).logicalOr(y.isNaN().logicalAnd(x.eq(x)));
-      using later = await isBetter;
+      using isBeyond = isLeast ? y.lt(x) : y.gt(x);
+      using isNumber = x.eq(x);
+      using isNaN = y.isNaN();
+      using isFirstNaN = isNaN.logicalAnd(isNumber);
+      using later = await isBeyond.logicalOr(isFirstNaN);
       return [await where(later, y, x), await where(later, otherOf(b), otherOf(a))];
     },
   };

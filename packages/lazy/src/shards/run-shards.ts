@@ -1,12 +1,14 @@
+import type { KeptRanges } from '@mercer/kernels';
 import { empty, type Device, type Tensor } from '@mercer/tensor';
+import { deviceOf, Workers, type Rows, type ShardPlan } from '@mercer/tensor/operation';
 import type { PairCall } from '../pair-call.js';
 import type { ReductionOptions } from '../call-options.js';
 import type { WantedResult } from '../results.js';
 import type { JointTask } from '../task.js';
+import { cutRanges } from './cut-ranges.js';
 import { cellTask } from './cell-task.js';
 import { computeShards, type Shard } from './compute-shards.js';
 import { mergeRule, type Compute, type MergeRule, type PartialResult } from './merge-rules.js';
-import { deviceOf, type Rows, type ShardPlan } from './plan-shards.js';
 import { disposeState, merged, type ShardState } from './shard-state.js';
 
 /** Computes a task whose rows are not cut. */
@@ -24,6 +26,8 @@ export interface ShardedCall {
   readonly wanted: readonly WantedResult[];
   readonly outs: readonly (Tensor | undefined)[];
   readonly plan: ShardPlan;
+  /** Which rows meet; all, where there are none. */
+  readonly ranges: KeptRanges | undefined;
   readonly devices: readonly Device[];
   readonly options: ReductionOptions;
   readonly compute: ComputeTask;
@@ -31,10 +35,10 @@ export interface ShardedCall {
 
 /** Computes all shards, each device its own one after the other, and puts the results together as they come. */
 export async function runShards(call: ShardedCall): Promise<Tensor[]> {
-  const { task, used, plan, devices, outs, options } = call;
+  const { task, used, plan, devices, outs, options, ranges } = call;
   const { debug, onProgress, signal: ended } = options;
-  const stop = new AbortController();
-  const signal = ended === undefined ? stop.signal : AbortSignal.any([ended, stop.signal]);
+  const workers = new Workers(ended);
+  const { signal } = workers;
   const merging: Compute = (of) => call.compute(of, { debug, signal });
   const { sizes } = call.call;
   const { what } = task;
@@ -49,6 +53,7 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
             dtype: options.outDtype ?? sizes.dtype,
             indexDtype,
             compute: merging,
+            isSparse: ranges !== undefined,
           }),
         );
   const shards = plan.kept.flatMap((kept, at) =>
@@ -60,36 +65,34 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
   let done = 0;
   const assembly = new Assembly(call, rules);
   const worker = async (device: Device, at: number): Promise<void> => {
-    try {
-      await computeShards(
-        shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at),
-        {
-          device,
-          signal,
-          used,
-          rules,
-          dtype: sizes.dtype,
-          inputs: task.inputs,
-          axis,
-          cell: cellTask(task, rules),
-          compute: (of) => call.compute(of, { ...cellOptions(call, rules), device, signal }),
-          deliver: (shard, state) => assembly.add(shard, state),
-          onDone: async () => {
-            const told: unknown = onProgress?.({ done: ++done, total });
-            await told;
-          },
+    await computeShards(
+      shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at),
+      {
+        device,
+        signal,
+        used,
+        rules,
+        dtype: sizes.dtype,
+        inputs: task.inputs,
+        axis,
+        cell: cellTask(task, rules),
+        compute: (of, kept, reduced) =>
+          call.compute(of, {
+            ...cellOptions(call, rules),
+            ranges: ranges && cutRanges(ranges, axis, kept, reduced),
+            device,
+            signal,
+          }),
+        deliver: (shard, state) => assembly.add(shard, state),
+        onDone: async () => {
+          const told: unknown = onProgress?.({ done: ++done, total });
+          await told;
         },
-      );
-    } catch (error) {
-      // The others need not go on; the first error is theirs too.
-      stop.abort(error);
-      throw error;
-    }
+      },
+    );
   };
   try {
-    await Promise.allSettled(devices.map(worker));
-    ended?.throwIfAborted();
-    stop.signal.throwIfAborted();
+    await workers.run(devices, worker);
     const results = assembly.take();
     return await Promise.all(results.map((one, at) => written(one, outs[at])));
   } finally {

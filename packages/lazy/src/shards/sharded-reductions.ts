@@ -1,4 +1,4 @@
-import { outputsOf, type Reduction } from '@mercer/formula';
+import { outputsOf, traitsOf, type Reduction } from '@mercer/formula';
 import {
   device as deviceOf,
   dtypeBytes,
@@ -7,7 +7,17 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/tensor';
-import { availableBytes, checkOut, formulasOf, sidesOf } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  checkOut,
+  checkShardOptions,
+  formulasOf,
+  isRowReader,
+  shardsWithin,
+  sidesOf,
+  sizeOfShape,
+  type ShardProblem,
+} from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from '../bind-arguments.js';
 import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-options.js';
 import { hasLayout } from '../host-shape.js';
@@ -20,17 +30,14 @@ import {
   checkIndexDtype,
   checkOutDtype,
   checkCompute,
+  MAX_INDEXED_ROWS,
   wantedResults,
   type WantedResult,
 } from '../results.js';
-import { isRowReader } from '../row-reader.js';
 import { labelOf, usedBy, type JointTask } from '../task.js';
-import { leastBytes, planShards, type ShardProblem } from './plan-shards.js';
+import { keptRanges } from '../ranges-option.js';
+import { listedRanges } from './cut-ranges.js';
 import { runShards, type ComputeTask } from './run-shards.js';
-import { checkShardOptions } from './shard-options.js';
-
-/** Of what is free on the devices, unless the caller says how much. */
-const SHARE = 0.75;
 
 /**
  * The reductions of a task, computed block by block, on one device or on several: how rows are cut is planned first, then the devices
@@ -70,13 +77,15 @@ export async function shardedReductions(
   const wanted = wantedResults(reductions, call, options);
   checkShardedOuts(task, wanted, outs, tensorsOf(bound, used), home);
   options.signal?.throwIfAborted();
+  const rows = sidesOf(reductions[0], call.sizes);
+  const ranges =
+    options.ranges &&
+    (await listedRanges(what, keptRanges(what, reductions[0], options.ranges), rows, options));
   const made: Tensor[] = [];
   try {
     const inputs = await withLayouts(held(bound, made), used, call, made);
-    const sizes = problemOf(task, inputs, used, call, devices, outs);
-    const maxBytes = options.maxBytes ?? budgetOf(devices);
-    const plan = planShards({ ...sizes, maxBytes });
-    if (plan === undefined) throw tooLittle(what, options.maxBytes, maxBytes, leastBytes(sizes));
+    const sizes = problemOf(task, inputs, used, call, devices, outs, wanted);
+    const plan = shardsWithin(what, sizes, devices, options.maxBytes);
     const whole = { ...task, inputs };
     return await runShards({
       task: whole,
@@ -85,6 +94,7 @@ export async function shardedReductions(
       wanted,
       outs,
       plan,
+      ranges,
       devices,
       options,
       compute: computeTask,
@@ -104,15 +114,14 @@ const held = (inputs: readonly Input[], made: Tensor[]): readonly Input[] =>
   });
 
 /** @throws LazyError for options that do not go with blocks */
-function refuseBeside(what: string, { stream, ranges, device, devices }: ReductionOptions): void {
+function refuseBeside(what: string, { stream, device, devices }: ReductionOptions): void {
+  assertNotPreparing(what, 'computes block by block');
   const fail = (why: string): never => {
     throw new LazyError('INVALID_ARGUMENT', `${what}: ${why}`);
   };
   const cut = 'rows that are cut into blocks (devices, maxBytes, onProgress, or rows of a file)';
   if (stream !== undefined)
     fail(`stream is for one launch, and there are several beside ${cut}. Leave it out.`);
-  if (ranges !== undefined)
-    fail(`ranges name rows of the whole and do not go with ${cut}. Leave one of them out.`);
   if (device !== undefined && devices !== undefined)
     fail(`device and devices both say where it is computed. Leave device out.`);
 }
@@ -161,7 +170,7 @@ function checkIndices(
 ): void {
   const { reducedRows } = sidesOf(reductions[0], sizes);
   const numbers = reductions.flatMap(outputsOf).some(({ name }) => name === 'index');
-  if (!numbers || indexDtype === 'int64' || reducedRows < 2 ** 31) return;
+  if (!numbers || indexDtype === 'int64' || reducedRows <= MAX_INDEXED_ROWS) return;
   throw new MercerError(
     'UNSUPPORTED',
     `${what}: the reduced side has ${reducedRows} rows, and row numbers are int32: at most 2^31 - 1. Pass indexDtype: 'int64'.`,
@@ -169,13 +178,13 @@ function checkIndices(
 }
 
 /** @throws MercerError as `checkOut` does */
-function checkShardedOuts(
+export function checkShardedOuts(
   task: JointTask,
   wanted: readonly WantedResult[],
   outs: readonly (Tensor | undefined)[],
   read: readonly Tensor[],
   home: Device,
-): void {
+): readonly Tensor[] {
   const taken = [...read];
   for (const [at, { place, shape, dtype }] of wanted.entries()) {
     const out = outs[at];
@@ -185,6 +194,7 @@ function checkShardedOuts(
     checkOut(out, { shape, dtype, device }, taken, labelOf(task, place));
     taken.push(out);
   }
+  return taken;
 }
 
 /** The inputs with numbers and nested arrays, of which no part can be taken, as tensors of the host. */
@@ -217,6 +227,7 @@ function problemOf(
   { sizes: { dtype, batch, rowsI, rowsJ } }: PairCall,
   devices: readonly Device[],
   outs: readonly (Tensor | undefined)[],
+  wanted: readonly WantedResult[],
 ): Omit<ShardProblem, 'maxBytes'> {
   const [{ axis }] = reductions;
   const kept = axis === 1 ? 'i' : 'j';
@@ -231,46 +242,36 @@ function problemOf(
     const rows = category === 'parameter' ? extent.rows : 1;
     bytes[category] += entries * rows * dim * width;
   }
-  const numbers = reductions.flatMap(outputsOf).reduce((sum, { dim }) => sum + dim, 0) * batch;
-  const isHome = outs.some((out) => out === undefined || out.device === devices[0]);
+  const rowBytes = ({ shape, dtype: of }: WantedResult): number =>
+    sizeOfShape(shape.with(-2, 1)) * dtypeBytes(of);
+  const resultBytes = wanted.reduce((sum, one) => sum + rowBytes(one), 0);
+  // Results that are put together on the first device, whether they stay there or not; one block is the result itself.
+  const atHome = wanted.reduce((sum, one, at) => {
+    const isHome = outs[at] === undefined || outs[at].device === devices[0];
+    return isHome ? sum + rowBytes(one) : sum;
+  }, 0);
+  // Lists of values and of row numbers, whatever of them is wanted.
+  const carried = reductions.reduce((sum, one) => sum + carriedNumbers(one), 0) * batch;
   return {
     rowsKept,
     rowsReduced: axis === 1 ? rowsJ : rowsI,
     leastReduced: Math.max(...reductions.map(({ k = 1 }: Reduction) => k)),
-    bytesFixed: bytes.parameter + (isHome ? rowsKept * numbers * dtypeBytes(dtype) : 0),
+    bytesFixed: bytes.parameter + rowsKept * atHome,
     bytesKept: bytes[kept],
     bytesReduced: bytes[kept === 'i' ? 'j' : 'i'],
     bytesPair: bytes.pair,
     // A block's results, and what is carried before and after it in float64.
-    bytesResults: numbers * (dtypeBytes(dtype) + 3 * dtypeBytes('float64')),
+    bytesResults: resultBytes + 3 * carried * dtypeBytes('float64'),
   };
 }
 
-/**
- * The memory that blocks may take on each device; a power of two, so that other programs' few bytes more or less do not change how rows are
- * cut, and with it the last bits of sums.
- */
-function budgetOf(devices: readonly Device[]): number {
-  const shares = devices.map(
-    (one) => (SHARE * availableBytes(one)) / devices.filter((other) => other === one).length,
-  );
-  return 2 ** Math.floor(Math.log2(Math.max(1, ...[Math.min(...shares)])));
-}
-
-function tooLittle(
-  what: string,
-  given: number | undefined,
-  maxBytes: number,
-  least: number,
-): MercerError {
-  const needed = `The least blocks of rows, with the results, take ${least} bytes`;
-  return given === undefined
-    ? new MercerError(
-        'OUT_OF_MEMORY',
-        `${what}: blocks may take ${maxBytes} bytes of what is free on the devices. ${needed}: dispose tensors, or pass out in host memory.`,
-      )
-    : new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: maxBytes is ${given}. ${needed}: pass as much, better some hundred MiB.`,
-      );
+/** Numbers that are carried from block to block for each row, at most. */
+function carriedNumbers(of: Reduction): number {
+  const { isExponential, extremum, takesK } = traitsOf(of.kind);
+  const dim = outputsOf(of).reduce((most, one) => Math.max(most, one.dim), 0);
+  if (isExponential) return dim + 2;
+  // values with row numbers, or means beside what is found
+  return extremum !== undefined || takesK || of.kind === 'Var' || of.kind === 'Mean'
+    ? 2 * dim
+    : dim;
 }

@@ -74,7 +74,7 @@ export function rangeRowsOf(
 
 /**
  * Places ranges where the kernels of a plan look for them. The tensors are pushed to `made`, whose owner disposes them; a table that was
- * given stays its owner's.
+ * given is held by a handle of its own.
  *
  * @throws PlanError for ranges that do not fit the rows; the signal's reason
  */
@@ -93,9 +93,12 @@ export async function rangeTables(
   const { redrangesJ: met } = ranges;
   if (isTable(met) && isRight(met, reducedRows, device)) {
     const { tasks, taskCount } = planTasks(plan, ranges, keptRows, met.shape[0] ?? 0);
-    return { tables: { tasks: await upload(tasks), spans: met }, scalars: { taskCount } };
+    // A handle of its own: the caller may dispose of theirs while a prepared call still follows it.
+    const spans = met.view();
+    made.push(spans);
+    return { tables: { tasks: await upload(tasks), spans }, scalars: { taskCount } };
   }
-  const redrangesJ = isTable(met) ? await listOf(met, { stream, signal }) : met;
+  const redrangesJ = isTable(met) ? await listOfSpans(met, { stream, signal }) : met;
   const { tasks, spans, taskCount } = planRanges(
     plan,
     { ...ranges, redrangesJ },
@@ -113,7 +116,8 @@ const isRight = (spans: SpanTable, reducedRows: number, device: Device): boolean
   spans.device === device &&
   spans.isContiguous;
 
-async function listOf(
+/** The spans of a table, read back. */
+export async function listOfSpans(
   spans: SpanTable,
   { stream, signal }: WorkOptions,
 ): Promise<readonly RowRange[]> {

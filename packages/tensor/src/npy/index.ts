@@ -15,6 +15,7 @@ export {
 export { npyStrides, type NpyArray, type NpyArrayInput } from './npy-array.js';
 export { decodeNpy, encodeNpy, type NpyReadOptions, type NpyWriteOptions } from './npy-codec.js';
 export { NpyFile, openNpy } from './open-npy.js';
+export { npyOutput, type NpyOutput } from './npy-output.js';
 export { readNpy, type NpyFileOptions } from './read-npy.js';
 export { writeNpy, type NpyFileWriteOptions } from './write-npy.js';
 export { writeFileWhole } from './write-file-whole.js';

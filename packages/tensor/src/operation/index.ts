@@ -92,6 +92,14 @@ export { checkOut, commonDevice } from '../tensor-checks.js';
 export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
 export { unlessAborted } from '../unless-aborted.js';
+export { HeldBlocks } from '../shards/held-blocks.js';
+export { hostRows } from '../shards/host-rows.js';
+export { deviceOf, type Rows, type ShardPlan, type ShardProblem } from '../shards/plan-shards.js';
+export { isRowReader, readRows } from '../shards/read-rows.js';
+export { runSteps, type StepsWork } from '../shards/run-steps.js';
+export { shardsWithin } from '../shards/shard-memory.js';
+export { checkShardOptions, cutsRows, SHARD_OPTIONS, shardsOf } from '../shards/shard-options.js';
+export { Workers } from '../shards/workers.js';
 export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
 export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
@@ -178,6 +186,7 @@ export {
   type PairSizes,
 } from '../map-reduce/pair-inputs.js';
 export {
+  listOfSpans,
   rangeTables,
   vouchForSpans,
   type CallRanges,

@@ -1,9 +1,9 @@
 import { broadcastDim, dimError, toVector } from '../check-arguments.js';
 import { interleave, repeat, slice, zero } from '../nodes.js';
 import type { VectorExpr, VectorOperand } from '../vector-expr.js';
-import { add, div, mul, neg, square, sub } from './arithmetic.js';
+import { add, div, greaterThan, lessThan, mul, neg, square, sub } from './arithmetic.js';
 import { sum } from './components.js';
-import { atan2, cos, exp, sin, sqrt } from './functions.js';
+import { abs, atan2, cos, exp, maximum, sin, sqrt, where } from './functions.js';
 
 // A complex vector of n numbers is a vector of 2 n: real, imaginary, real, imaginary, ...
 
@@ -44,8 +44,18 @@ export function complexSquareAbs(f: VectorOperand): VectorExpr {
   return add(square(re), square(im));
 }
 
-/** The modulus of each number, with gradient 0 at 0. */
-export const complexAbs = (f: VectorOperand): VectorExpr => sqrt(complexSquareAbs(f));
+/** The size of the larger part of each number, or 1 where that is 0 or no finite number: squares of what is divided by it neither overflow nor vanish. */
+function scaleOf([re, im]: Pair): VectorExpr {
+  const larger = maximum(abs(re), abs(im));
+  return where(mul(greaterThan(larger, 0), lessThan(larger, Infinity)), larger, 1);
+}
+
+/** The modulus of each number, with gradient 0 at 0. Parts are scaled by the larger one, so that their squares do not overflow. */
+export function complexAbs(f: VectorOperand): VectorExpr {
+  const [re, im] = parts('ComplexAbs', f);
+  const scale = scaleOf([re, im]);
+  return mul(scale, sqrt(add(square(div(re, scale)), square(div(im, scale)))));
+}
 
 /** The angle of each number, in (-pi, pi]; gradient 0 at 0 by convention. */
 export function complexAngle(f: VectorOperand): VectorExpr {
@@ -90,13 +100,16 @@ export function complexMult(f: VectorOperand, g: VectorOperand): VectorExpr {
   return interleave(sub(mul(a[0], b[0]), mul(a[1], b[1])), add(mul(a[0], b[1]), mul(a[1], b[0])));
 }
 
-/** `f / g` */
+/** `f / g`, with `g` scaled by its larger part. */
 export function complexDivide(f: VectorOperand, g: VectorOperand): VectorExpr {
   const [a, b] = both('ComplexDivide', f, g);
-  const size = add(square(b[0]), square(b[1]));
+  const scale = scaleOf(b);
+  const [re, im] = [div(b[0], scale), div(b[1], scale)];
+  const size = add(square(re), square(im));
+  const over = (x: VectorExpr): VectorExpr => div(div(x, size), scale);
   return interleave(
-    div(add(mul(a[0], b[0]), mul(a[1], b[1])), size),
-    div(sub(mul(a[1], b[0]), mul(a[0], b[1])), size),
+    over(add(mul(a[0], re), mul(a[1], im))),
+    over(sub(mul(a[1], re), mul(a[0], im))),
   );
 }
 

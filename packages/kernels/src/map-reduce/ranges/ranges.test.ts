@@ -1,5 +1,6 @@
 import { ops, reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
+import { PlanError } from '../../plan-error.js';
 import { H200 } from '../../testing/h200.test-support.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planMapReduce } from '../plan.js';
@@ -59,6 +60,11 @@ describe('ranges', () => {
     const turned = keep[0]?.map((_, l) => keep.map((row) => row[l] ?? 0)) ?? [];
     expect(swapAxes(ranges)).toEqual(rangesFromMatrix(rangesJ, rangesI, turned));
     expect(swapAxes(swapAxes(ranges))).toEqual(ranges);
+    const half = { ...ranges, rangesJ: undefined, slicesJ: undefined, redrangesI: undefined };
+    expect(() => swapAxes(half as never)).toThrow(
+      /there is no rangesJ, slicesJ, redrangesI\. Make ranges of both directions/,
+    );
+    expect(() => swapAxes({} as never)).toThrow(PlanError);
   });
 
   test('a matrix of another shape is refused', () => {

@@ -71,8 +71,21 @@ function chosen(
   return { slices, redranges };
 }
 
-/** The ranges with i and j exchanged: those of a reduction over i in the place of those over j. */
+const NAMES = ['rangesI', 'slicesI', 'redrangesJ', 'rangesJ', 'slicesJ', 'redrangesI'] as const;
+
+/**
+ * The ranges with i and j exchanged: those of a reduction over i in the place of those over j. Throws a `PlanError` where one of both
+ * directions is missing.
+ */
 export function swapAxes<Met>(ranges: Ranges<Met>): Ranges<Met> {
+  const given = Object(ranges) as Readonly<Record<string, unknown>>;
+  const missing = NAMES.filter((name) => !Object.hasOwn(given, name) || given[name] === undefined);
+  if (missing.length > 0) {
+    throw new PlanError(
+      'INVALID_ARGUMENT',
+      `cannot exchange the axes of ranges: there is no ${missing.join(', ')}. Make ranges of both directions with rangesFromMatrix.`,
+    );
+  }
   return {
     rangesI: ranges.rangesJ,
     slicesI: ranges.slicesJ,

@@ -17,6 +17,11 @@ export interface ShardProblem {
   readonly bytesPair: number;
   /** Of results and what is carried from block to block, for each row of the kept side. */
   readonly bytesResults: number;
+  /**
+   * Where values of pairs are the results: most bytes of those of a cell, which travel at a time. Blocks of the kept side are not single rows
+   * then as long as it can be helped.
+   */
+  readonly maxPairBytes?: number | undefined;
   /** Most memory of each device. */
   readonly maxBytes: number;
 }
@@ -36,6 +41,8 @@ export interface ShardPlan {
 const SHARDS = 8;
 /** Fewer rows of either side are not worth a shard of their own. */
 const LEAST_ROWS = 1024;
+/** Most rows of a block of the reduced side: kernels count its rows in 31 bits. */
+const MOST_ROWS = 2 ** 30;
 /** Blocks of a side, and the last one alone is shorter, have a multiple of this many rows, so that they all lie alike. */
 const MULTIPLE = 64;
 
@@ -52,16 +59,20 @@ export function planShards(problem: ShardProblem): ShardPlan | undefined {
   const { rowsKept, rowsReduced, leastReduced } = problem;
   if (leastBytes(problem) > problem.maxBytes) return undefined;
   const least = mostOfLeast(leastReduced);
+  const { maxPairBytes = Infinity } = problem;
   const fits = (kept: number, reduced: number): boolean =>
-    bytesOf(problem, kept, reduced) <= problem.maxBytes;
+    bytesOf(problem, kept, reduced) <= problem.maxBytes &&
+    kept * reduced * problem.bytesPair <= maxPairBytes;
+  const some = maxPairBytes === Infinity ? 1 : Math.max(1, Math.min(rowsKept, LEAST_ROWS));
   const half = (problem.maxBytes - problem.bytesFixed) / 2;
+  const mostReduced = Math.min(rowsReduced, Math.max(MOST_ROWS, least));
   const reducedHalf = largest(
-    rowsReduced,
+    mostReduced,
     least,
-    (rows) => sideBytes(problem, 'reduced', rows) <= half && fits(1, rows),
+    (rows) => sideBytes(problem, 'reduced', rows) <= half && fits(some, rows),
   );
   const keptFits = largest(rowsKept, 1, (rows) => fits(rows, reducedHalf));
-  const reducedFits = largest(rowsReduced, least, (rows) => fits(keptFits, rows));
+  const reducedFits = largest(mostReduced, least, (rows) => fits(keptFits, rows));
   const keptShards = Math.min(SHARDS, Math.max(1, Math.floor(rowsKept / LEAST_ROWS)));
   const kept = blocksOf(rowsKept, keptFits, keptShards, 1);
   const wanted = Math.ceil(SHARDS / kept.length);

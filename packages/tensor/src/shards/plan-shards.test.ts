@@ -86,6 +86,39 @@ describe('the shards of a reduction', () => {
     expect(most(wide.reduced)).toBeGreaterThan(20_000);
   });
 
+  it('have rows of the reduced side that 31 bits count, however much memory there is', () => {
+    const none = { bytesFixed: 0, bytesKept: 0, bytesReduced: 0, bytesPair: 0, bytesResults: 8 };
+    const sizes = { ...none, leastReduced: 5, maxBytes: 2 ** 50 };
+    const { kept, reduced, runs } = planShards({
+      ...sizes,
+      rowsKept: 10_000,
+      rowsReduced: 2 ** 32 + 3,
+    })!;
+    expect(most(reduced)).toBeLessThanOrEqual(2 ** 30);
+    expectWhole(reduced, 2 ** 32 + 3, 5);
+    expect([kept.length, runs.length]).toEqual([8, 1]);
+  });
+
+  it('of values of pairs hold no more than may travel at a time, and are not single rows for it', () => {
+    let cut = 0;
+    fc.assert(
+      fc.property(problems, fc.integer({ min: 64, max: 2 ** 16 }), (sizes, maxPairBytes) => {
+        if (sizes.bytesPair === 0) return;
+        const plan = planShards({ ...sizes, maxPairBytes, leastReduced: 1, maxBytes: 2 ** 40 })!;
+        const [kept, reduced] = [most(plan.kept), most(plan.reduced)];
+        expectWhole(plan.kept, sizes.rowsKept, 1);
+        expectWhole(plan.reduced, sizes.rowsReduced, 1);
+        const pairs = kept * reduced * sizes.bytesPair;
+        if (kept > 1 || reduced > 1) expect(pairs).toBeLessThanOrEqual(maxPairBytes);
+        if (sizes.rowsKept > 1 && kept === 1)
+          expect(2 * sizes.bytesPair).toBeGreaterThan(maxPairBytes / 1024);
+        if (plan.reduced.length > 1 && plan.kept.length > 1) cut++;
+      }),
+      { numRuns: 1000 },
+    );
+    expect(cut).toBeGreaterThan(10);
+  });
+
   it('go to devices in order, as evenly as can be', () => {
     const dealt = (shards: number, devices: number): number[] =>
       Array.from({ length: shards }, (_, shard) => deviceOf(shard, shards, devices));

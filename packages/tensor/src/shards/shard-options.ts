@@ -1,8 +1,9 @@
 import { describeList, describeValue, own, type OptionNames } from '@mercer/options';
-import { device, MercerError, type Device, type DeviceLike, type Progress } from '@mercer/tensor';
-import { LazyError } from '../lazy-error.js';
+import type { Device, DeviceLike, Progress } from '../device.js';
+import { device } from '../devices.js';
+import { MercerError } from '../mercer-error.js';
 
-/** Options of a reduction whose rows are cut into blocks. Any of them cuts, and so does data that is read as it is needed. */
+/** Options of a call whose rows are cut into blocks. Any of them cuts, and so does data that is read as it is needed. */
 export interface ShardOptions {
   /**
    * Devices that compute it together, such as `['cuda:0', 'cuda:1']`: each a share of the rows. Inputs may lie in host memory or on any of
@@ -25,18 +26,23 @@ export const SHARD_OPTIONS: OptionNames<ShardOptions> = {
   onProgress: true,
 };
 
+/** The options that cut rows, of those of a call. */
+export function shardsOf(options: ShardOptions): ShardOptions {
+  const { devices, maxBytes, onProgress } = own(options, 'devices', 'maxBytes', 'onProgress');
+  return { devices, maxBytes, onProgress };
+}
+
 /** Whether the options of a call cut its rows into blocks. What is no object of options is refused where they are read. */
 export function cutsRows(options: ShardOptions | undefined): boolean {
   if (typeof options !== 'object' || (options as ShardOptions | null) === null) return false;
   try {
-    const { devices, maxBytes, onProgress } = own(options, 'devices', 'maxBytes', 'onProgress');
-    return devices !== undefined || maxBytes !== undefined || onProgress !== undefined;
+    return Object.values(shardsOf(options)).some((one) => one !== undefined);
   } catch {
     return false; // a revoked Proxy
   }
 }
 
-/** @throws LazyError INVALID_ARGUMENT; MercerError NO_BACKEND for a device that this machine has not */
+/** @throws MercerError INVALID_ARGUMENT, NO_BACKEND for a device that this machine has not */
 export function checkShardOptions(
   what: string,
   { devices, maxBytes, onProgress }: ShardOptions,
@@ -46,19 +52,19 @@ export function checkShardOptions(
     onProgress,
   };
   if (given.devices !== undefined && !(Array.isArray(given.devices) && given.devices.length > 0)) {
-    throw new LazyError(
+    throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: devices is ${describeValue(devices)}. Pass a list with at least one, such as ['cuda:0', 'cuda:1'], or leave it out.`,
     );
   }
   if (maxBytes !== undefined && !(Number.isSafeInteger(maxBytes) && maxBytes > 0)) {
-    throw new LazyError(
+    throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: maxBytes is ${describeValue(maxBytes)}. Pass a whole number of bytes, or leave it out.`,
     );
   }
   if (given.onProgress !== undefined && typeof given.onProgress !== 'function') {
-    throw new LazyError(
+    throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: onProgress is ${describeList(onProgress)}. Pass a function, or leave it out.`,
     );

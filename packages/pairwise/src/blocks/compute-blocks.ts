@@ -1,0 +1,354 @@
+import { describeValue, own } from '@mercer/options';
+import {
+  device as deviceNamed,
+  dtypeBytes,
+  isTensor,
+  MercerError,
+  type Device,
+  type DeviceLike,
+  type DType,
+  type LoadOptions,
+  type RowReader,
+  type ShardOptions,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
+import {
+  assertNotPreparing,
+  checkShardOptions,
+  cutsRows,
+  deviceOf,
+  flatArguments,
+  HeldBlocks,
+  isRowReader,
+  isTraced,
+  notDifferentiable,
+  runSteps,
+  shardsWithin,
+  sizeOfShape,
+  Workers,
+  type Rows,
+} from '@mercer/tensor/operation';
+import type { PairwiseInput } from '../place.js';
+import { isHostOut, resultSink, type HostOut, type ResultSink } from './result-sink.js';
+import { sideRows, type SideRows } from './side-rows.js';
+
+/** A matrix whose rows and columns are computed block by block. */
+export interface BlockedCall extends ShardOptions, LoadOptions {
+  readonly what: string;
+  readonly a: PairwiseInput | RowReader;
+  /** Undefined where there is one input. */
+  readonly b: PairwiseInput | RowReader | undefined;
+  readonly out?: Tensor | HostOut | undefined;
+  readonly device?: DeviceLike | undefined;
+  readonly stream?: Stream | undefined;
+  /** Tensors among the values of the call. */
+  readonly parameters: readonly Tensor[];
+  /** Computes one block, with the tensors of the call on its device, whose first row and column these are; the result goes to `out` if there is one. */
+  readonly compute: (block: PairBlock) => Promise<Tensor>;
+}
+
+/** A block of rows and columns on a device. */
+export interface PairBlock {
+  readonly a: Tensor;
+  /** Undefined where the call has one input and the block is all of it, or nothing. */
+  readonly b: Tensor | undefined;
+  /** As `parameters` of the call. */
+  readonly parameters: readonly Tensor[];
+  readonly first: readonly [row: number, column: number];
+  readonly out: Tensor | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Most bytes of a block of the result that travels home at a time. */
+const MAX_PAIR_BYTES = 2 ** 26;
+
+/** Whether a call is computed block by block. What is no object of options is refused where they are read. */
+export function isBlocked(inputs: readonly unknown[], options: unknown): boolean {
+  if (inputs.some(isRowReader)) return true;
+  if (typeof options !== 'object' || options === null) return false;
+  if (cutsRows(options)) return true;
+  try {
+    const { out } = own(options as { readonly out?: unknown }, 'out');
+    return typeof out === 'object' && out !== null && isHostOut(out) && !isTraced(out);
+  } catch {
+    return false; // a revoked Proxy
+  }
+}
+
+/**
+ * A matrix of all pairs of rows, block by block, on one device or on several. Blocks of inputs arrive on a stream of their own while the
+ * block before is computed, and the one before that goes where the result is to go. Resolves when all of it is there, with `out` or a new tensor on
+ * the first device.
+ *
+ * @throws MercerError, and what a device, a reader, a destination or the signal ends it with
+ */
+export async function computeBlocks(call: BlockedCall): Promise<unknown> {
+  const { what, a, b, out, parameters, signal } = call;
+  refuse(call);
+  const named = checkShardOptions(what, call);
+  signal?.throwIfAborted();
+  const tensors = [a, b, out, ...parameters].filter(isTensor);
+  const dtype = tensors[0]?.dtype;
+  const made: Tensor[] = [];
+  try {
+    const rows = sideRows(`${what}: a`, a, dtype, made);
+    const columns = b === undefined ? rows : sideRows(`${what}: b`, b, dtype, made);
+    const devices = named ?? [oneDevice(call, tensors)];
+    checkDevices(what, [rows.tensor, columns.tensor, ...parameters], devices);
+    const job: Job = { call, rows, columns, devices, home: devices[0] as Device };
+    const form = await formOf(job);
+    const sink = await resultSink(out, {
+      ...form,
+      what,
+      signal,
+      home: job.home,
+      read: [rows.tensor, columns.tensor, ...parameters].filter((one) => one !== undefined),
+    });
+    try {
+      await runBlocks(job, form, sink);
+      return await sink.finish();
+    } catch (error) {
+      await sink.abandon();
+      throw error;
+    }
+  } finally {
+    for (const one of made) one.dispose();
+  }
+}
+
+interface Job {
+  readonly call: BlockedCall;
+  readonly rows: SideRows;
+  readonly columns: SideRows;
+  readonly devices: readonly Device[];
+  readonly home: Device;
+}
+
+interface Form {
+  readonly shape: readonly number[];
+  readonly dtype: DType;
+}
+
+/** @throws MercerError for what does not go with blocks */
+function refuse({ what, a, b, out, parameters, stream }: BlockedCall): void {
+  assertNotPreparing(what, 'computes block by block');
+  if (flatArguments([a, b, out, ...parameters]).some(isTraced)) {
+    throw notDifferentiable(
+      what,
+      'it is computed block by block (devices, maxBytes, onProgress, rows of a file, or out in host memory)',
+      'Leave these out, or take the gradients of a reduction with them',
+    );
+  }
+  if (stream === undefined) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: stream is for one launch, and a call with devices, maxBytes, onProgress, rows of a file or out in host memory has several. Leave it out.`,
+  );
+}
+
+function oneDevice({ device }: BlockedCall, tensors: readonly Tensor[]): Device {
+  if (device !== undefined) return deviceNamed(device);
+  const gpu = tensors.find((one) => one.device.kind !== 'cpu');
+  return (gpu ?? tensors[0])?.device ?? deviceNamed();
+}
+
+/** @throws MercerError DEVICE_MISMATCH */
+function checkDevices(
+  what: string,
+  inputs: readonly (Tensor | undefined)[],
+  devices: readonly Device[],
+): void {
+  for (const one of inputs) {
+    if (one === undefined || one.device.kind === 'cpu' || devices.includes(one.device)) continue;
+    throw new MercerError(
+      'DEVICE_MISMATCH',
+      `${what}: ${one.label} is on ${one.device.id}, and it is computed on ${devices.map(({ id }) => id).join(', ')}. ` +
+        `Inputs lie in host memory or on one of these: name ${one.device.id} among the devices, or move it.`,
+    );
+  }
+}
+
+/** Shape and dtype of the whole: of no rows nothing is computed, but everything is checked. */
+async function formOf({ call, rows, columns, home }: Job): Promise<Form> {
+  const { signal = new AbortController().signal, parameters, compute, b } = call;
+  using stream = home.createStream();
+  using held = new Moved(home);
+  const place = { device: home, stream, signal };
+  using x = await rows.bring([0, 0], place);
+  using y = b === undefined ? undefined : await columns.bring([0, 0], place);
+  using none = await compute({
+    a: x,
+    b: y,
+    parameters: await held.all(parameters, signal),
+    first: [0, 0],
+    out: undefined,
+    signal,
+  });
+  const m = rows.shape.at(-2) ?? 0;
+  const n = columns.shape.at(-2) ?? 0;
+  return { shape: [...none.shape.slice(0, -2), m, n], dtype: none.dtype };
+}
+
+/** Tensors of a call on a device. */
+class Moved implements Disposable {
+  readonly #device: Device;
+  readonly #made: Tensor[] = [];
+
+  constructor(device: Device) {
+    this.#device = device;
+  }
+
+  async all(tensors: readonly Tensor[], signal: AbortSignal): Promise<readonly Tensor[]> {
+    const there: Tensor[] = [];
+    for (const one of tensors) {
+      if (one.device === this.#device) {
+        there.push(one);
+        continue;
+      }
+      const moved = await one.to(this.#device, { signal });
+      this.#made.push(moved);
+      there.push(moved);
+    }
+    return there;
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.#made) one.dispose();
+  }
+}
+
+interface Step {
+  readonly rows: Rows;
+  readonly columns: Rows;
+}
+
+async function runBlocks(job: Job, form: Form, sink: ResultSink): Promise<void> {
+  const { call, devices } = job;
+  const { what, maxBytes, onProgress, signal: ended } = call;
+  const plan = shardsWithin(what, sizesOf(job, form), devices, maxBytes);
+  const shards = plan.kept.flatMap((rows) =>
+    plan.runs.map(([first, count]) =>
+      plan.reduced.slice(first, first + count).map((columns): Step => ({ rows, columns })),
+    ),
+  );
+  const total = plan.kept.length * plan.reduced.length;
+  let done = 0;
+  const workers = new Workers(ended);
+  await workers.run(devices, async (device, at) => {
+    const own = shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at);
+    await computeSteps(own.flat(), job, sink, {
+      device,
+      signal: workers.signal,
+      onDone: async () => {
+        const told: unknown = onProgress?.({ done: ++done, total });
+        await told;
+      },
+    });
+  });
+}
+
+/** Sizes that decide how rows are cut. */
+function sizesOf(
+  { call: { out, parameters }, rows, columns, devices, home }: Job,
+  { shape, dtype }: Form,
+): Parameters<typeof shardsWithin>[1] {
+  const width = dtypeBytes(dtype);
+  const rowBytes = ({ shape: of }: SideRows): number =>
+    width * sizeOfShape(of.slice(0, -2)) * (of.at(-1) ?? 0);
+  const pair = width * sizeOfShape(shape.slice(0, -2));
+  const whole = pair * (shape.at(-2) ?? 0) * (shape.at(-1) ?? 0);
+  // Where kernels write the result itself, blocks of it take no memory beside.
+  const lies = out === undefined ? home : isTensor(out) ? out.device : undefined;
+  const isDirect = devices.every((one) => one === lies);
+  return {
+    rowsKept: shape.at(-2) ?? 0,
+    rowsReduced: shape.at(-1) ?? 0,
+    leastReduced: 1,
+    bytesFixed:
+      parameters.reduce((sum, one) => sum + one.bytes, 0) + (out === undefined ? whole : 0),
+    bytesKept: rowBytes(rows),
+    bytesReduced: rowBytes(columns),
+    bytesPair: isDirect ? 0 : pair,
+    bytesResults: 0,
+    maxPairBytes: isDirect ? undefined : MAX_PAIR_BYTES,
+  };
+}
+
+interface Worker {
+  readonly device: Device;
+  readonly signal: AbortSignal;
+  readonly onDone: () => Promise<void>;
+}
+
+/** All blocks of one device: while one is computed, the next one's inputs arrive and the one before goes home. */
+async function computeSteps(
+  steps: readonly Step[],
+  { call, rows, columns }: Job,
+  sink: ResultSink,
+  { device, signal, onDone }: Worker,
+): Promise<void> {
+  if (steps.length === 0) return;
+  using stream = device.createStream();
+  using homeward = device.createStream();
+  using moved = new Moved(device);
+  const parameters = await moved.all(call.parameters, signal);
+  const held = new HeldBlocks<Tensor>((block) => {
+    block.dispose();
+  });
+  const place = { device, stream, signal };
+  const keys = ({ rows: [i], columns: [j] }: Step): readonly [string, string] => [`a${i}`, `b${j}`];
+  let delivery = Promise.resolve();
+  const compute = async (step: Step, [a, b]: readonly [Tensor, Tensor]): Promise<void> => {
+    using room = sink.room(device, step.rows, step.columns);
+    const first = [step.rows[0], step.columns[0]] as const;
+    const block = await call.compute({ a, b, parameters, first, out: room, signal });
+    if (room !== undefined) return;
+    const before = delivery;
+    delivery = (async () => {
+      using one = block;
+      await before;
+      await sink.put(one, step.rows, step.columns, { stream: homeward, signal });
+    })();
+    delivery.catch(() => undefined);
+    await before;
+  };
+  try {
+    await runSteps(steps, {
+      device,
+      signal,
+      onDone,
+      compute,
+      take: async (step) => {
+        const [x, y] = keys(step);
+        const both = [
+          held.take(x, () => rows.bring(step.rows, place)),
+          held.take(y, () => columns.bring(step.columns, place)),
+        ];
+        return (await Promise.all(both)) as [Tensor, Tensor];
+      },
+      release: async (step) => {
+        for (const key of keys(step)) await held.release(key);
+      },
+    });
+    await delivery;
+  } finally {
+    await Promise.allSettled([delivery]);
+  }
+}
+
+/** @throws MercerError UNSUPPORTED where a call is prepared that is computed block by block */
+export function refuseBlocks(
+  what: string,
+  inputs: readonly unknown[],
+  options: object | undefined,
+): void {
+  if (!isBlocked(inputs, options)) return;
+  const given = Object.keys(options ?? {}).filter((name) =>
+    ['devices', 'maxBytes', 'onProgress', 'out'].includes(name),
+  );
+  throw new MercerError(
+    'UNSUPPORTED',
+    `${what}.prepare: ${describeValue(given.join(', ') || 'rows of a file')} cuts rows into blocks, and a prepared call is one launch. Call ${what} itself, which remembers its kernels.`,
+  );
+}
