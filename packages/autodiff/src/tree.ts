@@ -1,3 +1,8 @@
+/**
+ * Trees of tensors: for packages whose functions take them.
+ *
+ * @packageDocumentation
+ */
 import { isPending, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { isTraced } from '@mercer/tensor/operation';
 import { describeValue } from '@mercer/options';

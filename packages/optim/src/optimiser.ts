@@ -4,12 +4,13 @@ import type { Statistics } from './statistics/layer-statistics.js';
 
 /**
  * What an optimiser remembers between steps: tensors by name, beside each parameter, and how many steps were taken. Names are the
- * parameter's path, a slash and the slot: `layers[0].weight/m`.
+ * parameter's path, a slash and the slot: `layers[0].weight/m`. Numbers of all together have a name alone: `count` is how many steps were taken, `skips` how many were not. Disposing of the
+ * state disposes of its tensors.
  */
-export interface OptimiserState {
+export interface OptimiserState extends Disposable {
   /** The optimiser that it belongs to, such as `adam`. */
   readonly optimiser: string;
-  /** Calls of `step` so far: what schedules are given. */
+  /** Calls of `step` so far: schedules are given one more. */
   step: number;
   readonly tensors: ReadonlyMap<string, Tensor>;
 }

@@ -91,8 +91,9 @@ type CpuKernelLevel = Extract<MapPlan['target'], { readonly kind: 'cpu' }>['leve
 /** Of one segment, with the numbers of all. */
 function argsText(plan: MapPlan): string {
   const arrays = ['n', ...stridePrefixes(plan)];
-  return argumentsStruct(mapParams({ ...plan, segments: undefined }), {
-    ...mapSpelling(plan),
+  const one = { ...plan, segments: undefined };
+  return argumentsStruct(mapParams(one), {
+    ...mapSpelling(one),
     arrays,
     apart: () => true,
   });

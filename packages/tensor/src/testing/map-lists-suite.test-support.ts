@@ -138,6 +138,21 @@ export function mapListsSuite(name: string, device: () => Device): void {
       ]);
     });
 
+    it('write every dtype that is stored in other words than it is computed in', async () => {
+      for (const dtype of ['float16', 'bfloat16', 'uint8', 'bool', 'int64'] as const) {
+        const inputs = [
+          await tensor([0, 1], { dtype, ...where() }),
+          await tensor([[1], [0], [1]], { dtype, ...where() }),
+        ];
+        const found = await map(sub(1, p), { p: inputs }, { dtype });
+        const read = found.map(async (one) => Array.from(await one.toTypedArray(), Number));
+        expect(await Promise.all(read)).toEqual([
+          [1, 0],
+          [0, 1, 0],
+        ]);
+      }
+    });
+
     it('are told from others by their layouts, numbers and lengths', async () => {
       const lists = [
         [await tensor([1, 2], where()), await tensor([3], where())],

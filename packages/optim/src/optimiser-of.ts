@@ -1,0 +1,264 @@
+import { describeValue, type OptionNames } from '@mercer/options';
+import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
+import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
+import { decide, type LossScaling } from './decide.js';
+import { checkNumber } from './first-order/learning-rate.js';
+import { measured } from './measure.js';
+import { OptimError } from './optim-error.js';
+import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
+import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
+import { gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
+import { hasMaster, stateDType } from './update.js';
+
+/** Options that all optimisers have. */
+export interface CommonOptions {
+  /**
+   * What a step does where a gradient has NaN or infinity: `skip` (default) writes nothing, which the device decides; `throw` waits for the device and throws, with nothing
+   * written; `ignore` looks at none.
+   */
+  readonly nonFinite?: 'skip' | 'throw' | 'ignore' | undefined;
+  /** The most that the norm of all gradients together may be: they are scaled to it where it is more. Default: no limit. */
+  readonly maxGradNorm?: number | undefined;
+}
+
+/** Names of {@link CommonOptions}. */
+export const COMMON_OPTIONS: OptionNames<CommonOptions> = { nonFinite: true, maxGradNorm: true };
+
+/** What an optimiser does around its rule. */
+export interface Settings {
+  readonly nonFinite: 'skip' | 'throw' | 'ignore';
+  readonly maxGradNorm: number | undefined;
+  readonly lossScaling?: LossScaling | undefined;
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+export function readSettings(given: CommonOptions, what: string): Settings {
+  const { nonFinite = 'skip', maxGradNorm } = given;
+  if (nonFinite !== 'skip' && nonFinite !== 'throw' && nonFinite !== 'ignore') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: nonFinite is ${describeValue(nonFinite)}. Pass 'skip', 'throw' or 'ignore'.`,
+    );
+  }
+  if (maxGradNorm !== undefined) checkNumber(maxGradNorm, what, 'maxGradNorm');
+  return { nonFinite, maxGradNorm };
+}
+
+interface Composed {
+  readonly rule: Rule;
+  readonly settings: Settings;
+}
+
+const composed = new WeakMap<Optimiser, Composed>();
+
+/** The rule of an optimiser and what is done around it; undefined where it has none. */
+export const composedOf = (optimiser: Optimiser): Composed | undefined => composed.get(optimiser);
+
+/** The optimiser of a rule: checks, the decision of each step on the device, and state. */
+export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
+  const optimiser: Optimiser = {
+    name: rule.name,
+    init: (params) => initialState(rule, settings, params),
+    step: (params, grads, state, extras = {}) =>
+      takeStep({ rule, settings, params, grads, state, extras }),
+  };
+  composed.set(optimiser, { rule, settings });
+  return optimiser;
+}
+
+/** A state, which can also be disposed. */
+export class NamedState implements OptimiserState, Disposable {
+  readonly optimiser: string;
+  step = 0;
+  readonly tensors: ReadonlyMap<string, Tensor>;
+
+  constructor(optimiser: string, tensors: ReadonlyMap<string, Tensor>) {
+    this.optimiser = optimiser;
+    this.tensors = tensors;
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of this.tensors.values()) one.dispose();
+  }
+}
+
+/** The slots of a parameter: those of the rule, and its master. */
+function slotsOf(rule: Rule, leaf: NamedLeaf): Readonly<Record<string, SlotOf>> {
+  const { tensor } = leaf;
+  const slots = rule.slots(leaf);
+  if (!hasMaster(tensor)) return slots;
+  const begin = () => tensor.cast('float32');
+  return { ...slots, master: { shape: tensor.shape, dtype: 'float32', begin } };
+}
+
+/** Numbers of the state that are of no parameter. */
+function globalsOf({
+  lossScaling,
+}: Settings): Readonly<Record<string, SlotOf & { value: number }>> {
+  return {
+    count: { shape: [], dtype: 'int32', value: 0 },
+    skips: { shape: [], dtype: 'int32', value: 0 },
+    ...(lossScaling && {
+      lossScale: { shape: [], dtype: 'float32', value: lossScaling.initial },
+      goodSteps: { shape: [], dtype: 'int32', value: 0 },
+    }),
+  };
+}
+
+async function initialState(rule: Rule, settings: Settings, params: unknown): Promise<NamedState> {
+  const leaves = await parameterLeaves(params, rule.name);
+  const tensors = new Map<string, Tensor>();
+  try {
+    const [{ tensor: first }] = leaves as readonly [NamedLeaf];
+    const { device } = first;
+    for (const [name, { dtype, value }] of Object.entries(globalsOf(settings))) {
+      tensors.set(name, await full([], value, { dtype, device }));
+    }
+    for (const leaf of leaves) {
+      for (const [slot, { shape, dtype, begin }] of Object.entries(slotsOf(rule, leaf))) {
+        const made = begin ? await begin() : await zeros([...shape], { dtype, device });
+        tensors.set(`${leaf.name}/${slot}`, made);
+      }
+    }
+  } catch (error) {
+    for (const one of tensors.values()) one.dispose();
+    throw error;
+  }
+  return new NamedState(rule.name, tensors);
+}
+
+const wrongState = (what: string, why: string): OptimError =>
+  new OptimError(
+    'WRONG_STATE',
+    `${what}: ${why}. Pass the state that init() of this optimiser made for these parameters.`,
+  );
+
+/** Checks that a state is one of these parameters, and gives the slots of each. @throws OptimError WRONG_STATE */
+function checkState(
+  rule: Rule,
+  settings: Settings,
+  leaves: readonly NamedLeaf[],
+  state: OptimiserState,
+): readonly Readonly<Record<string, Tensor>>[] {
+  const what = rule.name;
+  if (!((state as Partial<OptimiserState> | undefined)?.tensors instanceof Map)) {
+    throw wrongState(what, `the state is ${describeValue(state)}`);
+  }
+  if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);
+  const [{ tensor: first }] = leaves as readonly [NamedLeaf];
+  const tensors = new Set(state.tensors.keys());
+  const find = (name: string, { shape, dtype }: SlotOf): Tensor => {
+    const found = state.tensors.get(name);
+    if (found === undefined) throw wrongState(what, `the state has no ${name}`);
+    tensors.delete(name);
+    found.assertAlive();
+    if (
+      found.dtype === dtype &&
+      String(found.shape) === String(shape) &&
+      found.device === first.device
+    ) {
+      return found;
+    }
+    throw wrongState(
+      what,
+      `${name} is ${found.label}, and should be ${dtype} ${formatShape(shape)} on ${first.device.id}`,
+    );
+  };
+  for (const [name, slot] of Object.entries(globalsOf(settings))) find(name, slot);
+  const slots = leaves.map((leaf) =>
+    Object.fromEntries(
+      Object.entries(slotsOf(rule, leaf)).map(([slot, one]) => [
+        slot,
+        find(`${leaf.name}/${slot}`, one),
+      ]),
+    ),
+  );
+  const [more] = tensors;
+  if (more !== undefined)
+    throw wrongState(what, `the state has ${more}, and params has no such tensor`);
+  return slots;
+}
+
+interface StepCall {
+  readonly rule: Rule;
+  readonly settings: Settings;
+  readonly params: unknown;
+  readonly grads: unknown;
+  readonly state: OptimiserState;
+  readonly extras: StepExtras;
+}
+
+async function takeStep({
+  rule,
+  settings,
+  params,
+  grads,
+  state,
+  extras,
+}: StepCall): Promise<StepReport> {
+  const what = rule.name;
+  const { nonFinite, maxGradNorm, lossScaling } = settings;
+  const leaves = await parameterLeaves(params, what);
+  const gradients = await gradientsOf(leaves, grads, what);
+  const slots = checkState(rule, settings, leaves, state);
+  const step = state.step + 1;
+  if (nonFinite === 'throw') {
+    assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);
+  }
+  const numbers = rule.numbers(step);
+  const measure = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
+  const found = measure ? await measured(gradients, maxGradNorm !== undefined) : undefined;
+  using _bad = found?.bad;
+  using _squares = found?.squares;
+  const decision = await decide({
+    tensors: state.tensors,
+    measured: found,
+    skips: nonFinite !== 'ignore' || lossScaling !== undefined,
+    maxGradNorm,
+    lossScaling,
+    numbers,
+    dtypes: new Set(leaves.map(({ tensor }) => stateDType(tensor))),
+  });
+  try {
+    await rule.update({
+      leaves: leaves.map(({ name, tensor }, at): SteppedLeaf => ({
+        name,
+        param: tensor,
+        grad: gradients[at] as Tensor,
+        slots: slots[at] as Readonly<Record<string, Tensor>>,
+      })),
+      numbers: decision.numbers,
+      step,
+      extras,
+    });
+  } catch (error) {
+    decision.skipped.dispose();
+    throw error;
+  } finally {
+    decision.dispose();
+  }
+  state.step = step;
+  const { skipped } = decision;
+  if (nonFinite === 'throw' && Number(await skipped.item()) === 1) {
+    skipped.dispose();
+    throw await notFinite(what, leaves, gradients);
+  }
+  return { skipped };
+}
+
+/** Which gradients are not finite. */
+async function notFinite(
+  what: string,
+  leaves: readonly NamedLeaf[],
+  gradients: readonly Tensor[],
+): Promise<OptimError> {
+  const names: string[] = [];
+  for (const [at, { name }] of leaves.entries()) {
+    using isGood = await (gradients[at] as Tensor).isFinite().all();
+    if (!(await isGood.item())) names.push(name);
+  }
+  return new OptimError(
+    'NOT_FINITE',
+    `${what}: the gradient of ${names.join(', ')} has NaN or infinity, and nothing was changed. Lower lr, clip gradients with maxGradNorm, or pass nonFinite: 'skip'.`,
+  );
+}

@@ -1,0 +1,53 @@
+import type { RealExpr } from '@mercer/formula';
+import type { Tensor } from '@mercer/tensor';
+import type { StepExtras } from './optimiser.js';
+import type { NamedLeaf } from './tree.js';
+import type { DeviceNumber, UpdatedLeaf } from './update.js';
+
+/** A tensor of the state beside a parameter. */
+export interface SlotOf {
+  readonly shape: readonly number[];
+  readonly dtype: 'float32' | 'float64' | 'int32';
+  /** What it begins with; default zeros. */
+  readonly begin?: () => PromiseLike<Tensor>;
+}
+
+/** Numbers of a step that follow on the device from `t`, the count of steps that were taken, this one included. */
+export interface StepNumbers {
+  /** Of the variable `t`, the parameters and the inputs. They are computed in float64. */
+  readonly formulas: Readonly<Record<string, RealExpr>>;
+  readonly parameters: Readonly<Record<string, number>>;
+  /** 0-d tensors. */
+  readonly inputs?: Readonly<Record<string, Tensor>>;
+}
+
+/** A parameter in a step. */
+export interface SteppedLeaf extends UpdatedLeaf {
+  readonly grad: Tensor;
+}
+
+/** What a rule is given in a step. */
+export interface RuleStep {
+  readonly leaves: readonly SteppedLeaf[];
+  /** What {@link Rule.numbers} asked for; `ok`, 0 where nothing may be written; and `factor`, which gradients are multiplied by, where they are. */
+  readonly numbers: Readonly<Record<string, DeviceNumber>> & { readonly ok: DeviceNumber };
+  /** Calls of `step`, from 1. */
+  readonly step: number;
+  readonly extras: StepExtras;
+}
+
+/**
+ * How an optimiser moves parameters: what optimisers are composed of. What all of them do alike, checks and the decision whether a step is
+ * taken, is `optimiserOf`'s.
+ */
+export interface Rule {
+  readonly name: string;
+  /** For the headers of saved states. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The state of a parameter, by slot. */
+  slots(leaf: NamedLeaf): Readonly<Record<string, SlotOf>>;
+  /** @param step calls of `step`, from 1 @throws MercerError INVALID_ARGUMENT for what a schedule gives */
+  numbers(step: number): StepNumbers;
+  /** Enqueues the work. It reads no value. */
+  update(step: RuleStep): Promise<void>;
+}
