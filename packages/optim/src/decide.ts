@@ -67,7 +67,11 @@ function formulasOf(deciding: Deciding): Readonly<Record<string, RealExpr>> {
     lossScaling !== undefined,
   ].join();
   let ofNumbers = known.get(numbers.formulas);
-  if (ofNumbers === undefined) known.set(numbers.formulas, (ofNumbers = new Map()));
+  if (ofNumbers === undefined)
+    known.set(
+      numbers.formulas,
+      (ofNumbers = new Map<string, Readonly<Record<string, RealExpr>>>()),
+    );
   let found = ofNumbers.get(key);
   if (found !== undefined) return found;
   const ok = skips ? select(eq(v('bad'), 0), 1, 0) : constant(1);

@@ -1,5 +1,5 @@
 import { abs, lt, mul, select, variable } from '@mercer/formula';
-import { empty, map, type Tensor } from '@mercer/tensor';
+import { empty, map, MercerError, type Tensor } from '@mercer/tensor';
 import { sizeOfShape } from '@mercer/tensor/operation';
 
 /** What is known of gradients together, 0-d tensors. */
@@ -15,8 +15,18 @@ const g = variable('g');
 const BAD = select(lt(abs(g), Infinity), 0, 1);
 const SQUARE = mul(g, g);
 
-/** @param squares whether their norm is needed too */
-export async function measured(grads: readonly Tensor[], squares: boolean): Promise<Measured> {
+/**
+ * @param squares whether their norm is needed too
+ * @throws MercerError INVALID_ARGUMENT where there are none
+ */
+export async function measured(
+  grads: readonly Tensor[],
+  squares: boolean,
+  what: string,
+): Promise<Measured> {
+  if (grads.length === 0) {
+    throw new MercerError('INVALID_ARGUMENT', `${what}: there is no gradient. Pass one or more.`);
+  }
   const filled = grads.filter(({ size }) => size > 0);
   const [first = grads[0] as Tensor] = filled;
   const total = filled.reduce((sum, { size }) => sum + size, 0);
