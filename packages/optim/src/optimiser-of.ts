@@ -3,7 +3,6 @@ import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
 import { decide, type LossScaling } from './decide.js';
 import { checkNumber } from './first-order/learning-rate.js';
-import { measured } from './measure.js';
 import { OptimError } from './optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
@@ -233,13 +232,10 @@ async function takeStep({
     assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);
   }
   const numbers = rule.numbers(step);
-  const measure = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
-  const found = measure ? await measured(gradients, maxGradNorm !== undefined, what) : undefined;
-  using _bad = found?.bad;
-  using _squares = found?.squares;
+  const looks = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
   const decision = await decide({
     tensors: state.tensors,
-    measured: found,
+    measured: looks ? gradients : undefined,
     skips: nonFinite !== 'ignore' || lossScaling !== undefined,
     maxGradNorm,
     lossScaling,

@@ -1,14 +1,13 @@
 import { div, gt, mul, select, sqrt, variable } from '@mercer/formula';
-import { map, type Tensor } from '@mercer/tensor';
+import { map, MercerError, type Tensor } from '@mercer/tensor';
+import { totals } from '@mercer/tensor/operation';
 import { checkNumber } from '../first-order/learning-rate.js';
-import { measured } from '../measure.js';
+import { SQUARES } from '../measure.js';
 import { namedLeaves } from '../tree.js';
 
 const norm = sqrt(variable('squares'));
-const FACTOR = {
-  norm,
-  factor: select(gt(norm, variable('most')), div(variable('most'), norm), 1),
-};
+const factor = select(gt(norm, variable('most')), div(variable('most'), norm), 1);
+const TOTALS = { terms: SQUARES, results: { norm, narrow: factor, wide: factor } };
 const SCALED = mul(variable('g'), variable('factor'));
 
 /**
@@ -34,20 +33,16 @@ export async function clipByGlobalNorm(
   const what = 'clipByGlobalNorm';
   checkNumber(maxNorm, what, 'maxNorm');
   const leaves = (await namedLeaves(grads, 'grads')).map(({ tensor }) => tensor);
-  const [first] = leaves;
-  const { bad, squares } = await measured(leaves, true, what);
-  using _bad = bad;
-  using _squares = squares as Tensor;
-  const made = await map(
-    FACTOR,
-    { squares: _squares },
-    { parameters: { most: maxNorm }, dtype: 'float64' },
-  );
-  using narrow = await made.factor.cast('float32');
-  using wide = made.factor;
-  if (first !== undefined) {
-    const factor = leaves.map(({ dtype }) => (dtype === 'float64' ? wide : narrow));
-    await map(SCALED, { g: leaves, factor }, { out: leaves });
+  if (leaves.length === 0) {
+    throw new MercerError('INVALID_ARGUMENT', `${what}: grads has no tensor. Pass one or more.`);
   }
-  return made.norm as Tensor<'float64'>;
+  const made = await totals(TOTALS, leaves, {
+    parameters: { most: maxNorm },
+    dtype: { narrow: 'float32' },
+  });
+  using narrow = made['narrow'] as Tensor;
+  using wide = made['wide'] as Tensor;
+  const factor = leaves.map(({ dtype }) => (dtype === 'float64' ? wide : narrow));
+  await map(SCALED, { g: leaves, factor }, { out: leaves });
+  return made['norm'] as Tensor<'float64'>;
 }
