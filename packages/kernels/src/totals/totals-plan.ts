@@ -1,6 +1,7 @@
 import { variablesOfAll, type RealExpr } from '@mercer/formula';
+import { parameterLimit, type CudaLimits } from '../device-limits.js';
 import type { DType } from '../dtype.js';
-import { MOST_PARAMETER_BYTES, segmentNames } from '../elementwise/map-params.js';
+import { segmentNames } from '../elementwise/map-params.js';
 import type { MapPlan } from '../elementwise/map-plan-types.js';
 import type { Scalars } from '../emitted-kernel.js';
 
@@ -38,23 +39,22 @@ export interface PlannedTotals {
 const BLOCK_ELEMENTS = 2 ** 13;
 
 /** Runs that one launch can take, beside numbers and results: each has a pointer, an extent and an end. */
-export const mostRuns = ({
-  numbers,
-  results,
-  parameters,
-}: Pick<TotalsProblem, 'numbers' | 'results' | 'parameters'>): number =>
+export const mostRuns = (
+  { numbers, results, parameters }: Pick<TotalsProblem, 'numbers' | 'results' | 'parameters'>,
+  limits: CudaLimits,
+): number =>
   Math.floor(
-    (MOST_PARAMETER_BYTES -
+    (parameterLimit(limits) -
       8 * (numbers.length + results.length + Object.keys(parameters).length + 2)) /
       24,
   );
 
 /** @throws RangeError where there is no run, or more than {@link mostRuns} */
-export function planTotals(problem: TotalsProblem): PlannedTotals {
+export function planTotals(problem: TotalsProblem, limits: CudaLimits): PlannedTotals {
   const { terms, dtype, counts, numbers, parameters, results } = problem;
-  if (counts.length === 0 || counts.length > mostRuns(problem)) {
+  if (counts.length === 0 || counts.length > mostRuns(problem, limits)) {
     throw new RangeError(
-      `planTotals: there are ${counts.length} runs. Pass 1 to ${mostRuns(problem)}.`,
+      `planTotals: there are ${counts.length} runs. Pass 1 to ${mostRuns(problem, limits)}.`,
     );
   }
   const read = new Set(variablesOfAll(results.map(({ expr }) => expr)));

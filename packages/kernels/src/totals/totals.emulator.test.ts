@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
 import type { DType } from '../dtype.js';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
 import { emitTotals, totalsBlocks } from './cuda-totals.js';
 import { mostRuns, planTotals } from './totals-plan.js';
 import { totalsProblem } from './totals-problems.test-support.js';
@@ -12,7 +13,7 @@ function run(dtype: DType, arrays: readonly (Float32Array | Float64Array)[]) {
     dtype,
     arrays.map(({ length }) => length),
   );
-  const { plan, scalars } = planTotals(problem);
+  const { plan, scalars } = planTotals(problem, H200);
   const kernel = emitTotals(plan);
   const count = Int32Array.of(2);
   const out = [count, new Float32Array(1), new Float64Array(1), new Float32Array(1)] as const;
@@ -54,12 +55,12 @@ describe('totals in the emulator', () => {
   });
 
   it('take as many runs as parameters hold', () => {
-    const most = mostRuns(totalsProblem('float32', []));
+    const most = mostRuns(totalsProblem('float32', []), H200);
     const counts_ = new Array<number>(most).fill(3);
-    const kernel = emitTotals(planTotals(totalsProblem('float32', counts_)).plan);
+    const kernel = emitTotals(planTotals(totalsProblem('float32', counts_), H200).plan);
     expect(8 * kernel.params.length).toBeLessThanOrEqual(4096);
     expect(8 * kernel.params.length).toBeGreaterThan(4096 - 24 - 8);
-    expect(() => planTotals(totalsProblem('float32', [...counts_, 1]))).toThrow(RangeError);
-    expect(() => planTotals(totalsProblem('float32', []))).toThrow(RangeError);
+    expect(() => planTotals(totalsProblem('float32', [...counts_, 1]), H200)).toThrow(RangeError);
+    expect(() => planTotals(totalsProblem('float32', []), H200)).toThrow(RangeError);
   });
 });

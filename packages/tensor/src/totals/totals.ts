@@ -6,6 +6,7 @@ import {
   planTotals,
   segmentNames,
   totalsBlocks,
+  type CudaLimits,
   type DType,
   type TotalsProblem,
 } from '@mercer/kernels';
@@ -89,7 +90,8 @@ const operation = new Operation<Arguments, TotalsOptions>({
     }));
     const views = tensors.flatMap(({ size }, place) => (size === 0 ? [] : [steps.input(place)]));
     const work = { terms, exprs: Object.values(results), to, numbers, views, parameters };
-    const scalars = device.limits.kind === 'cuda' ? onGpu(steps, work) : onCpu(steps, work);
+    const scalars =
+      device.limits.kind === 'cuda' ? onGpu(steps, work, device.limits) : onCpu(steps, work);
     const holds = [...Object.values(terms), ...Object.values(results)];
     return { tensors: all, steps, holds, scalars };
   },
@@ -134,6 +136,7 @@ const isRow = ({ shape, strides }: CallView): boolean => {
 function onGpu(
   steps: CallSteps,
   { terms, exprs, to, numbers, views, parameters }: Work,
+  limits: CudaLimits,
 ): CallPlan['scalars'] {
   const dtypes = new Set(views.map(({ dtype }) => dtype));
   const [only = 'float32'] = dtypes;
@@ -146,7 +149,7 @@ function onGpu(
     results: exprs.map((expr, r) => ({ expr, dtype: to[r]?.dtype ?? 'float64' })),
   };
   const lies = views.filter((view) => view.dtype === dtype && isRow(view));
-  const most = mostRuns(common);
+  const most = mostRuns(common, limits);
   // what is left is gathered into one run
   const runs = lies.length === views.length && lies.length <= most ? lies : lies.slice(0, most - 1);
   const rest = views.filter((view) => !runs.includes(view));
@@ -164,7 +167,7 @@ function onGpu(
     pieces.push(scratch);
   }
   const counts = pieces.map(({ shape }) => sizeOfShape(shape));
-  const { plan, scalars } = planTotals({ ...common, counts });
+  const { plan, scalars } = planTotals({ ...common, counts }, limits);
   const pointers: Record<string, CallPointer> = {};
   for (const [s, nameOf] of segmentNames(plan.runs).entries()) {
     pointers[nameOf('x0')] = pointerAt(pieces[s] as CallView);
