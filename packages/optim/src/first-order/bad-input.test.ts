@@ -36,7 +36,7 @@ describe('options are refused', () => {
       'groups.a',
     ],
   ])('%s', (_, make, words) => {
-    expect(make).toThrowError(expect.objectContaining(naming('INVALID_ARGUMENT', words)));
+    expect(make).toThrow(expect.objectContaining(naming('INVALID_ARGUMENT', words)));
   });
 
   it('a schedule that gives NaN or less than 0, at the step', async () => {

@@ -44,7 +44,7 @@ const LBFGS_OPTIONS: OptionNames<LbfgsOptions> = {
   nonFinite: true,
 };
 
-interface Settings extends Required<{ [K in keyof LbfgsOptions]: NonNullable<LbfgsOptions[K]> }> {}
+type Settings = Required<{ [K in keyof LbfgsOptions]: NonNullable<LbfgsOptions[K]> }>;
 
 const WHAT = 'lbfgs';
 /** A pair is kept where its curvature is larger. */
@@ -340,7 +340,7 @@ class Iterations {
 
   async dot(one: Tensor, other: Tensor): Promise<number> {
     using product = await map(mul(x, y), { x: one, y: other }, { dtype: 'float64' });
-    return Number(await product.sum().item());
+    return await product.sum().item();
   }
 
   async largest(one: Tensor): Promise<number> {

@@ -23,7 +23,7 @@ export async function orthogonalised(
   const isWide = rows <= columns;
   let current = x;
   const product = async (a: Tensor, b: Tensor, options: object): Promise<Tensor> =>
-    (await matmul(a as never, b as never, options)) as Tensor;
+    matmul(a as never, b as never, options);
   for (let step = 0; step < steps; step++) {
     using last = current;
     using gram = await rounded(

@@ -45,7 +45,7 @@ const GROUPS_OPTIONS: OptionNames<GroupsOptions> = { ...COMMON_OPTIONS, groups: 
 export function parameterGroups(options: GroupsOptions): Optimiser {
   const what = 'parameterGroups';
   const { groups, of, ...common } = readOptions(what, options, GROUPS_OPTIONS);
-  if (typeof (groups as unknown) !== 'object' || Object.keys(groups ?? {}).length === 0) {
+  if (Object.keys(Object(groups) as object).length === 0) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: groups is ${describeValue(groups)}. Pass optimisers by name.`,

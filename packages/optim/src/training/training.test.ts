@@ -34,7 +34,7 @@ describe('schedules', () => {
       () => schedules.exponential({ initial: 1, factor: Infinity }),
       () => schedules.exponential({ initial: 1, gamma: 1 } as never),
     ]) {
-      expect(make).toThrowError(expect.objectContaining({ code }));
+      expect(make).toThrow(expect.objectContaining({ code }));
     }
   });
 });
