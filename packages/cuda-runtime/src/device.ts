@@ -4,6 +4,7 @@ import { codeOf } from './code-of.js';
 import { DeviceBuffer } from './device-buffer.js';
 import { type CudaError } from './errors.js';
 import { CudaEvent } from './event.js';
+import { nvrtcReport } from './library/open-libraries.js';
 import { MemoryPool } from './memory-pool.js';
 import { CudaModule } from './module.js';
 import type { Addon } from './native/addon.js';
@@ -56,6 +57,18 @@ export class CudaDevice extends Owned<DeviceHandle> {
     this.computeCapability = [major, minor];
     this.arch = archOf(major, minor);
     this.pool = new MemoryPool(addon, this[native]);
+  }
+
+  /**
+   * Bytes that the parameters of one launch may take: 32764 from CUDA 12.1 on, driver and compiler, and compute capability 7.0; 4096 before.
+   *
+   * @see Kernel parameters: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#function-parameters
+   */
+  get maxParameterBytes(): number {
+    const report = nvrtcReport();
+    const [major = 0, minor = 0] = (report.version ?? '').split('.').map(Number);
+    const isNew = this.#addon.driverVersion() >= 12010 && 100 * major + minor >= 1201;
+    return isNew && this.computeCapability[0] >= 7 ? 32764 : 4096;
   }
 
   /**

@@ -12,6 +12,8 @@ export interface CudaLimits {
   /** 32-bit registers of one multiprocessor. */
   readonly registersPerMultiprocessor: number;
   readonly l2Bytes: number;
+  /** Bytes that the parameters of one launch may take; default 4096, which every driver takes. */
+  readonly parameterBytes?: number;
 }
 
 /** What a plan may know about a CPU. Sizes in bytes. */
@@ -27,6 +29,15 @@ export interface CpuLimits {
 
 /** What a plan may know about a device. */
 export type DeviceLimits = CudaLimits | CpuLimits;
+
+/** Bytes of parameters that every driver takes. */
+const EVERY_DRIVER_TAKES = 4096;
+
+/** Bytes that the parameters of one launch may take on a GPU. */
+export const parameterLimit = (limits: DeviceLimits): number =>
+  limits.kind === 'cuda' && Object.hasOwn(limits, 'parameterBytes')
+    ? (limits.parameterBytes ?? EVERY_DRIVER_TAKES)
+    : EVERY_DRIVER_TAKES;
 
 /** Whether kernels run as programs of the interpreter. */
 export const isInterpreted = (limits: DeviceLimits): boolean =>

@@ -85,6 +85,7 @@ export * from './rows/index.js';
 export * from './scatter/index.js';
 export * from './matrix/index.js';
 export * from './tf32-split/index.js';
+export * from './totals/index.js';
 export * from './cdist-grad/index.js';
 export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';

@@ -15,7 +15,8 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { map, type Tensor } from '@mercer/tensor';
-import type { Measured } from './measure.js';
+import { totals } from '@mercer/tensor/operation';
+import { BAD, SQUARES } from './measure.js';
 import type { StepNumbers } from './rule.js';
 import type { DeviceNumber } from './update.js';
 
@@ -44,8 +45,8 @@ export interface Decision {
 export interface Deciding {
   /** `count` and `skips`; `lossScale` and `goodSteps` with a scale of the loss. They are written. */
   readonly tensors: ReadonlyMap<string, Tensor>;
-  /** None where gradients are taken as they are. */
-  readonly measured: Measured | undefined;
+  /** Gradients that are looked at; undefined where they are taken as they are. */
+  readonly measured: readonly Tensor[] | undefined;
   readonly skips: boolean;
   readonly maxGradNorm: number | undefined;
   readonly lossScaling: LossScaling | undefined;
@@ -62,12 +63,16 @@ function formulasOf(deciding: Deciding): Readonly<Record<string, RealExpr>> {
   const { measured, skips, maxGradNorm, lossScaling, numbers } = deciding;
   const key = [
     skips,
-    measured?.squares !== undefined,
+    measured !== undefined,
     maxGradNorm !== undefined,
     lossScaling !== undefined,
   ].join();
   let ofNumbers = known.get(numbers.formulas);
-  if (ofNumbers === undefined) known.set(numbers.formulas, (ofNumbers = new Map()));
+  if (ofNumbers === undefined)
+    known.set(
+      numbers.formulas,
+      (ofNumbers = new Map<string, Readonly<Record<string, RealExpr>>>()),
+    );
   let found = ofNumbers.get(key);
   if (found !== undefined) return found;
   const ok = skips ? select(eq(v('bad'), 0), 1, 0) : constant(1);
@@ -107,7 +112,7 @@ function formulasOf(deciding: Deciding): Readonly<Record<string, RealExpr>> {
 
 const PREFIX = 'number_';
 
-/** Decides on the device whether a step is taken, and computes its numbers, in one launch. */
+/** Decides on the device whether a step is taken, and computes its numbers: one launch, which looks at all gradients too. */
 export async function decide(deciding: Deciding): Promise<Decision> {
   const { tensors, measured, maxGradNorm, lossScaling, numbers, dtypes } = deciding;
   const tensor = (name: string): Tensor => tensors.get(name) as Tensor;
@@ -127,32 +132,30 @@ export async function decide(deciding: Deciding): Promise<Decision> {
     }
   }
   const scaling = lossScaling && { scale: tensor('lossScale'), good: tensor('goodSteps') };
-  const made = await map(
-    formulas,
-    {
-      count: tensor('count'),
-      skips: tensor('skips'),
-      ...(measured && {
-        bad: measured.bad,
-        ...(measured.squares && { squares: measured.squares }),
+  const inputs = {
+    count: tensor('count'),
+    skips: tensor('skips'),
+    ...scaling,
+    ...numbers.inputs,
+  };
+  const options = {
+    out: { count: tensor('count'), skips: tensor('skips'), ...scaling },
+    dtype,
+    parameters: {
+      ...(maxGradNorm !== undefined && { maxGradNorm }),
+      ...(lossScaling && {
+        growth: lossScaling.growth,
+        backoff: lossScaling.backoff,
+        interval: lossScaling.interval,
       }),
-      ...scaling,
-      ...numbers.inputs,
+      ...numbers.parameters,
     },
-    {
-      out: { count: tensor('count'), skips: tensor('skips'), ...scaling },
-      dtype,
-      parameters: {
-        ...(maxGradNorm !== undefined && { maxGradNorm }),
-        ...(lossScaling && {
-          growth: lossScaling.growth,
-          backoff: lossScaling.backoff,
-          interval: lossScaling.interval,
-        }),
-        ...numbers.parameters,
-      },
-    },
-  );
+  };
+  const terms = maxGradNorm === undefined ? BAD : SQUARES;
+  const made: Readonly<Record<string, Tensor>> =
+    measured === undefined
+      ? await map(formulas, inputs, options)
+      : await totals({ terms, results: formulas }, measured, { numbers: inputs, ...options });
   const found: Record<string, DeviceNumber> = {};
   for (const name of Object.keys(all).filter((one) => one.startsWith(PREFIX))) {
     found[name.slice(PREFIX.length)] = {

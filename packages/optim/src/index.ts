@@ -34,3 +34,24 @@ export {
   type StatisticsOptions,
   type WithStatistics,
 } from './statistics/with-statistics.js';
+export { accumulate, type AccumulateOptions } from './training/accumulate.js';
+export { clipByGlobalNorm } from './training/clip.js';
+export { ema, type EmaOptions, type MovingAverage } from './training/ema.js';
+export { parameterGroups, type GroupOf, type GroupsOptions } from './training/groups.js';
+export { lossScale, type LossScaleOptions, type ScaledOptimiser } from './training/loss-scale.js';
+export {
+  schedules,
+  type CosineOptions,
+  type ExponentialOptions,
+  type Schedule,
+  type StepsOptions,
+  type WarmUpOptions,
+} from './training/schedules.js';
+export { muon, type MuonOptions } from './first-order/muon.js';
+export {
+  loadCheckpoint,
+  saveCheckpoint,
+  type CheckpointHeader,
+  type CheckpointOf,
+} from './training/checkpoint.js';
+export { lbfgs, type LbfgsOptions } from './first-order/lbfgs.js';

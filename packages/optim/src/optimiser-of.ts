@@ -3,7 +3,6 @@ import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
 import { decide, type LossScaling } from './decide.js';
 import { checkNumber } from './first-order/learning-rate.js';
-import { measured } from './measure.js';
 import { OptimError } from './optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
@@ -34,7 +33,7 @@ export interface Settings {
 /** @throws MercerError INVALID_ARGUMENT */
 export function readSettings(given: CommonOptions, what: string): Settings {
   const { nonFinite = 'skip', maxGradNorm } = given;
-  if (nonFinite !== 'skip' && nonFinite !== 'throw' && nonFinite !== 'ignore') {
+  if (!['skip', 'throw', 'ignore'].includes(nonFinite)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: nonFinite is ${describeValue(nonFinite)}. Pass 'skip', 'throw' or 'ignore'.`,
@@ -51,8 +50,34 @@ interface Composed {
 
 const composed = new WeakMap<Optimiser, Composed>();
 
-/** The rule of an optimiser and what is done around it; undefined where it has none. */
-export const composedOf = (optimiser: Optimiser): Composed | undefined => composed.get(optimiser);
+const described = new WeakMap<Optimiser, Readonly<Record<string, unknown>>>();
+
+/** Remembers the options of an optimiser that has no rule. */
+export function withOptions(
+  optimiser: Optimiser,
+  options: Readonly<Record<string, unknown>>,
+): Optimiser {
+  described.set(optimiser, options);
+  return optimiser;
+}
+
+/** The options of an optimiser, for headers of checkpoints. */
+export function optionsOf(optimiser: Optimiser): Readonly<Record<string, unknown>> {
+  const found = composed.get(optimiser);
+  if (found === undefined) return described.get(optimiser) ?? {};
+  return { ...found.rule.options, ...found.settings };
+}
+
+/** The rule of an optimiser, and what is done around it. @throws MercerError INVALID_ARGUMENT where it has none */
+export function composedFor(optimiser: Optimiser, what: string): Composed {
+  const found = composed.get(optimiser);
+  if (found !== undefined) return found;
+  const name = (optimiser as Partial<Optimiser> | undefined)?.name ?? describeValue(optimiser);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: ${name} has no rule for a step by itself. Pass an optimiser such as adam(), and wrap what it gives.`,
+  );
+}
 
 /** The optimiser of a rule: checks, the decision of each step on the device, and state. */
 export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
@@ -137,7 +162,8 @@ async function initialState(rule: Rule, settings: Settings, params: unknown): Pr
   return new NamedState(rule.name, tensors);
 }
 
-const wrongState = (what: string, why: string): OptimError =>
+/** That a state is of something else. */
+export const wrongState = (what: string, why: string): OptimError =>
   new OptimError(
     'WRONG_STATE',
     `${what}: ${why}. Pass the state that init() of this optimiser made for these parameters.`,
@@ -223,13 +249,10 @@ async function takeStep({
     slots: slots[at] as Readonly<Record<string, Tensor>>,
   }));
   await rule.check?.({ leaves: stepped, step, state, params, extras });
-  const measure = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
-  const found = measure ? await measured(gradients, maxGradNorm !== undefined) : undefined;
-  using _bad = found?.bad;
-  using _squares = found?.squares;
+  const looks = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
   const decision = await decide({
     tensors: state.tensors,
-    measured: found,
+    measured: looks ? gradients : undefined,
     skips: nonFinite !== 'ignore' || lossScaling !== undefined,
     maxGradNorm,
     lossScaling,

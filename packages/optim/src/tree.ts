@@ -9,6 +9,10 @@ export interface NamedLeaf {
   readonly tensor: Tensor;
 }
 
+/** A path without the word before it. */
+const nameOf = (path: string, word: string): string =>
+  path === word ? 'params' : path.slice(word.length).replace(/^\./, '');
+
 const REMEDY = 'Pass a tensor, or arrays and objects of tensors';
 
 /**
@@ -19,7 +23,7 @@ const REMEDY = 'Pass a tensor, or arrays and objects of tensors';
  */
 export async function namedLeaves(tree: unknown, what = 'params'): Promise<readonly NamedLeaf[]> {
   const leaves = (await leavesOf(tree, what, REMEDY)).map(({ value, path }) => ({
-    name: path === what ? 'params' : path.slice(what.length).replace(/^\./, ''),
+    name: nameOf(path, what),
     tensor: value,
   }));
   const places = new Map<string, string>();
@@ -76,25 +80,28 @@ export async function parameterLeaves(tree: unknown, what: string): Promise<read
  * For each parameter its gradient, which stands at the same path of another tree.
  *
  * @param what the optimiser, for messages
+ * @param word what the tree is called in them
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, with the path
  */
 export async function gradientsOf(
   params: readonly NamedLeaf[],
   grads: unknown,
   what: string,
+  word: 'grads' | 'params' = 'grads',
 ): Promise<readonly Tensor[]> {
+  const [noun, same] =
+    word === 'grads'
+      ? ['the gradient of ', 'gradients of the same tree, as grad() gives them']
+      : ['the new ', 'the same tree'];
   const given = new Map(
-    (await leavesOf(grads, 'grads', REMEDY)).map(({ value, path }) => [
-      path === 'grads' ? 'params' : path.slice('grads'.length).replace(/^\./, ''),
-      value,
-    ]),
+    (await leavesOf(grads, word, REMEDY)).map(({ value, path }) => [nameOf(path, word), value]),
   );
   const found = params.map(({ name, tensor }) => {
     const grad = given.get(name);
     if (grad === undefined) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: grads has no ${name}, and params has. Pass gradients of the same tree, as grad() gives them.`,
+        `${what}: ${word} has no ${name}, and the parameters have. Pass ${same}.`,
       );
     }
     given.delete(name);
@@ -102,19 +109,19 @@ export async function gradientsOf(
     if (String(grad.shape) !== String(tensor.shape)) {
       throw new MercerError(
         'SHAPE_MISMATCH',
-        `${what}: the gradient of ${name} is ${formatShape(grad.shape)}, and ${name} is ${formatShape(tensor.shape)}. Pass the gradient of this tensor.`,
+        `${what}: ${noun}${name} is ${formatShape(grad.shape)}, and ${name} is ${formatShape(tensor.shape)}. Pass ${same}.`,
       );
     }
     if (!FLOATING.has(grad.dtype)) {
       throw new MercerError(
         'DTYPE_MISMATCH',
-        `${what}: the gradient of ${name} is ${grad.dtype}. Pass floating gradients.`,
+        `${what}: ${noun}${name} is ${grad.dtype}. Pass floating tensors.`,
       );
     }
     if (grad.device !== tensor.device) {
       throw new MercerError(
         'DEVICE_MISMATCH',
-        `${what}: the gradient of ${name} is on ${grad.device.id}, and ${name} on ${tensor.device.id}. Move it with to('${tensor.device.id}').`,
+        `${what}: ${noun}${name} is on ${grad.device.id}, and ${name} on ${tensor.device.id}. Move it with to('${tensor.device.id}').`,
       );
     }
     return grad;
@@ -123,6 +130,6 @@ export async function gradientsOf(
   if (more === undefined) return found;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: grads has ${more}, and params has not. Pass gradients of the same tree, as grad() gives them.`,
+    `${what}: ${word} has ${more}, and the parameters have not. Pass ${same}.`,
   );
 }

@@ -160,6 +160,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
         sharedMemPerMultiprocessor: native.attribute('maxSharedMemoryPerMultiprocessor'),
         registersPerMultiprocessor: native.attribute('maxRegistersPerMultiprocessor'),
         l2Bytes: native.attribute('l2CacheBytes'),
+        parameterBytes: native.maxParameterBytes,
       });
     }
     return this.#limits;

@@ -48,7 +48,7 @@ export function addMaps(
   example?: MapProblem,
 ): Pick<CallPlan, 'holds' | 'scalars'> {
   const planned = maps.map((step) => planMap(example ?? problemOf(step), steps.device.limits));
-  for (const places of groupSegments(planned)) {
+  for (const places of groupSegments(planned, steps.device.limits)) {
     const { plan, scalars } = planSegments(places.map((place) => planned[place] as PlannedMap));
     const pointers: Record<string, CallPointer> = {};
     let values = 0;

@@ -29,6 +29,7 @@ import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
+import { benchOptimCommand } from './bench-optim.js';
 import { benchShardsCommand } from './bench-shards.js';
 import { benchSolversCommand } from './bench-solvers.js';
 import { benchTruncatedCommand } from './bench-truncated.js';
@@ -80,7 +81,7 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|solvers|shards|limits|truncated`: measurements with everything that is needed to judge them. */
+/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|optim|solvers|shards|limits|truncated`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
   command.addCommand(
@@ -155,6 +156,7 @@ export function benchCommand(): Command {
   command.addCommand(benchCallsCommand());
   command.addCommand(benchShardsCommand());
   command.addCommand(benchAutodiffCommand());
+  command.addCommand(benchOptimCommand());
   command.addCommand(benchTruncatedCommand());
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),

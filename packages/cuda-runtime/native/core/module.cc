@@ -81,7 +81,7 @@ int Function::maxActiveBlocks(int blockThreads, size_t dynamicSharedBytes) {
 
 namespace {
 
-constexpr size_t kMaxParams = 512;
+constexpr size_t kMaxParams = 4096;
 constexpr size_t kMaxParamBytes = 32764;
 
 /// Fills a launch configuration; `attributes` has room for two.

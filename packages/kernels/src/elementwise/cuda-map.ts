@@ -115,8 +115,8 @@ const pack = (dtype: DType): string => `Pack_${elementInfo(dtype).tag}`;
 /** The block behind the last segment's last. */
 const lastEnd = (plan: MapPlan): string => segmentNames(plan).at(-1)?.('end') ?? '';
 
-/** Finds the segment of a block by halves: its pointers and its extent, and the block's number in it. */
-function segmentText(plan: MapPlan): string {
+/** Finds the segment of a block by halves: its pointers and its extent, and the number of the block in it. */
+export function segmentText(plan: MapPlan): string {
   const one = { ...plan, segments: undefined };
   const spelling = { ...mapSpelling(one), restricts: () => false };
   const pointers = mapParams(one).filter(({ kind }) => kind === 'pointer');

@@ -72,9 +72,6 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
   return [...own, ...names.parameters.map(float64)];
 }
 
-/** Bytes of parameters that every driver takes. */
-export const MOST_PARAMETER_BYTES = 4096;
-
 /** Bytes of the parameters of a map, which have eight each. */
 export const parameterBytes = (plan: MapPlan): number => 8 * mapParams(plan).length;
 

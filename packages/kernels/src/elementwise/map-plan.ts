@@ -1,9 +1,9 @@
 import { variables } from '@mercer/formula';
-import type { DeviceLimits } from '../device-limits.js';
+import { parameterLimit, type DeviceLimits } from '../device-limits.js';
 import { PlanError } from '../plan-error.js';
 import { collapseStrides } from './collapse-dims.js';
 import { MAX_COPY_RANK } from './copy-plan.js';
-import { MOST_PARAMETER_BYTES, parameterBytes, stridePrefixes } from './map-params.js';
+import { parameterBytes, stridePrefixes } from './map-params.js';
 import type { MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
 
 /** Most inputs and results of a map on a CPU, where a task has a buffer for each on its stack. */
@@ -83,7 +83,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     indices: indexNames,
     segments: undefined,
   });
-  checkOperands(plan);
+  checkOperands(plan, parameterLimit(limits));
   const scalars: Record<string, number> = {};
   dims.forEach(({ extent }, i) => (scalars[`n${i}`] = extent));
   const operands = stridePrefixes(plan);
@@ -101,14 +101,14 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
 }
 
 /** @throws PlanError LIMIT */
-function checkOperands(plan: MapPlan): void {
+function checkOperands(plan: MapPlan, most: number): void {
   const { target, inputs, results } = plan;
   const all = `${inputs.length} inputs and ${results.length} results`;
   const bytes = parameterBytes(plan);
-  if (target.kind === 'cuda' && bytes > MOST_PARAMETER_BYTES) {
+  if (target.kind === 'cuda' && bytes > most) {
     throw new PlanError(
       'LIMIT',
-      `map: ${all} over ${plan.rank} dimensions need ${bytes} bytes of kernel parameters, a launch on a GPU has ${MOST_PARAMETER_BYTES}. Split it into several maps${plan.mode === 'linear' ? '' : ', or make the inputs contiguous'}.`,
+      `map: ${all} over ${plan.rank} dimensions need ${bytes} bytes of kernel parameters, a launch on this GPU has ${most}. Split it into several maps${plan.mode === 'linear' ? '' : ', or make the inputs contiguous'}.`,
     );
   }
   if (target.kind === 'cpu' && inputs.length + results.length > MOST_CPU_OPERANDS) {

@@ -1,18 +1,19 @@
+import { parameterLimit, type DeviceLimits } from '../device-limits.js';
 import type { Scalars } from '../emitted-kernel.js';
 import { scalar } from './copy-params.js';
 import { linearElements } from './cuda-geometry.js';
 import { lanesOf } from './map-lanes.js';
-import { MOST_PARAMETER_BYTES, parameterBytes, segmentNames } from './map-params.js';
+import { parameterBytes, segmentNames } from './map-params.js';
 import type { MapPlan, PlannedMap } from './map-plan-types.js';
 
 /** How many maps with this plan one kernel can do: 1 where they are not linear, or need positions. */
-function mostSegments(plan: MapPlan): number {
+function mostSegments(plan: MapPlan, mostBytes: number): number {
   if (plan.mode !== 'linear' || plan.indices.length > 0) return 1;
   const [one, two] = [1, 2].map((segments) => parameterBytes({ ...plan, segments })) as [
     number,
     number,
   ];
-  return Math.max(1, 1 + Math.floor((MOST_PARAMETER_BYTES - one) / (two - one)));
+  return Math.max(1, 1 + Math.floor((mostBytes - one) / (two - one)));
 }
 
 /**
@@ -21,7 +22,9 @@ function mostSegments(plan: MapPlan): number {
  */
 export function groupSegments(
   maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>[],
+  limits: DeviceLimits,
 ): readonly (readonly number[])[] {
+  const mostBytes = parameterLimit(limits);
   const groups: { readonly key: string; readonly anyKey: string; readonly places: number[] }[] = [];
   const isOne = (place: number): boolean =>
     maps[place]?.plan.mode === 'linear' && maps[place].scalars['n0'] === 1;
@@ -29,7 +32,7 @@ export function groupSegments(
   for (const place of order) {
     const { plan } = maps[place] as PlannedMap;
     const [key, anyKey] = [keyOf(plan), keyOf(withoutRepeats(plan))];
-    const most = mostSegments(plan);
+    const most = mostSegments(plan, mostBytes);
     const group = groups.find(
       (one) =>
         one.places.length < most && (one.key === key || (isOne(place) && one.anyKey === anyKey)),

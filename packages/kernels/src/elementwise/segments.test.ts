@@ -116,7 +116,7 @@ describe('maps of segments', () => {
       },
       H200,
     );
-    expect(groupSegments([...plain, strided, strided])).toEqual([[0, 2, 1], [3], [4]]);
+    expect(groupSegments([...plain, strided, strided], H200)).toEqual([[0, 2, 1], [3], [4]]);
     const other = planMap(
       {
         shape: [1],
@@ -125,13 +125,13 @@ describe('maps of segments', () => {
       },
       H200,
     );
-    expect(groupSegments([other, ...plain])).toEqual([[1, 3, 2], [0]]);
+    expect(groupSegments([other, ...plain], H200)).toEqual([[1, 3, 2], [0]]);
   });
 
   test('are as many as 4096 bytes of parameters hold', () => {
     // five pointers, an extent and an end each, and two numbers
     const maps = mapsOf(H200, new Array<number>(100).fill(8));
-    expect(groupSegments(maps).map(({ length }) => length)).toEqual([72, 28]);
+    expect(groupSegments(maps, H200).map(({ length }) => length)).toEqual([72, 28]);
     const { plan } = planSegments(maps.slice(0, 72));
     expect(8 * emitMap(plan).params.length).toBe(4048);
   });

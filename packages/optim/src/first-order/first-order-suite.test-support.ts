@@ -1,16 +1,18 @@
 import { tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { adam, adamW, sgd } from '../index.js';
+import { adam, adamW, muon, sgd } from '../index.js';
 import type { Optimiser } from '../optimiser.js';
 import {
   compare,
   disposeTree,
+  gradientAt,
   initial,
   treeOf,
   valuesOf,
   type Reference,
 } from '../testing/trajectory.test-support.js';
-import { adamReference, sgdReference } from './references.test-support.js';
+import { TORCH } from './torch-values.test-support.js';
+import { adamReference, muonReference, sgdReference } from './references.test-support.js';
 
 type Case = readonly [name: string, optimiser: () => Optimiser, reference: () => Reference];
 
@@ -38,6 +40,29 @@ const CASES: readonly Case[] = [
     () => adamW({ lr: 0.02 }),
     () => adamReference({ lr: () => 0.02, weightDecay: 1e-2, decoupled: true }),
   ],
+  ...(
+    [
+      [{}, {}],
+      [
+        { lr: 0.05, momentum: 0.8, nesterov: false, weightDecay: 0.1, scale: 'rms' },
+        { lr: 0.05, momentum: 0.8, nesterov: false, weightDecay: 0.1, scale: 0.2 * 2 },
+      ],
+    ] as const
+  ).map(([options, ofReference]): Case => [
+    `muon ${JSON.stringify(options)}, and adamW for what is no matrix`,
+    () => muon({ ...options, products: 'state' }),
+    () => {
+      const matrix = muonReference({ rows: 3, columns: 4, ...ofReference });
+      const others = adamReference({ weightDecay: 1e-2, decoupled: true });
+      return (params, grads, t) => {
+        const [first = [], ...rest] = params;
+        const [gradient = [], ...more] = grads;
+        // what is empty is a matrix too
+        matrix(first, gradient);
+        others(rest, more, t);
+      };
+    },
+  ]),
 ];
 
 /** Optimisers of first order, tested on any device. */
@@ -50,6 +75,26 @@ export function firstOrderSuite(name: string, device: () => Device): void {
       it('takes them in float32', () =>
         compare(optimiser(), reference(), { device: device(), dtype: 'float32', within: 1e-4 }));
     });
+
+    it.each(TORCH.firstOrder)(
+      '$optimiser takes the steps of torch.optim with $options',
+      async ({ optimiser, options, params: wanted }) => {
+        const one = { sgd, adam, adamW }[optimiser](options);
+        const params = await treeOf(initial(), device(), 'float64');
+        using state = await one.init(params);
+        for (let t = 1; t <= 20; t++) {
+          // gradients at the parameters themselves
+          const grads = await treeOf(gradientAt(await valuesOf(params), t), device(), 'float64');
+          (await one.step(params, grads, state)).skipped.dispose();
+          disposeTree(grads);
+        }
+        const found = await valuesOf(params);
+        for (const [s, values] of wanted.entries()) {
+          for (const [i, x] of values.entries()) expect(found[s]?.[i]).toBeCloseTo(x, 10);
+        }
+        disposeTree(params);
+      },
+    );
 
     it('read lr of a tensor', async () => {
       using lr = await tensor(0.02, { device: device() });
@@ -90,6 +135,62 @@ export function firstOrderSuite(name: string, device: () => Device): void {
         disposeTree(params);
         disposeTree(masters);
       }
+    });
+
+    it('muon takes products on the shorter side, of several matrices of a shape at once, and of kernels as matrices', async () => {
+      const shapes = [
+        [5, 3],
+        [2, 7],
+        [5, 3],
+        [2, 7, 1, 1],
+      ] as const;
+      const values = (seed: number): number[][] =>
+        shapes.map((shape, s) =>
+          Array.from({ length: shape[0] * shape[1] }, (_, i) => Math.sin(seed + 7 * s + 2.3 * i)),
+        );
+      const made = (all: readonly number[][]) =>
+        Promise.all(
+          all.map((one, s) =>
+            tensor(Float64Array.from(one), { shape: [...(shapes[s] ?? [])], device: device() }),
+          ),
+        );
+      const wanted = values(1);
+      const params = await made(wanted);
+      const optimiser = muon({ products: 'state' });
+      using state = await optimiser.init(params);
+      const references = shapes.map(([rows, columns]) => muonReference({ rows, columns }));
+      for (let t = 1; t <= 5; t++) {
+        const at = values(10 * t);
+        const grads = await made(at);
+        (await optimiser.step(params, grads, state)).skipped.dispose();
+        for (const [s, step] of references.entries()) step(wanted[s] ?? [], at[s] ?? []);
+        for (const [s, one] of params.entries()) {
+          const found = (await one.toTypedArray()) as Float64Array;
+          for (const [i, x] of (wanted[s] ?? []).entries()) {
+            expect(Math.abs((found[i] ?? NaN) - x)).toBeLessThan(1e-10);
+          }
+        }
+        for (const one of grads) one.dispose();
+      }
+      for (const one of params) one.dispose();
+    });
+
+    it('muon rounds products to bfloat16 by default', async () => {
+      const values = Array.from({ length: 12 }, (_, i) => Math.sin(2.3 * i));
+      const make = () => tensor(Float32Array.from(values), { shape: [3, 4], device: device() });
+      const exact = [...values];
+      const step = muonReference({ rows: 3, columns: 4 });
+      step(exact, values);
+      using w = await make();
+      using g = await make();
+      const optimiser = muon();
+      using state = await optimiser.init(w);
+      (await optimiser.step(w, g, state)).skipped.dispose();
+      const found = (await w.toTypedArray()) as Float32Array;
+      const errors = exact.map((x, i) => Math.abs((found[i] ?? NaN) - x) / 0.02);
+      // five iterations whose slope is up to 3.4, each rounded to 8 bits
+      expect(Math.max(...errors)).toBeLessThan(0.2);
+      expect(Math.max(...errors)).toBeGreaterThan(1e-4);
     });
 
     it('skip a step whose gradient is not finite, and count', async () => {

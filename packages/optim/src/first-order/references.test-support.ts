@@ -64,3 +64,56 @@ export function adamReference({
     });
   };
 }
+
+type Matrix = readonly (readonly number[])[];
+
+const product = (a: Matrix, b: Matrix): number[][] =>
+  a.map((row) =>
+    (b[0] ?? []).map((_, j) => row.reduce((sum, x, k) => sum + x * (b[k]?.[j] ?? NaN), 0)),
+  );
+const transposed = (a: Matrix): number[][] =>
+  (a[0] ?? []).map((_, j) => a.map((row) => row[j] ?? NaN));
+const combined = (a: number, x: Matrix, b: number, y: Matrix): number[][] =>
+  x.map((row, i) => row.map((one, j) => a * one + b * (y[i]?.[j] ?? NaN)));
+
+/** Jordan et al. 2024, of one matrix, with products in float64. */
+export function muonReference({
+  rows,
+  columns,
+  lr = 0.02,
+  momentum = 0.95,
+  nesterov = true,
+  weightDecay = 0,
+  scale = Math.sqrt(Math.max(1, rows / columns)),
+}: {
+  readonly rows: number;
+  readonly columns: number;
+  readonly lr?: number;
+  readonly momentum?: number;
+  readonly nesterov?: boolean;
+  readonly weightDecay?: number;
+  readonly scale?: number;
+}): (p: number[], g: readonly number[]) => void {
+  const m = new Array<number>(rows * columns).fill(0);
+  return (p, g) => {
+    const u = g.map((one, k) => {
+      m[k] = (m[k] ?? 0) + (1 - momentum) * (one - (m[k] ?? 0));
+      return nesterov ? one + momentum * ((m[k] ?? 0) - one) : (m[k] ?? 0);
+    });
+    const norm = Math.hypot(...u) + 1e-7;
+    let x: number[][] = Array.from({ length: rows }, (_, i) =>
+      u.slice(i * columns, (i + 1) * columns).map((one) => one / norm),
+    );
+    const isTall = rows > columns;
+    if (isTall) x = transposed(x);
+    for (let k = 0; k < 5; k++) {
+      const gram = product(x, transposed(x));
+      const polynomial = combined(-4.775, gram, 2.0315, product(gram, gram));
+      x = combined(3.4445, x, 1, product(polynomial, x));
+    }
+    if (isTall) x = transposed(x);
+    for (const [k, one] of x.flat().entries()) {
+      p[k] = (1 - lr * weightDecay) * (p[k] ?? 0) - lr * scale * one;
+    }
+  };
+}

@@ -176,6 +176,11 @@ export class CallSteps {
     this.#steps.push({ ...step, fallback, tells });
   }
 
+  /** Elements of a row-major view from one on, in another shape. */
+  rowMajorView(view: CallView, shape: readonly number[], from: number): CallView {
+    return { ...view, shape, strides: rowMajorStrides(shape), offset: view.offset + from };
+  }
+
   /** Row-major memory that is only needed during the call. */
   scratchMemory({ shape, dtype }: ResultSpec): CallView {
     return rowMajor('scratch', this.scratch.push({ shape, dtype }) - 1, { shape, dtype });

@@ -1,0 +1,79 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { OptimRow } from '../bench/optim/optim-row.js';
+import { pythonThat } from '../testing/python-that.test-support.js';
+import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-bench-optim-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+const ON_CPU = ['bench', 'optim', '--device', 'cpu'];
+
+describe('mercer bench optim', () => {
+  it('times steps of each optimiser with errors against float64, and shows torch beside them', async () => {
+    const us = { median: 7.5, p10: 7, p90: 9, count: 50 };
+    const row = (operation: string) => ({
+      operation,
+      library: 'torch',
+      way: 'fused',
+      n: 5,
+      tensors: 1,
+      us,
+    });
+    const rows = [row('adam'), row('other')];
+    const answer = JSON.stringify({
+      versions: { torch: '0' },
+      missing: ['torch muon: none'],
+      rows,
+    });
+    const python = await pythonThat(folder, `echo '${answer}'`);
+    const out = join(folder, 'optim.json');
+    const report = (await mercerJson([...ON_CPU, '--python', python, '--out', out])) as {
+      readonly rows: readonly OptimRow[];
+    };
+    expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
+    expect(report).toMatchObject({
+      schema: 1,
+      suite: 'optim',
+      device: { id: 'cpu' },
+      peers: { versions: { torch: '0' }, missing: ['torch muon: none'], rows: [row('adam')] },
+    });
+    expect(
+      report.rows.map(({ operation, way, n, tensors }) => `${operation} ${n} ${tensors} ${way}`),
+    ).toEqual([
+      'sgd 1000000 100 step',
+      'sgd 1000000 100 replayed',
+      'adam 1000000 100 step',
+      'adam 1000000 100 replayed',
+      'adamW 1000000 100 step',
+      'adamW 1000000 100 replayed',
+      'muon 16384 4 step',
+      'muon 16384 4 replayed',
+      'lbfgs 100000 1 step',
+    ]);
+    for (const { operation, us: time, error, floorUs, host } of report.rows) {
+      expect(time.median).toBeGreaterThan(0);
+      if (operation === 'lbfgs') continue;
+      expect(host).toMatchObject({ idleUs: { count: 20 } });
+      if (operation === 'muon') continue;
+      expect(error).toBeLessThan(1e-6);
+      expect(floorUs).toBeGreaterThan(0);
+    }
+  });
+
+  it('measures what is named, and refuses names that are none', async () => {
+    const named = await mercer([...ON_CPU, '--operations', 'lbfgs', '--no-peers']);
+    expect(named.stdout).toMatch(/lbfgs, 100000 in 1\s.*mercer, step\s.* us/);
+    expect(named.stdout).not.toMatch(/adam|Not measured/);
+    const wrong = await mercer([...ON_CPU, '--operations', 'adams']);
+    expect(wrong.status).not.toBe(0);
+    expect(wrong.stderr).toMatch(/'adams' is none of sgd, adam, adamW, muon, lbfgs/);
+  });
+});

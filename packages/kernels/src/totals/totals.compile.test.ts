@@ -1,0 +1,26 @@
+import { nvrtc } from '@mercer/cuda-runtime';
+import { describe, expect, test } from 'vitest';
+import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { complaints } from '../testing/nvrtc-complaints.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { emitTotals } from './cuda-totals.js';
+import { planTotals } from './totals-plan.js';
+import { totalsProblem } from './totals-problems.test-support.js';
+
+useNvrtc();
+const kernels = (['float32', 'float64', 'float16', 'bfloat16'] as const).flatMap((dtype) =>
+  [1, 100].map((runs) => {
+    const counts = new Array<number>(runs).fill(1000);
+    const kernel = emitTotals(planTotals(totalsProblem(dtype, counts), H200).plan);
+    return { name: kernel.name, kernel };
+  }),
+);
+
+describe.skipIf(!nvrtc.isAvailable())(
+  'totals through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
+  () => {
+    test.each(['sm_90a', 'sm_120', 'sm_80'])('compile for %s without a spill', async (arch) => {
+      expect(await complaints(kernels, arch)).toEqual([]);
+    });
+  },
+);

@@ -1,0 +1,66 @@
+import { describe, expect, it, test } from 'vitest';
+import type { DType } from '../dtype.js';
+import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
+import { H200 } from '../testing/h200.test-support.js';
+import { emitTotals, totalsBlocks } from './cuda-totals.js';
+import { mostRuns, planTotals } from './totals-plan.js';
+import { totalsProblem } from './totals-problems.test-support.js';
+
+const value = (s: number, i: number): number => (((i * 7 + s * 3) % 23) - 11) / 8;
+
+function run(dtype: DType, arrays: readonly (Float32Array | Float64Array)[]) {
+  const problem = totalsProblem(
+    dtype,
+    arrays.map(({ length }) => length),
+  );
+  const { plan, scalars } = planTotals(problem, H200);
+  const kernel = emitTotals(plan);
+  const count = Int32Array.of(2);
+  const out = [count, new Float32Array(1), new Float64Array(1), new Float32Array(1)] as const;
+  const partials = new Float64Array(totalsBlocks(plan, scalars) * 2).fill(NaN);
+  runCudaKernel(kernel, {
+    scalars,
+    pointers: [...arrays, count, ...out, partials, new Int32Array(1)],
+  });
+  return out.map((one) => one[0] ?? NaN);
+}
+
+describe('totals in the emulator', () => {
+  const counts = [5, 20_001, 1, 8192, 33];
+
+  test.each(['float32', 'float64'] as const)(
+    'are sums over all runs, and what follows from them: %s',
+    (dtype) => {
+      const Kind = dtype === 'float32' ? Float32Array : Float64Array;
+      const arrays = counts.map((count, s) => new Kind(count).map((_, i) => value(s, i)));
+      const squares = arrays.reduce(
+        (sum, one) => (one as Float64Array).reduce((all, x) => all + x * x, sum),
+        0,
+      );
+      const [next, bad, norm, rate] = run(dtype, arrays);
+      expect([next, bad]).toEqual([3, 0]);
+      expect(norm).toBeCloseTo(Math.sqrt(squares), 10);
+      expect(rate).toBeCloseTo(0.5 / (1 - 0.9 ** 3), 6);
+      const lost = arrays.map((one) => one.slice());
+      (lost[1] as Float64Array)[20_000] = NaN;
+      (lost[4] as Float64Array)[0] = -Infinity;
+      expect(run(dtype, lost)[1]).toBe(2);
+    },
+  );
+
+  it('take runs that begin anywhere', () => {
+    const memory = Float32Array.from({ length: 101 }, (_, i) => value(0, i));
+    const [, , norm] = run('float32', [memory.subarray(1), memory.subarray(0, 1)]);
+    expect(norm).toBeCloseTo(Math.hypot(...memory), 10);
+  });
+
+  it('take as many runs as parameters hold', () => {
+    const most = mostRuns(totalsProblem('float32', []), H200);
+    const counts_ = new Array<number>(most).fill(3);
+    const kernel = emitTotals(planTotals(totalsProblem('float32', counts_), H200).plan);
+    expect(8 * kernel.params.length).toBeLessThanOrEqual(4096);
+    expect(8 * kernel.params.length).toBeGreaterThan(4096 - 24 - 8);
+    expect(() => planTotals(totalsProblem('float32', [...counts_, 1]), H200)).toThrow(RangeError);
+    expect(() => planTotals(totalsProblem('float32', []), H200)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,173 @@
+import type { Tree } from '@mercer/autodiff';
+import { tensor, type Device, type Tensor } from '@mercer/tensor';
+import { describe, expect, it } from 'vitest';
+import { lbfgs, type LbfgsOptions } from '../index.js';
+import { TORCH } from './torch-values.test-support.js';
+
+const BEGIN = [-1.2, 1, 0.5, -0.3, 0.8, 1.5];
+
+/** Rosenbrock's function and its gradient, in float64. */
+function rosenbrock(x: readonly number[]): { value: number; grad: number[] } {
+  const grad = x.map(() => 0);
+  let value = 0;
+  for (let i = 0; i + 1 < x.length; i++) {
+    const [a, b] = [x[i] ?? NaN, x[i + 1] ?? NaN];
+    value += 100 * (b - a * a) ** 2 + (1 - a) ** 2;
+    grad[i] = (grad[i] ?? 0) - 400 * a * (b - a * a) - 2 * (1 - a);
+    grad[i + 1] = (grad[i + 1] ?? 0) + 200 * (b - a * a);
+  }
+  return { value, grad };
+}
+
+/** As two parameters, the second a matrix. */
+interface Params {
+  readonly a: Tensor;
+  readonly rest: readonly [Tensor];
+}
+
+/** The method with a dense matrix: BFGS from a multiple of the identity over the last pairs (Nocedal and Wright 2006, 6.17 and 7.20). */
+function denseDirection(
+  grad: readonly number[],
+  pairs: readonly { s: readonly number[]; y: readonly number[] }[],
+): number[] {
+  const n = grad.length;
+  const dot = (a: readonly number[], b: readonly number[]): number =>
+    a.reduce((sum, x, i) => sum + x * (b[i] ?? NaN), 0);
+  const last = pairs.at(-1);
+  const scale = last === undefined ? 1 : dot(last.s, last.y) / dot(last.y, last.y);
+  let inverse = Array.from({ length: n }, (_, i) =>
+    Array.from({ length: n }, (_, j) => (i === j ? scale : 0)),
+  );
+  for (const { s, y } of pairs) {
+    const rho = 1 / dot(s, y);
+    const v = Array.from({ length: n }, (_, i) =>
+      Array.from({ length: n }, (_, j) => (i === j ? 1 : 0) - rho * (y[i] ?? 0) * (s[j] ?? 0)),
+    );
+    const times = (a: number[][], b: number[][]): number[][] =>
+      a.map((row) =>
+        (b[0] ?? []).map((_, j) =>
+          dot(
+            row,
+            b.map((one) => one[j] ?? NaN),
+          ),
+        ),
+      );
+    const turned = v.map((_, j) => v.map((row) => row[j] ?? NaN));
+    inverse = times(turned, times(inverse, v)).map((row, i) =>
+      row.map((x, j) => x + rho * (s[i] ?? 0) * (s[j] ?? 0)),
+    );
+  }
+  return inverse.map((row) => -dot(row, grad));
+}
+
+/** L-BFGS, tested on any device. */
+export function lbfgsSuite(name: string, device: () => Device): void {
+  describe(`lbfgs on ${name}`, () => {
+    const paramsOf = async (
+      x: readonly number[],
+      dtype: 'float32' | 'float64',
+    ): Promise<Params> => {
+      const where = { device: device(), dtype } as const;
+      const [first, ...rest] = x;
+      return {
+        a: await tensor(first as number, where),
+        rest: [await tensor(Float64Array.from(rest), { shape: [1, rest.length], ...where })],
+      };
+    };
+    const read = async ({ a, rest: [b] }: Params): Promise<number[]> => [
+      Number(await a.item()),
+      ...Array.from((await b.toTypedArray()) as Float64Array, Number),
+    ];
+    const evaluated = async (params: Params) => {
+      const { value, grad } = rosenbrock(await read(params));
+      const { dtype } = params.a;
+      return {
+        value: (await tensor(value, { device: device(), dtype })) as Tensor,
+        grad: await paramsOf(grad, dtype as 'float64'),
+      };
+    };
+    const evaluate = (params: Tree) =>
+      evaluated(params as unknown as Params) as Promise<{ value: Tensor; grad: Tree & Params }>;
+
+    async function stepped(
+      options: LbfgsOptions,
+      steps: number,
+      dtype: 'float32' | 'float64',
+    ): Promise<number[][]> {
+      const params = await paramsOf(BEGIN, dtype);
+      const optimiser = lbfgs(options);
+      using state = await optimiser.init(params as never);
+      const points: number[][] = [];
+      for (let step = 0; step < steps; step++) {
+        const { value, grad } = await evaluate(params as never);
+        const { skipped } = await optimiser.step(params as never, grad, state, { value, evaluate });
+        expect(await skipped.item()).toBe(0);
+        points.push(await read(params));
+      }
+      expect(await state.tensors.get('count')?.item()).toBe(steps);
+      return points;
+    }
+
+    const close = (
+      found: readonly number[][],
+      wanted: readonly (readonly number[])[],
+      within: number,
+    ) => {
+      expect(found.length).toBe(wanted.length);
+      for (const [step, one] of wanted.entries()) {
+        for (const [i, x] of one.entries()) {
+          const error = Math.abs((found[step]?.[i] ?? NaN) - x);
+          if (error <= within * Math.max(1, Math.abs(x))) continue;
+          expect.fail(`step ${step + 1}, element ${i}: ${found[step]?.[i]} for ${x}`);
+        }
+      }
+    };
+
+    it.each(TORCH.lbfgs)('takes the steps of torch with $options', async ({ options, points }) => {
+      close(await stepped(options, points.length, 'float64'), points, 1e-7);
+      close(
+        (await stepped(options, points.length, 'float64')).slice(0, 8),
+        points.slice(0, 8),
+        1e-10,
+      );
+    });
+
+    it('takes the steps of the formulas with a dense matrix', async () => {
+      const [lr, history] = [5e-4, 4];
+      let x = [...BEGIN];
+      let { grad } = rosenbrock(x);
+      const pairs: { s: number[]; y: number[] }[] = [];
+      const wanted = Array.from({ length: 20 }, (_, k) => {
+        const direction = denseDirection(grad, pairs);
+        const sum = grad.reduce((all, one) => all + Math.abs(one), 0);
+        const t = k === 0 ? Math.min(1, 1 / sum) * lr : lr;
+        const s = direction.map((one) => t * one);
+        x = x.map((one, i) => one + (s[i] ?? NaN));
+        const next = rosenbrock(x).grad;
+        const y = next.map((one, i) => one - (grad[i] ?? NaN));
+        if (s.reduce((all, one, i) => all + one * (y[i] ?? NaN), 0) > 1e-10) pairs.push({ s, y });
+        if (pairs.length > history) pairs.shift();
+        grad = next;
+        return x;
+      });
+      const options = { lr, history, lineSearch: 'none', maxIterations: 1 } as const;
+      close(await stepped(options, 20, 'float64'), wanted, 1e-10);
+      close(await stepped(options, 20, 'float32'), wanted, 1e-4);
+    });
+
+    it('several calls are one with as many iterations', async () => {
+      const many = await stepped({ maxIterations: 1 }, 12, 'float64');
+      const [one] = await stepped({ maxIterations: 12, maxEvaluations: 1000 }, 1, 'float64');
+      close([one as number[]], [many[11] as number[]], 1e-12);
+    });
+
+    it('finds the minimum', async () => {
+      const points = await stepped(
+        { maxIterations: 200, maxEvaluations: 1000, history: 6, toleranceChange: 1e-14 },
+        1,
+        'float64',
+      );
+      close([points[0] as number[]], [BEGIN.map(() => 1)], 1e-6);
+    });
+  });
+}

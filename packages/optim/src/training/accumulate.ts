@@ -1,0 +1,113 @@
+import { replaced } from '@mercer/autodiff/tree';
+import { add, div, eq, select, variable } from '@mercer/formula';
+import type { Tree } from '@mercer/autodiff';
+import { describeValue, type OptionNames } from '@mercer/options';
+import { full, map, MercerError, zeros, type Tensor } from '@mercer/tensor';
+import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { NamedState, optionsOf, withOptions, wrongState } from '../optimiser-of.js';
+import type { Optimiser, OptimiserState } from '../optimiser.js';
+import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
+import { stateDType } from '../update.js';
+
+/** Options of {@link accumulate}. */
+export interface AccumulateOptions {
+  /** Calls of `step` whose gradients are one step together. */
+  readonly every: number;
+}
+
+const ACCUMULATE_OPTIONS: OptionNames<AccumulateOptions> = { every: true };
+
+const SLOT = 'accumulated';
+const [sum, g] = [variable('sum'), variable('g')];
+/** Begun anew in the first of the calls. */
+const SUM = add(select(eq(variable('first'), 1), 0, sum), div(g, variable('every')));
+
+/**
+ * An optimiser that takes a step with the mean of the gradients of several calls: a batch in parts. The other calls change no parameter, and report that
+ * nothing was skipped. Schedules are given the steps that are taken.
+ *
+ * ```ts
+ * import { accumulate, sgd } from '@mercer/optim';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const where = { device: 'cpu' } as const;
+ * const w = await tensor([1], where);
+ * const optimiser = accumulate(sgd({ lr: 1 }), { every: 2 });
+ * using state = await optimiser.init(w);
+ * await optimiser.step(w, await tensor([1], where), state);
+ * await optimiser.step(w, await tensor([2], where), state);
+ * console.log(await w.toNested()); // [ -0.5 ]
+ * ```
+ *
+ * @throws MercerError INVALID_ARGUMENT; its steps also CAPTURED inside a function that `prepare` captures, since which call it is decides what is done
+ */
+export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Optimiser {
+  const what = 'accumulate';
+  const { every } = readOptions(what, options, ACCUMULATE_OPTIONS);
+  if (!(Number.isSafeInteger(every) && every > 0)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: every is ${describeValue(every)}. Pass a whole number from 1 on.`,
+    );
+  }
+  const name = `${what}(${optimiser.name})`;
+  const accumulating: Optimiser = {
+    name,
+    async init(params) {
+      const leaves = await parameterLeaves(params, name);
+      const inner = await optimiser.init(params);
+      const tensors = new Map(inner.tensors);
+      for (const { name: path, tensor } of leaves) {
+        const { shape, device } = tensor;
+        tensors.set(
+          `${path}/${SLOT}`,
+          await zeros([...shape], { dtype: stateDType(tensor), device }),
+        );
+      }
+      return new NamedState(name, tensors);
+    },
+    async step(params, grads, state, extras) {
+      assertNotPreparing(name, 'counts its calls');
+      const leaves = await parameterLeaves(params, name);
+      const gradients = await gradientsOf(leaves, grads, name);
+      const sums = sumsOf(leaves, state, name);
+      const calls = state.step + 1;
+      const first = (calls - 1) % every === 0 ? 1 : 0;
+      await map(SUM, { sum: sums, g: gradients }, { out: sums, parameters: { every, first } });
+      if (calls % every !== 0) {
+        state.step = calls;
+        const [{ tensor }] = leaves as readonly [NamedLeaf];
+        return { skipped: await full([], 0, { dtype: 'int32', device: tensor.device }) };
+      }
+      const inner = new NamedState(
+        optimiser.name,
+        new Map([...state.tensors].filter(([one]) => !one.endsWith(`/${SLOT}`))),
+      );
+      inner.step = calls / every - 1;
+      try {
+        const means = replaced(params, sums) as Tree;
+        return await optimiser.step(params, means, inner, extras);
+      } finally {
+        state.step = calls;
+      }
+    },
+  };
+  return withOptions(accumulating, { every, of: optionsOf(optimiser) });
+}
+
+/** The sums of a state. @throws OptimError WRONG_STATE */
+function sumsOf(
+  leaves: readonly NamedLeaf[],
+  state: OptimiserState,
+  what: string,
+): readonly Tensor[] {
+  if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);
+  return leaves.map(({ name, tensor }) => {
+    const found = state.tensors.get(`${name}/${SLOT}`);
+    if (found !== undefined && String(found.shape) === String(tensor.shape)) return found;
+    throw wrongState(
+      what,
+      `${name}/${SLOT} is ${found === undefined ? 'missing' : found.label}, and ${name} is ${tensor.label}`,
+    );
+  });
+}

@@ -1,0 +1,202 @@
+import { describeValue, type OptionNames } from '@mercer/options';
+import { tensor, type Tensor } from '@mercer/tensor';
+import { formatShape, readOptions } from '@mercer/tensor/operation';
+import {
+  NpyError,
+  readSafetensors,
+  writeSafetensors,
+  type SafetensorsArray,
+  type SafetensorsInput,
+} from '@mercer/tensor/safetensors';
+import { optionsOf } from '../optimiser-of.js';
+import { OptimError } from '../optim-error.js';
+import type { Optimiser, OptimiserState } from '../optimiser.js';
+import { namedLeaves } from '../tree.js';
+
+/** What a checkpoint is of. */
+export interface CheckpointOf {
+  readonly optimiser: Optimiser;
+  /** A tree of tensors. */
+  readonly params: unknown;
+  readonly state: OptimiserState;
+}
+
+const CHECKPOINT: OptionNames<CheckpointOf> = { optimiser: true, params: true, state: true };
+
+/** What a checkpoint says of itself. */
+export interface CheckpointHeader {
+  readonly version: 1;
+  /** Such as `adam`. */
+  readonly optimiser: string;
+  /** Calls of `step` before it was saved. */
+  readonly step: number;
+  /** Those of the optimiser that are no functions and no tensors. */
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+const METADATA = 'mercer.optim';
+const [PARAMS, STATE] = ['params/', 'state/'];
+
+/**
+ * Saves parameters and the state of their optimiser: a .safetensors file with `params/<path>`, `state/<path>/<slot>` and a header in JSON. What is loaded from it goes on bit
+ * for bit as if it had not been interrupted, on either device. The file is written whole or not at all.
+ *
+ * ```ts
+ * import { mkdtemp } from 'node:fs/promises';
+ * import { tmpdir } from 'node:os';
+ * import { join } from 'node:path';
+ * import { adam, loadCheckpoint, saveCheckpoint } from '@mercer/optim';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const params = { w: await tensor([1, 2], { device: 'cpu' }) };
+ * const optimiser = adam({ lr: 0.5, eps: 0 });
+ * using state = await optimiser.init(params);
+ * await optimiser.step(params, { w: await tensor([1, -1], { device: 'cpu' }) }, state);
+ * const path = join(await mkdtemp(join(tmpdir(), 'checkpoint-')), 'step-1.safetensors');
+ * await saveCheckpoint(path, { optimiser, params, state });
+ * await params.w.fill(0);
+ * const { step } = await loadCheckpoint(path, { optimiser, params, state });
+ * console.log(step, await params.w.toNested()); // 1 [ 0.5, 2.5 ]
+ * ```
+ *
+ * @throws NpyError NPY_NOT_FOUND, NPY_IO; MercerError INVALID_ARGUMENT, DISPOSED
+ */
+export async function saveCheckpoint(path: string | URL, of: CheckpointOf): Promise<void> {
+  const what = 'saveCheckpoint';
+  const { optimiser, params, state } = readOptions(what, of, CHECKPOINT);
+  const header: CheckpointHeader = {
+    version: 1,
+    optimiser: state.optimiser,
+    step: state.step,
+    options: optionsOf(optimiser),
+  };
+  const arrays = new Map<string, SafetensorsInput>();
+  for (const [name, one] of await tensorsOf(params, state)) {
+    const { shape, dtype } = one;
+    arrays.set(name, { data: await one.toTypedArray({ raw: true }), shape, dtype });
+  }
+  await writeSafetensors(path, arrays, { metadata: { [METADATA]: JSON.stringify(header) } });
+}
+
+/**
+ * Reads a checkpoint into parameters and a state, as `init` makes it, in place: all of it or, where anything does not fit, nothing.
+ *
+ * @returns what the checkpoint says of itself
+ * @throws OptimError BAD_CHECKPOINT for a file that is truncated, damaged, or none of `saveCheckpoint`; WRONG_STATE for one of another optimiser or of other parameters; NpyError
+ * NPY_NOT_FOUND, NPY_IO; MercerError INVALID_ARGUMENT, DISPOSED
+ */
+export async function loadCheckpoint(
+  path: string | URL | Uint8Array,
+  into: CheckpointOf,
+): Promise<CheckpointHeader> {
+  const what = 'loadCheckpoint';
+  const { optimiser, params, state } = readOptions(what, into, CHECKPOINT);
+  const targets = await tensorsOf(params, state);
+  const { arrays, header } = await readFile(path, what);
+  if (header.optimiser !== optimiser.name || header.optimiser !== state.optimiser) {
+    throw new OptimError(
+      'WRONG_STATE',
+      `${what}: the file is of ${header.optimiser}, and the optimiser is ${optimiser.name} with a state of ${state.optimiser}. Pass the optimiser that was saved.`,
+    );
+  }
+  for (const name of arrays.keys()) {
+    if (!targets.has(name))
+      throw otherTensors(what, `the file has ${name}, and there is no such tensor`);
+  }
+  for (const [name, { shape, dtype }] of targets) {
+    const found = arrays.get(name);
+    if (found === undefined) throw otherTensors(what, `the file has no ${name}`);
+    if (found.dtype === dtype && String(found.shape) === String(shape)) continue;
+    throw otherTensors(
+      what,
+      `${name} is ${found.dtype} ${formatShape(found.shape)} in the file, and ${dtype} ${formatShape(shape)} here`,
+    );
+  }
+  const read: (readonly [Tensor, Tensor])[] = [];
+  try {
+    for (const [name, target] of targets) {
+      const { data, shape, dtype } = arrays.get(name) as SafetensorsArray;
+      const made = await tensor(
+        { data, shape } as never,
+        { device: target.device, dtype } as never,
+      );
+      read.push([target, made]);
+    }
+    for (const [target, from] of read) await target.copyFrom(from);
+    state.step = header.step;
+  } finally {
+    for (const [, one] of read) one.dispose();
+  }
+  return header;
+}
+
+/** All tensors by their names in a file. */
+async function tensorsOf(
+  params: unknown,
+  state: OptimiserState,
+): Promise<ReadonlyMap<string, Tensor>> {
+  const leaves = (await namedLeaves(params)).map(
+    ({ name, tensor: one }) => [PARAMS + name, one] as const,
+  );
+  for (const one of state.tensors.values()) one.assertAlive();
+  return new Map([
+    ...leaves,
+    ...[...state.tensors].map(([name, one]) => [STATE + name, one] as const),
+  ]);
+}
+
+const otherTensors = (what: string, why: string): OptimError =>
+  new OptimError(
+    'WRONG_STATE',
+    `${what}: ${why}. Pass parameters and a state of the shapes and dtypes that were saved. Nothing was changed.`,
+  );
+
+const bad = (what: string, why: string, cause?: unknown): OptimError =>
+  new OptimError(
+    'BAD_CHECKPOINT',
+    `${what}: ${why}. Pass a file that saveCheckpoint() wrote. Nothing was changed.`,
+    cause === undefined ? undefined : { cause },
+  );
+
+async function readFile(
+  path: string | URL | Uint8Array,
+  what: string,
+): Promise<{
+  readonly arrays: ReadonlyMap<string, SafetensorsArray>;
+  readonly header: CheckpointHeader;
+}> {
+  try {
+    const { arrays, metadata } = await readSafetensors(path);
+    return { arrays, header: headerOf(metadata.get(METADATA), what) };
+  } catch (error) {
+    const isOfFile =
+      error instanceof NpyError && ['NPY_NOT_FOUND', 'NPY_IO', 'NPY_ARGUMENT'].includes(error.code);
+    if (error instanceof OptimError || isOfFile || !(error instanceof NpyError)) throw error;
+    throw bad(what, `the file cannot be read: ${error.message}`, error);
+  }
+}
+
+/** @throws OptimError BAD_CHECKPOINT */
+function headerOf(text: string | undefined, what: string): CheckpointHeader {
+  if (text === undefined) throw bad(what, `the file has no metadata '${METADATA}'`);
+  let header: Partial<CheckpointHeader>;
+  try {
+    header = JSON.parse(text) as Partial<CheckpointHeader>;
+  } catch (error) {
+    throw bad(what, `its header is no JSON`, error);
+  }
+  const { version, optimiser, step, options } = header;
+  if ((version as unknown) !== 1) {
+    throw bad(
+      what,
+      `its header is of version ${describeValue(version)}, and version 1 is read here`,
+    );
+  }
+  if (typeof optimiser !== 'string' || !Number.isSafeInteger(step) || (step as number) < 0) {
+    throw bad(
+      what,
+      `its header has optimiser ${describeValue(optimiser)} and step ${describeValue(step)}`,
+    );
+  }
+  return { version: 1, optimiser, step: step as number, options: options ?? {} };
+}

@@ -1,0 +1,48 @@
+import { div, gt, mul, select, sqrt, variable } from '@mercer/formula';
+import { map, MercerError, type Tensor } from '@mercer/tensor';
+import { totals } from '@mercer/tensor/operation';
+import { checkNumber } from '../first-order/learning-rate.js';
+import { SQUARES } from '../measure.js';
+import { namedLeaves } from '../tree.js';
+
+const norm = sqrt(variable('squares'));
+const factor = select(gt(norm, variable('most')), div(variable('most'), norm), 1);
+const TOTALS = { terms: SQUARES, results: { norm, narrow: factor, wide: factor } };
+const SCALED = mul(variable('g'), variable('factor'));
+
+/**
+ * Scales gradients in place, so that the norm of all together is at most `maxNorm` (Pascanu et al. 2013). Optimisers do the same without writing gradients where
+ * they are given `maxGradNorm`.
+ *
+ * ```ts
+ * import { clipByGlobalNorm } from '@mercer/optim';
+ * import { tensor } from '@mercer/tensor';
+ *
+ * const grads = { w: await tensor([3, 0], { device: 'cpu' }), b: await tensor(4, { device: 'cpu' }) };
+ * using norm = await clipByGlobalNorm(grads, 1);
+ * console.log(await norm.item(), (await grads.b.item()).toFixed(2)); // 5 0.80
+ * ```
+ *
+ * @returns the norm before, 0-d in float64, which the caller disposes. Where it is NaN nothing is scaled
+ * @throws MercerError INVALID_ARGUMENT, DISPOSED
+ */
+export async function clipByGlobalNorm(
+  grads: unknown,
+  maxNorm: number,
+): Promise<Tensor<'float64'>> {
+  const what = 'clipByGlobalNorm';
+  checkNumber(maxNorm, what, 'maxNorm');
+  const leaves = (await namedLeaves(grads, 'grads')).map(({ tensor }) => tensor);
+  if (leaves.length === 0) {
+    throw new MercerError('INVALID_ARGUMENT', `${what}: grads has no tensor. Pass one or more.`);
+  }
+  const made = await totals(TOTALS, leaves, {
+    parameters: { most: maxNorm },
+    dtype: { narrow: 'float32' },
+  });
+  using narrow = made['narrow'] as Tensor;
+  using wide = made['wide'] as Tensor;
+  const factor = leaves.map(({ dtype }) => (dtype === 'float64' ? wide : narrow));
+  await map(SCALED, { g: leaves, factor }, { out: leaves });
+  return made['norm'] as Tensor<'float64'>;
+}
