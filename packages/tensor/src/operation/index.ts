@@ -161,14 +161,12 @@ export {
   type OperationRules,
   type PreparedCalls,
 } from './operation.js';
+export { addReductions, pairsOf, sidesOf } from '../map-reduce/add-reductions.js';
 export {
-  addReductions,
   formulasOf,
-  pairsOf,
-  sidesOf,
   type ReductionsCall,
   type ReductionViews,
-} from '../map-reduce/add-reductions.js';
+} from '../map-reduce/reductions-call.js';
 export {
   halfStorage,
   pairArguments,
@@ -177,6 +175,14 @@ export {
   type PairOperand,
   type PairSizes,
 } from '../map-reduce/pair-inputs.js';
+export {
+  addInnerProducts,
+  addSplitRows,
+  type InnerProducts,
+  type ProductRows,
+  type SplitRows,
+} from '../products/add-products.js';
+export { productsOf } from '../products/products-of.js';
 export {
   rangeTables,
   vouchForSpans,
