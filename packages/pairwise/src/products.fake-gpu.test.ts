@@ -43,7 +43,9 @@ describe.skipIf(!hasNvrtc)('products behind the fake driver (skipped only withou
       const lines = await launches((debug) => cdist(a, b, { debug }));
       expect(lines.map((line) => line.replace(/,.*| of .*/, ''))).toMatchInlineSnapshot(`
         [
-          "launch pairwise sum",
+          "launch products centre on cuda:0 default stream: grid 17x1x1",
+          "launch products parts a on cuda:0 default stream: grid 32x1x1",
+          "launch products parts b on cuda:0 default stream: grid 38x1x1",
           "launch pairwise sum",
         ]
       `);

@@ -13,7 +13,7 @@ const gpus = devices().filter((found) => found.kind === 'cuda');
 if (gpus.length === 0) it.skip('distances through products: no device');
 
 /** Rows whose distances are looked at, of many that make the products worth while. */
-const [ROWS, LOOKED] = [2048, 96];
+const [ROWS, LOOKED] = [6000, 96];
 
 /** Values that are drawn from `values`, each a function of its row, its column and a normal number. */
 const KINDS = [

@@ -88,6 +88,8 @@ describe('the chunks of a sum', () => {
 
 test('the plan says so in its line', () => {
   const plan = planPairwise(distances({ products: productsConfig(1024) }), H200);
-  expect(plan.summary).toMatchInlineSnapshot(`"pairwise sum of (a - b) * (a - b), float32, products on tensor cores (4 chunks of 256, pairs nearer than 0.37 of their norms by differences), row x row"`);
+  expect(plan.summary).toMatchInlineSnapshot(
+    `"pairwise sum of (a - b) * (a - b), float32, products on tensor cores (4 chunks of 256, pairs nearer than 0.37 of their norms by differences), row x row"`,
+  );
   expect(Object.isFrozen(plan)).toBe(true);
 });

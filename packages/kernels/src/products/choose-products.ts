@@ -22,8 +22,8 @@ const LANES = 128;
 const BANDWIDTH: Readonly<Record<string, number>> = { '8.0': 1.3e12, '9.0': 2.8e12 };
 /** What the host takes for the library's calls and four launches more, in seconds. */
 const LAUNCHES = 150e-6;
-/** Other plans are only left for a third more speed: what is computed again is not known before. */
-const LEAST_GAIN = 1.33;
+/** Other plans are only left for a quarter more speed: what is computed again is not known before. */
+const LEAST_GAIN = 1.25;
 /** Steps of a chunk at most. */
 const LONGEST_CHUNK = 256;
 /** A chunk is a multiple of so many steps, so that the library loads 16 bytes at a time. */

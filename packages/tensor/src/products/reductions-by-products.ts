@@ -26,8 +26,8 @@ import { productsOf } from './products-of.js';
 
 /** Squared distances of a block at most, 400 MB, and the share of the memory that is left. */
 const MOST_BLOCK = { numbers: 1e8, share: 0.25 } as const;
-/** Kept rows of a block are a multiple of so many, and no fewer than these. */
-const [ROW_UNIT, LEAST_ROWS] = [64, 1024];
+/** Kept rows of a block are a multiple of so many, and there is room for these or for all. */
+const [ROW_UNIT, LEAST_ROWS] = [64, 512];
 
 const { inner, outer, reduce } = normExpressions(2, { skipEpilogue: true });
 
@@ -78,8 +78,9 @@ export function addByProducts(
   if (config === undefined || !predictReductionByProducts(problem, limits)) return false;
   const ldo = 4 * Math.ceil(reducedRows / 4);
   const numbers = Math.min(MOST_BLOCK.numbers, (MOST_BLOCK.share * availableBytes(device)) / 4);
-  const blockRows = rowsOfBlock(keptRows, Math.floor(numbers / ldo));
-  if (blockRows < Math.min(keptRows, LEAST_ROWS)) return false;
+  const mostRows = Math.floor(numbers / ldo);
+  if (mostRows < Math.min(keptRows, LEAST_ROWS)) return false;
+  const blockRows = rowsOfBlock(keptRows, mostRows);
   const split = addSplitRows(steps, { a: x, b: y }, found.dim, config);
   const distances = steps.scratchMemory({ shape: [blockRows, ldo], dtype: 'float32' });
   for (let first = 0; first < keptRows; first += blockRows) {
@@ -145,7 +146,7 @@ const isAligned = ({ view, leadingStride }: ProductRows): boolean =>
 /** Kept rows of a block: as many as the block holds, in blocks that are about as large as each other. */
 function rowsOfBlock(keptRows: number, most: number): number {
   if (keptRows <= most) return keptRows;
-  const blocks = Math.ceil(keptRows / Math.max(1, most));
+  const blocks = Math.ceil(keptRows / most);
   return Math.min(most, ROW_UNIT * Math.ceil(keptRows / blocks / ROW_UNIT));
 }
 

@@ -14,7 +14,7 @@ const THREADS = 256;
 const [TILE_ROWS, TILE_COLUMNS] = [64, 128];
 /** Pairs of a tile that warps compute again, one each; with more all of the tile is. */
 const MOST_CLOSE = 512;
-/** Steps of k that a tile keeps in shared memory, and pairs of a thread there. */
+/** Steps of k that a tile keeps in shared memory, and pairs of a thread there: four rows by two times four columns. */
 const [STEPS, OWN_ROWS, OWN_COLUMNS] = [16, 4, 8];
 /** Below it products of low parts may leave the range of float32. */
 const LEAST_NORMS = 2 ** -80;
@@ -27,12 +27,12 @@ const LEAST_NORMS = 2 ** -80;
 export function productsKernel(plan: ProductsPlan): CudaKernel {
   const step = pairStep(plan);
   const finish = finishFunction(plan);
-  const setup = [step.setup, finish.setup('layer')].filter((text) => text !== '');
+  // one batch entry; the inner expression has no parameters
+  const setup = finish.setup('0');
   const vector = plan.alignedOut;
   const body = `  __shared__ unsigned short close[${MOST_CLOSE}];
   __shared__ int closeCount;
-  const long long layer = 0;
-${setup.map((text) => `  ${text}\n`).join('')}  const unsigned columnTiles = (unsigned)((n + ${TILE_COLUMNS - 1}) / ${TILE_COLUMNS});
+${setup === '' ? '' : `  ${setup}\n`}  const unsigned columnTiles = (unsigned)((n + ${TILE_COLUMNS - 1}) / ${TILE_COLUMNS});
   const long long rowStart = (long long)(blockIdx.x / columnTiles) * ${TILE_ROWS};
   const long long columnStart = (long long)(blockIdx.x % columnTiles) * ${TILE_COLUMNS};
   const int rowsHere = (int)min(m - rowStart, ${TILE_ROWS}ll), columnsHere = (int)min(n - columnStart, ${TILE_COLUMNS}ll);
@@ -83,8 +83,8 @@ ${indent(
     }
     return;
   }
-  __shared__ float rowTile[${STEPS}][${TILE_ROWS + 1}], columnTile[${STEPS}][${TILE_COLUMNS + 1}];
-  const int ownRow = threadIdx.x / 16 * ${OWN_ROWS}, ownColumn = threadIdx.x % 16;
+  __shared__ __align__(16) float rowTile[${STEPS}][${TILE_ROWS + 4}], columnTile[${STEPS}][${TILE_COLUMNS + 4}];
+  const int ownRow = threadIdx.x / 16 * 4, ownColumn = threadIdx.x % 16 * 4;
   float sums[${OWN_ROWS}][${OWN_COLUMNS}] = {};
   for (long long start = 0; start < k; start += ${STEPS}) {
     __syncthreads();
@@ -93,11 +93,10 @@ ${indent(fill('column', TILE_COLUMNS), 4)}
     __syncthreads();
     #pragma unroll 4
     for (int l = 0; l < ${STEPS}; ++l) {
-      float x[${OWN_ROWS}], y[${OWN_COLUMNS}];
-      #pragma unroll
-      for (int i = 0; i < ${OWN_ROWS}; ++i) x[i] = rowTile[l][ownRow + i];
-      #pragma unroll
-      for (int j = 0; j < ${OWN_COLUMNS}; ++j) y[j] = columnTile[l][ownColumn + 16 * j];
+      const float4 r = *reinterpret_cast<const float4*>(&rowTile[l][ownRow]);
+      const float4 c = *reinterpret_cast<const float4*>(&columnTile[l][ownColumn]);
+      const float4 d = *reinterpret_cast<const float4*>(&columnTile[l][ownColumn + ${TILE_COLUMNS / 2}]);
+      const float x[${OWN_ROWS}] = {r.x, r.y, r.z, r.w}, y[${OWN_COLUMNS}] = {c.x, c.y, c.z, c.w, d.x, d.y, d.z, d.w};
       #pragma unroll
       for (int i = 0; i < ${OWN_ROWS}; ++i)
         #pragma unroll
@@ -107,9 +106,10 @@ ${indent(fill('column', TILE_COLUMNS), 4)}
   #pragma unroll
   for (int i = 0; i < ${OWN_ROWS}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${OWN_COLUMNS}; ++j)
-      if (ownRow + i < rowsHere && ownColumn + 16 * j < columnsHere)
-        tile[(ownRow + i) * ldo + ownColumn + 16 * j] = ${finish.call('sums[i][j]')};`;
+    for (int j = 0; j < ${OWN_COLUMNS}; ++j) {
+      const int other = ownColumn + j % 4 + j / 4 * ${TILE_COLUMNS / 2};
+      if (ownRow + i < rowsHere && other < columnsHere) tile[(ownRow + i) * ldo + other] = ${finish.call('sums[i][j]')};
+    }`;
   return cudaKernel({
     name: plan.summary,
     entry: 'pairwise_products',
