@@ -22,8 +22,12 @@ export function defaultProductsKernels(limits: DeviceLimits): NamedKernel[] {
       emitPairwise(
         planPairwise(
           pairwiseProblem({
-            ...{ ...normExpressions(2), ...outer, products: productsConfig(1024) },
-            ...{ alignedA: aligned, alignedB: aligned, alignedOut: aligned },
+            ...normExpressions(2),
+            ...outer,
+            products: productsConfig(1024),
+            alignedA: aligned,
+            alignedB: aligned,
+            alignedOut: aligned,
           }),
           limits,
         ),

@@ -54,15 +54,26 @@ function compute(
   productsOfParts(x, y, config, out, ldo);
   const problem = pairwiseProblem({
     ...normExpressions(2),
-    ...{ outer, m, n, k, products: config, parameters },
-    ...{ alignedA: aligned, alignedB: aligned, alignedOut: aligned },
+    outer,
+    m,
+    n,
+    k,
+    products: config,
+    parameters,
+    alignedA: aligned,
+    alignedB: aligned,
+    alignedOut: aligned,
   });
   const program = emitPairwise(planPairwise(problem, H200));
   const strides = { batchStrideA: 0, batchStrideB: 0, batchStrideOut: 0 };
   runCudaProgram(program, {
     scalars: { m, n, k, batch: 1, lda: a.ld, ldb: b.ld, ldo, ...strides, p: 2, ...scalars },
     pointers: {
-      ...{ a: a.values, b: b.values, out, normsA: x.norms, normsB: y.norms },
+      a: a.values,
+      b: b.values,
+      out,
+      normsA: x.norms,
+      normsB: y.norms,
       ...Object.fromEntries((parameters ?? []).map((name) => [`${name}At`, null])),
     },
   });

@@ -67,9 +67,18 @@ export function addByProducts(
   const [x, y] = [rowsOf(inputs[found.kept], keptRows), rowsOf(inputs[found.reduced], reducedRows)];
   if (x === undefined || y === undefined) return false;
   const problem: PairwiseProblem = {
-    ...{ inner, outer, reduce, dtype: 'float32', p: 2 },
-    ...{ m: keptRows, n: reducedRows, k: found.dim, batch: 1 },
-    ...{ layoutA: 'row', layoutB: 'row', layoutOut: 'row' },
+    inner,
+    outer,
+    reduce,
+    dtype: 'float32',
+    p: 2,
+    m: keptRows,
+    n: reducedRows,
+    k: found.dim,
+    batch: 1,
+    layoutA: 'row',
+    layoutB: 'row',
+    layoutOut: 'row',
     alignedA: isAligned(x),
     alignedB: isAligned(y),
     alignedOut: true,
@@ -90,7 +99,10 @@ export function addByProducts(
       steps,
       { ...problem, m: count, products: config },
       {
-        ...{ x, y, first, ldo },
+        x,
+        y,
+        first,
+        ldo,
         out: distances,
         normsA: from(split.a.norms, first),
         normsB: split.b.norms,
@@ -114,7 +126,7 @@ function squaredDistances({ reductions, inputs }: ReductionsCall): Found | undef
   }
   const [a, b] = node === undefined ? [] : (innerForm(node)?.args ?? []);
   if (node === undefined || !isRows(a) || !isRows(b) || a.dim !== b.dim) return undefined;
-  const { axis } = reductions[0]!;
+  const { axis } = reductions[0];
   const keptSide = axis === 1 ? 'i' : 'j';
   const [kept, reduced] = a.category === keptSide ? [a, b] : [b, a];
   if (kept.category !== keptSide || reduced.category === keptSide) return undefined;
@@ -187,8 +199,17 @@ function addDistances(
         normsB: pointerAt(normsB),
       },
       scalars: {
-        ...{ m, n, k, batch: 1, lda: x.leadingStride, ldb: y.leadingStride, ldo, p: 2 },
-        ...{ batchStrideA: 0, batchStrideB: 0, batchStrideOut: 0 },
+        m,
+        n,
+        k,
+        batch: 1,
+        lda: x.leadingStride,
+        ldb: y.leadingStride,
+        ldo,
+        p: 2,
+        batchStrideA: 0,
+        batchStrideB: 0,
+        batchStrideOut: 0,
       },
     },
   );
