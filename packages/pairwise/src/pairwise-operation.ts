@@ -293,7 +293,7 @@ function addThroughProducts(
   });
   const split = addSplitRows(steps, { a: rowsOf(a, m), b: rowsOf(b, n) }, k, config);
   const ldo = target.operand.leadingStride;
-  const all = { first: 0, count: m, out: target.view, ldo };
+  const all = { first: 0, count: m, out: target.view, columns: n, ldo };
   addInnerProducts(steps, { what: spec.what, config, ...split, ...all });
   const norms = { normsA: pointerAt(split.a.norms), normsB: pointerAt(split.b.norms) };
   const operands: Operands = [a.operand, b.operand, target.operand];

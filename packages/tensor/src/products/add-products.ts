@@ -17,6 +17,12 @@ export interface SplitRows {
   readonly norms: CallView;
 }
 
+/** Columns of products are a multiple of so many where they may be: the library takes twice as long for an odd number. */
+const COLUMNS = 4;
+
+/** So many rows, or a few more. */
+export const paddedRows = (rows: number): number => COLUMNS * Math.ceil(rows / COLUMNS);
+
 const CENTRE = emitCentre();
 const PARTS = { a: emitCentredParts('a'), b: emitCentredParts('b') };
 
@@ -36,7 +42,11 @@ export function addSplitRows(
     scalars: { m: a.rows, n: b.rows, k, lda: a.leadingStride, ldb: b.leadingStride },
   });
   const split = (role: 'a' | 'b', { view, rows, leadingStride }: ProductRows): SplitRows => {
-    const of = { rows, parts: numbers(rows, partsLength(config)), norms: numbers(rows) };
+    const of = {
+      rows,
+      parts: numbers(paddedRows(rows), partsLength(config)),
+      norms: numbers(rows),
+    };
     const kernel = PARTS[role];
     steps.addKernel(kernel.name, kernel, {
       values: rows * k,
@@ -61,19 +71,21 @@ export interface InnerProducts extends Readonly<Record<'a' | 'b', SplitRows>> {
   readonly count: number;
   /** Row-major, a row for each of a. */
   readonly out: CallView;
+  /** Columns that are written: the rows of b, or as many as `paddedRows` says, of which the last ones mean nothing. */
+  readonly columns: number;
   readonly ldo: number;
 }
 
 /** The products of split rows by cuBLASLt. */
 export function addInnerProducts(
   steps: CallSteps,
-  { what, config, a, b, first, count, out, ldo }: InnerProducts,
+  { what, config, a, b, first, count, out, columns, ldo }: InnerProducts,
 ): void {
   const routine = productsRoutine({
     what,
     config,
     m: count,
-    n: b.rows,
+    n: columns,
     offsetA: first * partsLength(config),
     offsetOut: out.offset,
     ldo,

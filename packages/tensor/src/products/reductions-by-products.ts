@@ -21,7 +21,7 @@ import { formulasOf, type ReductionsCall } from '../map-reduce/reductions-call.j
 import type { PairInput } from '../map-reduce/pair-inputs.js';
 import { pointerAt, type CallSteps, type CallView } from '../operation/call-steps.js';
 import { availableBytes } from '../operations.js';
-import { addInnerProducts, addSplitRows, type ProductRows } from './add-products.js';
+import { addInnerProducts, addSplitRows, paddedRows, type ProductRows } from './add-products.js';
 import { productsOf } from './products-of.js';
 
 /** Squared distances of a block at most, 400 MB, and the share of the memory that is left. */
@@ -85,7 +85,7 @@ export function addByProducts(
   };
   const config = productsOf(device, problem);
   if (config === undefined || !predictReductionByProducts(problem, limits)) return false;
-  const ldo = 4 * Math.ceil(reducedRows / 4);
+  const ldo = paddedRows(reducedRows);
   const numbers = Math.min(MOST_BLOCK.numbers, (MOST_BLOCK.share * availableBytes(device)) / 4);
   const mostRows = Math.floor(numbers / ldo);
   if (mostRows < Math.min(keptRows, LEAST_ROWS)) return false;
@@ -94,7 +94,16 @@ export function addByProducts(
   const distances = steps.scratchMemory({ shape: [blockRows, ldo], dtype: 'float32' });
   for (let first = 0; first < keptRows; first += blockRows) {
     const count = Math.min(blockRows, keptRows - first);
-    addInnerProducts(steps, { what, config, ...split, first, count, out: distances, ldo });
+    addInnerProducts(steps, {
+      what,
+      config,
+      ...split,
+      first,
+      count,
+      out: distances,
+      columns: ldo,
+      ldo,
+    });
     addDistances(
       steps,
       { ...problem, m: count, products: config },

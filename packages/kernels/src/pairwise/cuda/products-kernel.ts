@@ -53,7 +53,8 @@ ${indent(read(vector), 6)}
       #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const float norms = normA + normB[j], distance = fmaf(-2.0f, value[j], norms);
-        const bool far = distance > ${cudaLiteral(Math.fround(plan.products.closeness), 'float32')} * norms && norms >= ${cudaLiteral(LEAST_NORMS, 'float32')} && norms - norms == 0.0f;
+        // false for NaN, and where both sides are infinite
+        const bool far = distance > ${cudaLiteral(Math.fround(plan.products.closeness), 'float32')} * norms && norms >= ${cudaLiteral(LEAST_NORMS, 'float32')};
         if (!far && column + j < columnsHere) {
           const int place = atomicAdd(&closeCount, 1);
           if (place < ${MOST_CLOSE}) close[place] = (unsigned short)(row * ${TILE_COLUMNS} + column + j);
