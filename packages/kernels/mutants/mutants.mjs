@@ -19,9 +19,16 @@ const onGpu = {
 };
 const cpuLoop = 'for (int64_t part = 0; part < ${parts}; part++) {';
 const gpuLoop = 'for (int part = 0; part < ${plan.splits}; ++part) {';
+const products = {
+  promise: 'products',
+  file: 'products/emit-centred-parts.ts',
+  test: 'src/products/products.emulator.test.ts',
+  pattern: 'hold the published bound|lo hi hi',
+};
 
 /**
- * Merges that leave out one part of the reduced rows: the test of every reduction must notice.
+ * Merges that leave out one part of the reduced rows: the test of every reduction must notice. Squared distances through products that
+ * lose what their accuracy comes from.
  *
  * @type {readonly import('../../../scripts/mutants/run.mjs').Mutant[]}
  */
@@ -70,5 +77,25 @@ export const mutants = [
     pattern: 'slices and parts that are merged: (Min|Any|Sum|LogSumExp|Prod)',
     find: '++n) merge(all,',
     replace: '++n) if (n != 7) merge(all,',
+  },
+  {
+    ...products,
+    name: 'the low parts are not multiplied',
+    find: 'const float lo = finite ? tf32_of(v - hi) : 0.0f;',
+    replace: 'const float lo = 0.0f;',
+  },
+  {
+    ...products,
+    name: 'rows are not centred',
+    find: 'x[row * ldx + from + l] - centre[from + l]',
+    replace: 'x[row * ldx + from + l]',
+  },
+  {
+    ...products,
+    name: 'close pairs are not computed again',
+    file: 'pairwise/cuda/products-kernel.ts',
+    pattern: 'hold the published bound',
+    find: 'const bool far = distance >',
+    replace: 'const bool far = distance > 0.0f * norms || distance >',
   },
 ];

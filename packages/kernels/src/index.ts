@@ -77,6 +77,7 @@ export type {
   OuterPlan,
   PairwisePlan,
   PowerConfig,
+  ProductsPlan,
   TilePlan,
 } from './pairwise/plan-types.js';
 export type { TileConfig } from './pair-tile/cuda/tile-operand.js';
@@ -86,6 +87,7 @@ export * from './scatter/index.js';
 export * from './matrix/index.js';
 export * from './tf32-split/index.js';
 export * from './totals/index.js';
+export * from './products/index.js';
 export * from './cdist-grad/index.js';
 export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';

@@ -165,6 +165,7 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         sumScheme,
         fastMath,
         stream,
+        products: prepared === undefined,
         ranges: ranges === undefined ? undefined : keptRanges(what, reductions[0], ranges),
         refused: (error, place) =>
           translation(place === undefined ? what : labelOf(task, place), error),

@@ -132,7 +132,7 @@ for (const gpu of gpus) {
     it('prints the plan of the large problem', async () => {
       const x = await zeros([30_000, 1024], { dtype: 'float32', device: gpu });
       using d = await cdist(x, x, { p: 2 });
-      expect(planOf(d)?.summary).toContain('tile');
+      expect(planOf(d)?.summary).toMatch(/tile|products on tensor cores/);
     });
   });
 }

@@ -3,6 +3,7 @@ import {
   planPairwise,
   type PairwisePlan,
   type PairwiseProblem,
+  type ProductsConfig,
 } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import {
@@ -16,13 +17,18 @@ import {
 import {
   assertTensor,
   CallSteps,
+  addInnerProducts,
+  addSplitRows,
   coreOf,
   Operation,
   pointerAt,
+  productsOf,
   sizeOfShape,
   type CallPlan,
   type FreeOptions,
+  type ProductRows,
   type ProgramProblem,
+  type StepArguments,
 } from '@mercer/tensor/operation';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
@@ -233,7 +239,7 @@ export function addPairwise(
   const operands: Operands = [a.operand, b.operand, target.operand];
   const wanted = like === undefined || !spec.align ? operands : alignedLike(operands, like);
   const { m, n, k, batch } = shape;
-  const problemOf = (of: Operands): ProgramProblem<PairwisePlan> => {
+  const problemOf = (of: Operands): ProgramProblem<PairwisePlan> & { holds: PairwiseProblem } => {
     const problem = pairwiseProblem(spec, shape, of);
     return {
       key: problemKey(problem),
@@ -246,24 +252,61 @@ export function addPairwise(
   const programOf = (of: Operands): string =>
     problemKey({ ...pairwiseProblem(spec, shape, of), m: 0, n: 0, batch: 0 });
   const others = unaligned(operands);
+  const launch = {
+    values: m * n * k * batch,
+    pointers: {
+      a: pointerAt(a.view),
+      b: pointerAt(b.view),
+      out: pointerAt(target.view),
+      ...values.pointers,
+    },
+    scalars: { ...pairwiseScalars(shape, operands, spec.p ?? 1), ...values.scalars },
+  };
+  // A prepared call takes other sizes, for which another way may be the quicker one.
+  const products = isPrepared ? undefined : productsOf(shape.device, problemOf(wanted).holds);
+  if (products !== undefined) {
+    addThroughProducts(steps, spec, shape, [a, b, target], launch, products);
+    return;
+  }
+  steps.addProgram(problemOf(wanted), launch, {
+    program: programOf(wanted),
+    // A later call may bring addresses that are not multiples of 16 bytes.
+    fallback: isPrepared ? { program: programOf(others), problem: problemOf(others) } : undefined,
+    tells: (parts) => parts,
+  });
+}
+
+/** The launches of squared distances through products on tensor cores: those of the products, and a pass that adds the norms. */
+function addThroughProducts(
+  steps: CallSteps,
+  spec: PairwiseSpec,
+  shape: PairwiseShape,
+  [a, b, target]: readonly [BoundRows, BoundRows, BoundRows],
+  launch: StepArguments,
+  config: ProductsConfig,
+): void {
+  const { m, n, k } = shape;
+  const rowsOf = ({ view, operand }: BoundRows, rows: number): ProductRows => ({
+    view,
+    rows,
+    leadingStride: operand.leadingStride,
+  });
+  const split = addSplitRows(steps, { a: rowsOf(a, m), b: rowsOf(b, n) }, k, config);
+  const ldo = target.operand.leadingStride;
+  const all = { first: 0, count: m, out: target.view, columns: n, ldo };
+  addInnerProducts(steps, { what: spec.what, config, ...split, ...all });
+  const norms = { normsA: pointerAt(split.a.norms), normsB: pointerAt(split.b.norms) };
+  const operands: Operands = [a.operand, b.operand, target.operand];
+  const problem = { ...pairwiseProblem(spec, shape, operands), products: config };
   steps.addProgram(
-    problemOf(wanted),
     {
-      values: m * n * k * batch,
-      pointers: {
-        a: pointerAt(a.view),
-        b: pointerAt(b.view),
-        out: pointerAt(target.view),
-        ...values.pointers,
-      },
-      scalars: { ...pairwiseScalars(shape, operands, spec.p ?? 1), ...values.scalars },
+      key: problemKey(problem),
+      holds: problem,
+      plan: (limits) => planPairwise(problem, limits),
+      emit: emitPairwise,
     },
-    {
-      program: programOf(wanted),
-      // A later call may bring addresses that are not multiples of 16 bytes.
-      fallback: isPrepared ? { program: programOf(others), problem: problemOf(others) } : undefined,
-      tells: (parts) => parts,
-    },
+    { ...launch, pointers: { ...launch.pointers, ...norms } },
+    { tells: (parts) => parts },
   );
 }
 

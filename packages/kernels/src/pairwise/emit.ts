@@ -5,6 +5,7 @@ import { emitCpuPairwise } from './cpu/emit.js';
 import { diagonalKernel } from './cuda/diagonal-kernel.js';
 import { dotKernel } from './cuda/dot-kernel.js';
 import { outerKernel } from './cuda/outer-kernel.js';
+import { productsKernel } from './cuda/products-kernel.js';
 import { splitReduceKernel } from './cuda/split-reduce-kernel.js';
 import { tileKernel } from './cuda/tile-kernel.js';
 import type { CudaPairwisePlan, PairwisePlan, TilePlan } from './plan-types.js';
@@ -29,6 +30,8 @@ function emitOutputs(plan: CudaPairwisePlan): KernelProgram {
       return programOf(dotKernel(plan));
     case 'outer':
       return programOf(outerKernel(plan));
+    case 'products':
+      return programOf(productsKernel(plan));
     case 'tile':
       if (plan.splitK === 1) return programOf(tileKernel(plan));
       return {

@@ -1,4 +1,5 @@
 import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
+import type { ProductsConfig } from '../products/choose-products.js';
 import type { CpuPairwisePlan } from './cpu/plan.js';
 import type { PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseProblem } from './problem.js';
@@ -79,12 +80,21 @@ export interface OuterPlan extends CudaPlanBase {
   readonly outerProduct: OuterConfig;
 }
 
+/** The second phase of squared distances through products, which are computed where the output goes before. */
+export interface ProductsPlan extends CudaPlanBase {
+  readonly strategy: 'products';
+  readonly products: ProductsConfig;
+}
+
 /** A plan for a GPU. */
-export type CudaPairwisePlan = TilePlan | DotPlan | OuterPlan;
+export type CudaPairwisePlan = TilePlan | DotPlan | OuterPlan | ProductsPlan;
 
 /** The same before it has its line. */
 export type UnnamedCudaPlan =
-  Omit<TilePlan, 'summary'> | Omit<DotPlan, 'summary'> | Omit<OuterPlan, 'summary'>;
+  | Omit<TilePlan, 'summary'>
+  | Omit<DotPlan, 'summary'>
+  | Omit<OuterPlan, 'summary'>
+  | Omit<ProductsPlan, 'summary'>;
 
 /** What of a plan decides the arithmetic of a pair. */
 export type PairArithmeticPlan = Pick<

@@ -1,4 +1,5 @@
 import type { RealExpr } from '@mercer/formula';
+import type { ProductsConfig } from '../products/choose-products.js';
 
 /** Element types that pairwise kernels compute in. */
 export type PairwiseDType = 'float32' | 'float64';
@@ -56,4 +57,9 @@ export interface PairwiseProblem {
   readonly symmetric?: boolean | undefined;
   /** Regularises a diagonal of the output, in a last step of its own. */
   readonly diagonal?: DiagonalMode | undefined;
+  /**
+   * The inner products of the rows, less a common centre, are where the output goes, and their squared norms in `normsA` and `normsB`: what
+   * is left is the second phase (`chooseProducts` tells where that is quicker). On a GPU alone.
+   */
+  readonly products?: ProductsConfig | undefined;
 }

@@ -1,5 +1,6 @@
 import type { ProductCompute } from '@mercer/cuda-runtime';
 import { empty, type Storage, type Tensor } from '@mercer/tensor';
+import { productWorkspace } from '@mercer/tensor/cuda';
 import type { CallSteps, CallView, Enqueuing, RoutineCall } from '@mercer/tensor/operation';
 import type { Setting } from '../checks.js';
 import { matrixOperand, type MatrixLayout, type PlannedMatrix } from '../operand.js';
@@ -12,7 +13,6 @@ import {
   type SplitProduct,
 } from './gemm/enqueue-split-product.js';
 import { placeOf } from './gemm/strided.js';
-import { productWorkspace } from './gemm/workspace.js';
 import { clear } from './scratch.js';
 
 type GemmCall = CudaCall<FieldsOf<'gemm'>>;

@@ -1,6 +1,5 @@
 import { enqueueMatmul, type WholeProduct } from '@mercer/cuda-runtime';
-import { enqueueNative, regionOf } from '@mercer/tensor/cuda';
-import { productWorkspace } from './gemm/workspace.js';
+import { enqueueNative, productWorkspace, regionOf } from '@mercer/tensor/cuda';
 import type { CudaCall } from './cuda-call.js';
 import { at, type Dense } from './scratch.js';
 

@@ -9,3 +9,4 @@ export {
   type NativeStreams,
   type NativeWork,
 } from './native-work.js';
+export { productWorkspace } from './product-workspace.js';

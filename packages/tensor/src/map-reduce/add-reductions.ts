@@ -7,50 +7,21 @@ import {
   type MapReducePlan,
   type MapReduceProblem,
 } from '@mercer/kernels';
-import type { Device, Stream } from '../device.js';
+import type { Device } from '../device.js';
 import type { CallLoadOptions } from '../executable.js';
 import { MercerError } from '../mercer-error.js';
 import {
   partOf,
   pointerAt,
   type CallSteps,
-  type CallView,
   type LoadedPart,
   type StepLaunch,
 } from '../operation/call-steps.js';
+import { addByProducts } from '../products/reductions-by-products.js';
 import { loadProblem, type LoadedProgram } from '../program.js';
-import { halfStorage, pairArguments, type PairInput, type PairSizes } from './pair-inputs.js';
+import { halfStorage, pairArguments, type PairSizes } from './pair-inputs.js';
+import { formulasOf, type ReductionsCall } from './reductions-call.js';
 import { pairsOfRanges, rangeRowsOf, rangeTables, type CallRanges } from './range-tables.js';
-
-/** Where the values and the row numbers of a reduction go: row-major (..batch, kept rows, dim), undefined where it gives none. */
-export interface ReductionViews {
-  readonly value: CallView | undefined;
-  /** int32 */
-  readonly index: CallView | undefined;
-}
-
-/** Reductions of formulas over the same pairs of rows, along one axis. */
-export interface ReductionsCall extends Pick<
-  MapReduceProblem,
-  'accumulate' | 'sumScheme' | 'fastMath'
-> {
-  /** For messages. */
-  readonly what: string;
-  readonly reductions: readonly [Reduction, ...Reduction[]];
-  readonly sizes: PairSizes;
-  /** By place in the formulas; undefined where none of them has it. */
-  readonly inputs: readonly (PairInput | undefined)[];
-  /** By reduction. */
-  readonly results: readonly ReductionViews[];
-  /** The place of the reduction that gives each result of the call, by its place. */
-  readonly reductionOf: readonly number[];
-  /** Which rows meet, of the side that is kept; without it all. */
-  readonly ranges: CallRanges | undefined;
-  /** Where ranges are placed. */
-  readonly stream: Stream | undefined;
-  /** What an error of the planner becomes for the caller; with the place of the reduction that was planned alone. */
-  readonly refused: (error: unknown, place?: number) => unknown;
-}
 
 /** Rows of both sides of a reduction. */
 export function sidesOf(
@@ -67,25 +38,28 @@ export const pairsOf = (
   ranges: CallRanges | undefined,
 ): number => batch * ((ranges === undefined ? undefined : pairsOfRanges(ranges)) ?? rowsI * rowsJ);
 
-/** The formulas of reductions: those that are reduced, and the weights. */
-export const formulasOf = (reductions: readonly Reduction[]): Reduction['formula'][] =>
-  reductions.flatMap(({ formula, weight }) =>
-    weight === undefined ? [formula] : [formula, weight],
-  );
-
 /**
  * Adds reductions to a call: one pass for all, or, where they are together more than one kernel takes or quicker apart, one for each. A
  * prepared call takes as many passes as that of its examples, whatever the numbers of rows.
  */
 export function addReductions(steps: CallSteps, call: ReductionsCall): void {
+  const isDone =
+    call.products === true &&
+    addByProducts(steps, call, (block) => {
+      addReductions(steps, block);
+    });
+  if (isDone) return;
   const { reductions, sizes, inputs, results } = call;
   const { device } = steps;
+  const isTold = call.reductionOf.length > 0;
   const problem = problemOf(call, device);
   const program = `map-reduce ${JSON.stringify([described(reductions), { ...problem, reduction: 0, further: 0, rowsI: 0, rowsJ: 0, batch: 0 }])}`;
   steps.add({
     program,
     values: pairsOf(sizes, call.ranges),
-    tells: (parts) => call.reductionOf.map((place) => parts[parts.length === 1 ? 0 : place]),
+    tells: isTold
+      ? (parts) => call.reductionOf.map((place) => parts[parts.length === 1 ? 0 : place])
+      : undefined,
     load: async (options, made) => {
       const passes = await loadPasses(device, problem, call, options);
       const { ranges, stream, refused } = call;

@@ -170,14 +170,12 @@ export {
   type OperationRules,
   type PreparedCalls,
 } from './operation.js';
+export { addReductions, pairsOf, sidesOf } from '../map-reduce/add-reductions.js';
 export {
-  addReductions,
   formulasOf,
-  pairsOf,
-  sidesOf,
   type ReductionsCall,
   type ReductionViews,
-} from '../map-reduce/add-reductions.js';
+} from '../map-reduce/reductions-call.js';
 export {
   halfStorage,
   pairArguments,
@@ -188,6 +186,14 @@ export {
 } from '../map-reduce/pair-inputs.js';
 export {
   listOfSpans,
+  addInnerProducts,
+  addSplitRows,
+  type InnerProducts,
+  type ProductRows,
+  type SplitRows,
+} from '../products/add-products.js';
+export { productsOf } from '../products/products-of.js';
+export {
   rangeTables,
   vouchForSpans,
   type CallRanges,

@@ -1,4 +1,5 @@
 import { abs, postOrder, pow, sub, variable, variables, type Op } from '@mercer/formula';
+import { own } from '@mercer/options';
 import type { CudaLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
 import { planExtras } from '../plan-extras.js';
@@ -64,6 +65,8 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     return Object.freeze<P & { readonly summary: string }>(named);
   };
 
+  const { products } = own(problem, 'products');
+  if (products !== undefined) return finish({ ...base, strategy: 'products', products });
   if (size.k <= LONGEST_OUTER_SUM) {
     const outerProduct = chooseOuter(problem, size, limits);
     return finish({ ...base, strategy: 'outer', outerProduct });

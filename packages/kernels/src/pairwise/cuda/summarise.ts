@@ -33,6 +33,10 @@ function strategy(plan: UnnamedCudaPlan): string {
       const { lanes, warps, rows, columns } = plan.dot;
       return `dot ${rows}x${columns} over ${lanes * warps} lanes`;
     }
+    case 'products': {
+      const { chunk, chunks, closeness } = plan.products;
+      return `products on tensor cores (${chunks} chunks of ${chunk}, pairs nearer than ${closeness.toFixed(2)} of their norms by differences)`;
+    }
     case 'outer': {
       const { k, threadsX, threadsY, vector } = plan.outerProduct;
       return `outer k=${k} (${threadsX}x${threadsY} threads, ${vector} a store)`;

@@ -1,4 +1,5 @@
-import { MercerError, type Storage, type Stream } from '@mercer/tensor';
+import type { Storage, Stream } from '../device.js';
+import { MercerError } from '../mercer-error.js';
 
 /** What cuBLASLt's fastest algorithms need. */
 const WORKSPACE_BYTES = 32 * 2 ** 20;
