@@ -8,7 +8,6 @@ import {
   type LayerStatistics,
   type Optimiser,
   type OptimiserState,
-  type StepExtras,
 } from '../index.js';
 import {
   disposeTree,
@@ -311,7 +310,7 @@ export function badInputSuite(name: string, on: () => Device): void {
           using state = await optimiser.init(params);
           if ('adaptiveDamping' in options) state.step = 4;
           const before = await snapshotOf(state);
-          const call = optimiser.step(params, params, state, (await extras()) as StepExtras);
+          const call = optimiser.step(params, params, state, await extras());
           await expect(call).rejects.toMatchObject({
             code: 'MISSING_STATISTICS',
             message: expect.stringMatching(message) as string,

@@ -262,7 +262,7 @@ function reference(options: KfacOptions) {
     for (const name of NAMES) {
       params[name] = params[name].map((x, i) => {
         m[name][i] = momentum * m[name][i]! + nu * u[name][i]!;
-        return x - rate * m[name][i]!;
+        return x - rate * m[name][i];
       });
     }
     if (evaluates && isAdapted(t)) adapt(lossOf(params));

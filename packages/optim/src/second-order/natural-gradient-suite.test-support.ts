@@ -52,7 +52,7 @@ async function perSampleOf(
   }
   if (how === 'function') return { given: tree, free: () => undefined };
   const made = await tree();
-  return { given: made, free: () => disposeTree(made as never) };
+  return { given: made, free: () => disposeTree(made) };
 }
 
 const CASES: readonly (readonly [NaturalGradientOptions, count: number, how: How])[] = [

@@ -112,7 +112,7 @@ export function shampooReference(options: ShampooReference): Reference {
             ? own.graft[i]! + square
             : graftingBeta * own.graft[i]! + (1 - graftingBeta) * square;
         const corrected =
-          grafting === 'adam' ? own.graft[i]! / (1 - graftingBeta ** t) : own.graft[i]!;
+          grafting === 'adam' ? own.graft[i] / (1 - graftingBeta ** t) : own.graft[i];
         return x / (Math.sqrt(corrected) + graftingEps);
       });
       const step = [...d];
@@ -171,7 +171,7 @@ export function shampooReference(options: ShampooReference): Reference {
         const along = x + share * p[i]!;
         own.m[i] = momentum * own.m[i]! + (1 - dampening) * along;
         p[i]! -=
-          rate * (momentum === 0 ? along : nesterov ? along + momentum * own.m[i]! : own.m[i]!);
+          rate * (momentum === 0 ? along : nesterov ? along + momentum * own.m[i] : own.m[i]);
       }
     }
   };

@@ -40,7 +40,7 @@ function soapReference(options: SoapOptions, shapes: readonly (readonly number[]
     for (const [s, p] of params.entries()) {
       const sizes = shapes[s]!;
       const own = memory[s]!;
-      const g = { sizes, data: grads[s]! as number[] };
+      const g = { sizes, data: grads[s]! };
       if (sizes.includes(0)) continue;
       const turned = sizes.map((n) => sizes.length > 1 && n <= maxDim);
       own.factors = own.factors.map((l, k) =>
