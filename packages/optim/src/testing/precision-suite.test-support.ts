@@ -78,9 +78,10 @@ export function precisionSuite(name: string, place: () => Device): void {
         losses.mse(p, p.exp()),
         functional.attention(p, p, p),
       ];
-      const [plainly, cast] = [others(x) as Tensor[], (await autocast(others)(x)) as Tensor[]];
+      const plainly = others(x) as readonly PromiseLike<Tensor>[];
+      const cast = (await autocast(others)(x)) as readonly Tensor[];
       for (const [k, one] of cast.entries())
-        expect(await toPlain(one)).toEqual(await toPlain(plainly[k] as Tensor));
+        expect(await toPlain(one)).toEqual(await toPlain((await plainly[k]) as Tensor));
       const [p, q] = [await placed(a, 'float64', device), await placed(b, 'float64', device)] as [
         Tensor<'float64'>,
         Tensor<'float64'>,
