@@ -1,4 +1,4 @@
-import { replaced } from '@mercer/autodiff/tree';
+import { replaced } from '@mercer/autodiff/transform';
 import type { Tree } from '@mercer/autodiff';
 import { add, mul, neg, sub, variable } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';

@@ -1,4 +1,4 @@
-import { replaced } from '@mercer/autodiff/tree';
+import { replaced } from '@mercer/autodiff/transform';
 import { add, div, eq, select, variable } from '@mercer/formula';
 import type { Tree } from '@mercer/autodiff';
 import { describeValue, type OptionNames } from '@mercer/options';

@@ -1,4 +1,4 @@
-import { replaced } from '@mercer/autodiff/tree';
+import { replaced } from '@mercer/autodiff/transform';
 import { add, mul, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import { map, type Tensor } from '@mercer/tensor';
