@@ -55,6 +55,13 @@ export function layersOf(
   }
   const layers = (statistics ?? []).flatMap((one): KfacLayer[] => {
     if (plain.has(one.weight)) return [];
+    const { groups = 1 } = one.window ?? {};
+    if (groups !== 1) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: ${one.weight} is of a convolution of ${groups} groups, whose factors are not computed. Name it and its bias in the option plain.`,
+      );
+    }
     const find = (name: string): number => {
       const at = places.get(name);
       if (at === undefined) {
@@ -118,10 +125,14 @@ function checkShapes(
   const fits = inputs.rank === 4 && outputGradients.rank === 4 && inputs.shape[1] === channels;
   if (window === undefined || !fits || String(window.kernel) !== String(shape.slice(2)))
     throw wrong();
-  const { kernel, stride, padding } = window;
+  const { kernel, stride, padding, dilation = [1, 1] } = window;
   const wanted = [0, 1].map((k) =>
     Math.floor(
-      ((inputs.shape[k + 2] ?? 0) + 2 * (padding[k] ?? 0) - (kernel[k] ?? 1)) / (stride[k] ?? 1) +
+      ((inputs.shape[k + 2] ?? 0) +
+        2 * (padding[k] ?? 0) -
+        (dilation[k] ?? 1) * ((kernel[k] ?? 1) - 1) -
+        1) /
+        (stride[k] ?? 1) +
         1,
     ),
   );
@@ -146,7 +157,7 @@ async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
     await map(SAME, { x }, { out: part });
     return scope.track(rows.reshape([sizeOfShape(lead), width]));
   }
-  const { kernel, stride, padding } = window;
+  const { kernel, stride, padding, dilation = [1, 1] } = window;
   const [count = 0, channels = 0] = x.shape;
   const places = statistics.outputGradients.shape.slice(2);
   const widths = [[0, 0], [0, 0], ...padding.map((n) => [n, n] as const)] as const;
@@ -158,8 +169,9 @@ async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
   const size = sizeOfShape(kernel);
   for (let k = 0; k < size; k++) {
     const offset = [Math.floor(k / kernel[1]), k % kernel[1]];
-    const ranges = offset.map((start, axis): [number, number, number] => {
+    const ranges = offset.map((at, axis): [number, number, number] => {
       const step = stride[axis] ?? 1;
+      const start = at * (dilation[axis] ?? 1);
       return [start, start + ((places[axis] ?? 0) - 1) * step + 1, step];
     });
     from.push(scope.track(whole.slice(null, null, ...ranges)));

@@ -39,8 +39,8 @@ const valuesAt = (seed: number): Values =>
 
 const COUNT = 5;
 const [HEIGHT, WIDTH] = [4, 5];
-const WINDOW = { kernel: [2, 3], stride: [2, 1], padding: [1, 0] } as const;
-const PLACES = [3, 3] as const;
+const WINDOW = { kernel: [2, 3], stride: [2, 1], padding: [1, 0], dilation: [3, 1] } as const;
+const PLACES = [2, 3] as const;
 
 /** Inputs and output gradients of a step, by layer. */
 const seen = (step: number) => ({
@@ -119,7 +119,7 @@ function rowsOf(
         for (let c = 0; c < 2; c++) {
           for (let i = 0; i < 2; i++) {
             for (let j = 0; j < 3; j++) {
-              const [row, column] = [2 * y + i - 1, x + j];
+              const [row, column] = [2 * y + 3 * i - 1, x + j];
               const at = ((n * 2 + c) * HEIGHT + row) * WIDTH + column;
               patch.push(row < 0 || row >= HEIGHT || column >= WIDTH ? 0 : w3.x[at]!);
             }
@@ -133,7 +133,7 @@ function rowsOf(
   return {
     w1: { a: cut(w1.x, 4).map((row) => [...row, 1]), g: cut(w1.g, 3), places: 2 },
     w2: { a: cut(w2.x, 3), g: cut(w2.g, 2), places: 1 },
-    w3: { a, g, places: 9 },
+    w3: { a, g, places: 6 },
   };
 }
 
