@@ -1,5 +1,5 @@
 import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
-import type { ProductsConfig } from '../products/choose-products.js';
+import type { ProductsConfig } from '../products/products-config.js';
 import type { CpuPairwisePlan } from './cpu/plan.js';
 import type { PlanExtras } from './plan-extras.js';
 import type { Layout, PairwiseProblem } from './problem.js';

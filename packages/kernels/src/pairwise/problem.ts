@@ -1,5 +1,5 @@
 import type { RealExpr } from '@mercer/formula';
-import type { ProductsConfig } from '../products/choose-products.js';
+import type { ProductsConfig } from '../products/products-config.js';
 
 /** Element types that pairwise kernels compute in. */
 export type PairwiseDType = 'float32' | 'float64';

@@ -1,16 +1,7 @@
 import { mul, sub, variable, type RealExpr } from '@mercer/formula';
 import type { CudaLimits, DeviceLimits } from '../device-limits.js';
 import type { PairwiseProblem } from '../pairwise/problem.js';
-
-/** How squared distances come from inner products on tensor cores, in two phases. */
-export interface ProductsConfig {
-  /** Steps of k that the tensor cores add up before the sum goes to float32. */
-  readonly chunk: number;
-  /** How many of them. */
-  readonly chunks: number;
-  /** Pairs whose squared distance is at most so much of the sum of their squared norms are computed again by differences. */
-  readonly closeness: number;
-}
+import type { ProductsConfig } from './products-config.js';
 
 /** Multiply-adds of TF32 of a multiprocessor in a clock, by the compute capability; others do not outrun their float32 units. */
 const TF32_RATES: Readonly<Record<string, number>> = { '8.0': 512, '9.0': 1024 };
@@ -118,6 +109,3 @@ export function predictReductionByProducts(
   const direct = (seconds.direct * EFFICIENCY.direct) / REDUCTION.direct;
   return direct > LEAST_GAIN * (seconds.products + read);
 }
-
-/** Floats of the parts of one row. */
-export const partsLength = ({ chunk, chunks }: ProductsConfig): number => 3 * chunk * chunks;

@@ -1,11 +1,10 @@
 export {
   chooseProducts,
-  partsLength,
   predictProducts,
   predictReductionByProducts,
   productsConfig,
   type PredictedProducts,
-  type ProductsConfig,
 } from './choose-products.js';
+export { partsLength, type ProductsConfig } from './products-config.js';
 export { emitCentre } from './emit-centre.js';
 export { emitCentredParts, type ProductsRole } from './emit-centred-parts.js';

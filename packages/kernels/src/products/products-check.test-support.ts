@@ -1,7 +1,7 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
-import { partsLength, type ProductsConfig } from './choose-products.js';
+import { partsLength, type ProductsConfig } from './products-config.js';
 import { emitCentre } from './emit-centre.js';
 import { emitCentredParts } from './emit-centred-parts.js';
 

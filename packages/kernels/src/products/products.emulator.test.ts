@@ -7,7 +7,8 @@ import { planPairwise } from '../pairwise/plan.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200, pairwiseProblem } from '../testing/h200.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
-import { partsLength, productsConfig, type ProductsConfig } from './choose-products.js';
+import { productsConfig } from './choose-products.js';
+import { partsLength, type ProductsConfig } from './products-config.js';
 import {
   centreOf,
   normal,
