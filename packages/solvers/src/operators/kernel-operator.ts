@@ -11,7 +11,15 @@ import type { OperatorDType } from './operator-types.js';
 
 /** Options of `runKernel` that have to do with its result's memory, its launch or a tile of a larger matrix. */
 type OfCalls =
-  'out' | 'stream' | 'device' | 'align' | 'debug' | 'signal' | 'symmetric' | 'regularizationOffset';
+  | 'out'
+  | 'stream'
+  | 'device'
+  | 'align'
+  | 'debug'
+  | 'signal'
+  | 'symmetric'
+  | 'regularizationOffset'
+  | 'onProgress';
 
 type Without<O> = O extends unknown ? Omit<O, OfCalls> : never;
 

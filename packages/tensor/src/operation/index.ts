@@ -185,7 +185,6 @@ export {
   type PairSizes,
 } from '../map-reduce/pair-inputs.js';
 export {
-  listOfSpans,
   addInnerProducts,
   addSplitRows,
   type InnerProducts,
@@ -194,6 +193,7 @@ export {
 } from '../products/add-products.js';
 export { productsOf } from '../products/products-of.js';
 export {
+  listOfSpans,
   rangeTables,
   vouchForSpans,
   type CallRanges,
