@@ -15,7 +15,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|RefineEigenbasis|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|RefineEigenbasis|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(BlockDestination|npy\.NpyOutput)\.open$|^BlockWriter\.write$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -94,7 +94,20 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lobpcg', (o) => mercer.lobpcg(system, a, o)],
     ['logdet of an operator', (o) => mercer.logdet(system, o)],
     ['trace', (o) => mercer.trace(system, o)],
-    ['shampoo', (o) => mercer.shampoo(o), 'frequencies', 'frequency'],
+    ['accumulate', (o) => mercer.accumulate(mercer.sgd(), o)],
+    ['adam', (o) => mercer.adam(o), 'betta', 'betas'],
+    ['adamW', (o) => mercer.adamW(o)],
+    ['ema', (o) => mercer.ema(saved, o)],
+    ['lbfgs', (o) => mercer.lbfgs(o)],
+    ['lossScale', (o) => mercer.lossScale(mercer.sgd(), o)],
+    ['muon', (o) => mercer.muon(o)],
+    ['parameterGroups', (o) => mercer.parameterGroups(o)],
+    ['schedules.cosine', (o) => mercer.schedules.cosine(o)],
+    ['schedules.exponential', (o) => mercer.schedules.exponential(o)],
+    ['schedules.linearWarmUp', (o) => mercer.schedules.linearWarmUp(o)],
+    ['schedules.steps', (o) => mercer.schedules.steps(o)],
+    ['sgd', (o) => mercer.sgd(o)],
+    ['shampoo', (o) => mercer.shampoo(o), 'frequncy', 'frequency'],
     ['soap', (o) => mercer.soap(o)],
     ['kfac', (o) => mercer.kfac(o)],
     ['naturalGradient', (o) => mercer.naturalGradient(o)],

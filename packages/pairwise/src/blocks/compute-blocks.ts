@@ -344,11 +344,11 @@ export function refuseBlocks(
   options: object | undefined,
 ): void {
   if (!isBlocked(inputs, options)) return;
-  const given = Object.keys(options ?? {}).filter((name) =>
-    ['devices', 'maxBytes', 'onProgress', 'out'].includes(name),
-  );
+  const given = Object.entries(options ?? {})
+    .filter(([name]) => ['devices', 'maxBytes', 'onProgress', 'out'].includes(name))
+    .map(([name, value]) => `${name} is ${describeValue(value)}`);
   throw new MercerError(
     'UNSUPPORTED',
-    `${what}.prepare: ${describeValue(given.join(', ') || 'rows of a file')} cuts rows into blocks, and a prepared call is one launch. Call ${what} itself, which remembers its kernels.`,
+    `${what}.prepare: ${given.join(', ') || 'rows are those of a file'}. That cuts rows into blocks, and a prepared call is one launch. Call ${what} itself, which remembers its kernels.`,
   );
 }
