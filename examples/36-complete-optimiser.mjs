@@ -114,7 +114,14 @@ const { params, masters } = runs.shampoo;
 assert.equal(params.first.weight.dtype, 'bfloat16');
 assert.deepEqual(masters, Array(6).fill('float32'));
 
-const named = await (await scores(params)).argMax(1).cast('int32').eq(labels).cast('float32').mean();
+const named = await (
+  await scores(params)
+)
+  .argMax(1)
+  .cast('int32')
+  .eq(labels)
+  .cast('float32')
+  .mean();
 console.log(`${(100 * Number(await named.item())).toFixed(1)}% of the points are told apart`);
 assert.ok(Number(await named.item()) > 0.95);
 for (const { losses: found } of Object.values(runs)) {

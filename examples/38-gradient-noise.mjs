@@ -81,10 +81,11 @@ const batch = 50;
 let off = 0;
 const DRAWS = 40;
 for (let draw = 0; draw < DRAWS; draw++) {
-  const rows = await random.choice(count, [batch], { key: random.foldIn(random.key(1), draw), device });
-  off += await total(
-    now.map((one) => one.take(rows, 0).mean(0).sub(one.mean(0)).square().sum()),
-  );
+  const rows = await random.choice(count, [batch], {
+    key: random.foldIn(random.key(1), draw),
+    device,
+  });
+  off += await total(now.map((one) => one.take(rows, 0).mean(0).sub(one.mean(0)).square().sum()));
 }
 const foretold = trace / batch;
 console.log(
