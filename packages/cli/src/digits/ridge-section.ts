@@ -39,8 +39,14 @@ export function ridgeSection(result: DemoResult): SafeHtml {
       ${lineChart('Accuracy on the validation digits by ridge', {
         xLabel: 'ridge',
         yLabel: 'accuracy on validation digits',
-        points: path.points.map(({ ridge, accuracy }) => ({ x: ridge, y: accuracy })),
-        marked: path.points.findIndex(({ ridge }) => ridge === path.chosen),
+        logarithmic: { x: true },
+        lines: [
+          {
+            name: 'accuracy',
+            points: path.points.map(({ ridge, accuracy }) => ({ x: ridge, y: accuracy })),
+            marked: path.points.findIndex(({ ridge }) => ridge === path.chosen),
+          },
+        ],
         formatY: (share) => `${Number((share * 100).toFixed(1))}%`,
       })}
     </div>

@@ -19,6 +19,15 @@ export function parseCount(text: string): number {
   return count;
 }
 
+/** An integer of at least 0. */
+export function parseWhole(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value)) {
+    throw new InvalidArgumentError(`a whole number of at least 0 is needed and it is '${text}'`);
+  }
+  return value;
+}
+
 /** A number of seconds above 0. */
 export function parseSeconds(text: string): number {
   const seconds = Number(text);

@@ -8,6 +8,11 @@ export function jsonText(value: unknown): string {
   return safeLines(JSON.stringify(value, replacer, 2));
 }
 
+/** The same on one line, for programs that read a line at a time. */
+export function jsonLine(value: unknown): string {
+  return safeLines(JSON.stringify(value, replacer));
+}
+
 function replacer(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number' && !Number.isFinite(value)) {

@@ -1,5 +1,5 @@
 import { colorsFor, type Colors } from './color.js';
-import { jsonText } from './json-text.js';
+import { jsonLine, jsonText } from './json-text.js';
 import { Progress, type ProgressStream } from './progress.js';
 import { safeColoredLines, safeLines } from './safe-text.js';
 import { renderTable, type Column } from './table.js';
@@ -39,6 +39,23 @@ export class Output {
   result(value: unknown, render: () => string): void {
     this.progress.clear();
     this.stdout.write(`${this.json ? jsonText(value) : this.safe(render().trimEnd())}\n`);
+  }
+
+  /** Whether standard output is read by people: it is a terminal, and no JSON is asked for. */
+  get isForPeople(): boolean {
+    return !this.json && this.stdout.isTTY === true;
+  }
+
+  /** Prints one line of JSON of a command that tells what happens while it runs. */
+  line(value: unknown): void {
+    this.progress.clear();
+    this.stdout.write(`${jsonLine(value)}\n`);
+  }
+
+  /** A text for people on standard output. */
+  text(text: string): void {
+    this.progress.clear();
+    this.stdout.write(`${this.safe(text.trimEnd())}\n`);
   }
 
   /** A remark for people, on standard error so that pipes stay clean; nothing with --json. */

@@ -46,8 +46,13 @@ describe('encodeGreyPng', () => {
 
 describe('lineChart', () => {
   const draw = (points: { x: number; y: number }[]): string =>
-    lineChart('<t>', { xLabel: 'x', yLabel: 'y', points, marked: 0, formatY: (y) => `${y} y` })
-      .text;
+    lineChart('<t>', {
+      xLabel: 'x',
+      yLabel: 'y',
+      logarithmic: { x: true },
+      lines: [{ name: 'a', points, marked: 0 }],
+      formatY: (y) => `${y} y`,
+    }).text;
 
   it('places points between round ticks, decades evenly', () => {
     const text = draw([
@@ -68,6 +73,33 @@ describe('lineChart', () => {
       ['0.01', '0.1', '1'],
     );
     expect(text).toContain('<title>&lt;t&gt;</title>');
+  });
+
+  it('draws several lines over the same axes, evenly without logarithms', () => {
+    const { text } = lineChart('t', {
+      xLabel: 'x',
+      yLabel: 'y',
+      logarithmic: { y: true },
+      lines: [
+        {
+          name: 'a',
+          points: [
+            { x: 0, y: 0.1 },
+            { x: 10, y: 10 },
+          ],
+        },
+        { name: '<b>', points: [{ x: 5, y: 1 }] },
+      ],
+    });
+    const found = [...text.matchAll(/points="([^"]*)"/g)].map(([, list = '']) =>
+      list.split(' ').map((place) => place.split(',').map(Number)),
+    );
+    const [[first = [], last = []] = [], [middle = []] = []] = found;
+    for (const k of [0, 1]) {
+      expect(middle[k]).toBeCloseTo(((first[k] ?? NaN) + (last[k] ?? NaN)) / 2, 6);
+    }
+    expect(text).toMatch(/class="curve line1"[^]*<title>&lt;b&gt;<\/title>/);
+    expect(text).not.toContain('<circle');
   });
 
   it('draws one point and equal values', () => {

@@ -32,7 +32,17 @@ export interface CheckpointHeader {
   readonly step: number;
   /** Those of the optimiser that are no functions and no tensors. */
   readonly options: Readonly<Record<string, unknown>>;
+  /** What the program that saved it says beside. */
+  readonly about: Readonly<Record<string, unknown>>;
 }
+
+/** Options of {@link saveCheckpoint}. */
+export interface SaveCheckpointOptions {
+  /** What else the header is to hold, such as the model and the seed: anything that JSON has words for. */
+  readonly about?: Readonly<Record<string, unknown>> | undefined;
+}
+
+const SAVE: OptionNames<SaveCheckpointOptions> = { about: true };
 
 const METADATA = 'mercer.optim';
 const [PARAMS, STATE] = ['params/', 'state/'];
@@ -61,14 +71,20 @@ const [PARAMS, STATE] = ['params/', 'state/'];
  *
  * @throws NpyError NPY_NOT_FOUND, NPY_IO; MercerError INVALID_ARGUMENT, DISPOSED
  */
-export async function saveCheckpoint(path: string | URL, of: CheckpointOf): Promise<void> {
+export async function saveCheckpoint(
+  path: string | URL,
+  of: CheckpointOf,
+  options?: SaveCheckpointOptions,
+): Promise<void> {
   const what = 'saveCheckpoint';
+  const { about = {} } = readOptions(what, options, SAVE);
   const { optimiser, params, state } = readOptions(what, of, CHECKPOINT);
   const header: CheckpointHeader = {
     version: 1,
     optimiser: state.optimiser,
     step: state.step,
     options: optionsOf(optimiser),
+    about,
   };
   const arrays = new Map<string, SafetensorsInput>();
   for (const [name, one] of await tensorsOf(params, state)) {
@@ -130,6 +146,18 @@ export async function loadCheckpoint(
   return header;
 }
 
+/**
+ * What a checkpoint says of itself, such as which optimiser it is of and what `about` it was saved with: for making the parameters and the optimiser that
+ * `loadCheckpoint` reads it into.
+ *
+ * @throws OptimError BAD_CHECKPOINT; NpyError NPY_NOT_FOUND, NPY_IO
+ */
+export async function readCheckpointHeader(
+  path: string | URL | Uint8Array,
+): Promise<CheckpointHeader> {
+  return (await readFile(path, 'readCheckpointHeader')).header;
+}
+
 /** All tensors by their names in a file. */
 async function tensorsOf(
   params: unknown,
@@ -185,7 +213,7 @@ function headerOf(text: string | undefined, what: string): CheckpointHeader {
   } catch (error) {
     throw bad(what, `its header is no JSON`, error);
   }
-  const { version, optimiser, step, options } = header;
+  const { version, optimiser, step, options = {}, about = {} } = header;
   if ((version as unknown) !== 1) {
     throw bad(
       what,
@@ -198,5 +226,5 @@ function headerOf(text: string | undefined, what: string): CheckpointHeader {
       `its header has optimiser ${describeValue(optimiser)} and step ${describeValue(step)}`,
     );
   }
-  return { version: 1, optimiser, step: step as number, options: options ?? {} };
+  return { version: 1, optimiser, step: step as number, options, about };
 }

@@ -16,6 +16,7 @@ import {
   lossScale,
   muon,
   parameterGroups,
+  readCheckpointHeader,
   saveCheckpoint,
   sgd,
   type Optimiser,
@@ -308,7 +309,8 @@ export function trainingSuite(name: string, device: () => Device): void {
           }
         };
         await walk(1, 5, params, state);
-        await saveCheckpoint(path, { optimiser, params, state });
+        const about = { model: 'small', seed: 7 };
+        await saveCheckpoint(path, { optimiser, params, state }, { about });
         await walk(6, 11, params, state);
         const others = await treeOf(
           initial().map((one) => one.map(() => 9)),
@@ -321,7 +323,8 @@ export function trainingSuite(name: string, device: () => Device): void {
           params: others,
           state: resumed,
         });
-        expect(header).toMatchObject({ version: 1, optimiser: optimiser.name, step: 5 });
+        expect(header).toMatchObject({ version: 1, optimiser: optimiser.name, step: 5, about });
+        expect(await readCheckpointHeader(path)).toEqual(header);
         expect(resumed.step).toBe(5);
         await walk(6, 11, others, resumed);
         expect(await valuesOf(others)).toEqual(await valuesOf(params));

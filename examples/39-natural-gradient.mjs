@@ -1,0 +1,104 @@
+// 39. The natural gradient, by which a step does not depend on the units of the parameters: mean and deviation of a normal distribution
+//     are fitted to numbers, twice, the second time to the same numbers in other units. Steps along the gradient take a quite different
+//     way then; those of `naturalGradient` with the true Fisher matrix, which is estimated from numbers drawn from the model, do not.
+import assert from 'node:assert/strict';
+import {
+  naturalGradient,
+  perSampleGradients,
+  random,
+  sgd,
+  tensor,
+  valueAndGrad,
+} from '@mercer/core';
+import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
+
+const [COUNT, DRAWN, STEPS, UNITS] = [200, 400, 20, 10];
+
+/** @typedef {import('@mercer/core').Tensor} Tensor */
+/** @typedef {{ mean: Tensor, logDeviation: Tensor }} Model */
+
+/** The mean of minus the logarithm of the density, without a constant. */
+const loss = (/** @type {Model} */ { mean, logDeviation }, /** @type {Tensor} */ x) =>
+  x.sub(mean).div(logDeviation.exp()).square().mul(0.5).add(logDeviation).mean();
+const descend = valueAndGrad(loss);
+
+const numbers = await random.normal([COUNT], { key: random.key(39), mean: 2, deviation: 0.5 });
+const { device } = numbers;
+
+/** Where a run goes, in the first units: mean and deviation by step. */
+async function run(optimiser = sgd(), units = 1) {
+  const x = await numbers.mul(units);
+  const params = {
+    mean: await tensor([0], { device, dtype: 'float32' }),
+    logDeviation: await tensor([Math.log(2 * units)], { device, dtype: 'float32' }),
+  };
+  const state = await optimiser.init(params);
+  const path = [];
+  for (let step = 0; step < STEPS; step++) {
+    const [mean, log] = [await params.mean.toNested(), await params.logDeviation.toNested()];
+    path.push([Number(mean) / units, Math.exp(Number(log)) / units]);
+    const { grad } = await descend(params, x);
+    const key = random.foldIn(random.key(1), step);
+    const drawn = await random
+      .normal([DRAWN], { key, device })
+      .mul(params.logDeviation.exp())
+      .add(params.mean);
+    // of each number that the model draws, as if it were one of the data
+    const modelPerSample = await perSampleGradients(loss, params, drawn, undefined);
+    await optimiser.step(params, grad, state, { modelPerSample });
+  }
+  return path;
+}
+
+const natural = naturalGradient({ lr: 0.5, damping: 1e-6, fisher: 'true' });
+const plain = sgd({ lr: 0.5 });
+const ways = {
+  natural: await run(natural),
+  'natural, other units': await run(natural, UNITS),
+  gradient: await run(plain),
+  'gradient, other units': await run(plain, UNITS),
+};
+
+// What the likelihood is largest for: the numbers' own mean and deviation.
+const best = [Number(await numbers.mean().item()), Number(await numbers.std().item())];
+const distance = ([mean = NaN, deviation = NaN] = [NaN]) =>
+  Math.hypot(mean - (best[0] ?? NaN), deviation - (best[1] ?? NaN));
+for (const [name, path] of Object.entries(ways)) {
+  console.log(
+    `${name}: ${distance(path.at(-1)).toFixed(4)} away from the best after ${STEPS - 1} steps`,
+  );
+}
+assert.ok(distance(ways.natural.at(-1)) < 1e-2);
+// The same way in both units, and not so along the gradient.
+const apart = (/** @type {number[][]} */ one, /** @type {number[][]} */ other) =>
+  Math.max(
+    ...one.map(([x = 0, y = 0], k) =>
+      Math.hypot(x - (other[k]?.[0] ?? NaN), y - (other[k]?.[1] ?? NaN)),
+    ),
+  );
+assert.ok(apart(ways.natural, ways['natural, other units']) < 1e-3);
+assert.ok(apart(ways.gradient, ways['gradient, other units']) > 0.3);
+
+// Dark where the loss is small, and the ways to the smallest.
+const GRID = 60;
+const box = { left: -0.5, right: 3.5, bottom: 0.1, top: 3 };
+const at = (/** @type {number} */ low, /** @type {number} */ high, /** @type {number} */ k) =>
+  low + ((high - low) * (k + 0.5)) / GRID;
+const height = ([mean = 0, deviation = 1]) =>
+  (((mean - (best[0] ?? 0)) ** 2 + (best[1] ?? 0) ** 2) / deviation ** 2) * 0.5 +
+  Math.log(deviation);
+const lowest = height(best);
+const picture = new Picture(box, { height: 280, x: 'mean', y: 'deviation' });
+picture.cells(GRID, GRID, (cell) => {
+  const place = [
+    at(box.left, box.right, cell % GRID),
+    at(box.bottom, box.top, Math.floor(cell / GRID)),
+  ];
+  return greyColour(0.7 * Math.exp(-(height(place) - lowest)));
+});
+for (const [k, path] of Object.values(ways).entries()) {
+  picture.line(path.flat(), COLOURS[k], k % 2 === 0 ? 3 : 1.5);
+  picture.dots(path.flat(), () => COLOURS[k] ?? 'black', 2);
+}
+picture.dots(best, () => 'white', 4);
+picture.save('natural-gradient.svg');

@@ -1,0 +1,57 @@
+import { adam, adamW, kfac, lbfgs, muon, sgd, shampoo, soap, type Optimiser } from '@mercer/core';
+import type { Model } from './models.js';
+
+export const OPTIMISER_NAMES = [
+  'sgd',
+  'adam',
+  'adamW',
+  'lbfgs',
+  'muon',
+  'shampoo',
+  'soap',
+  'kfac',
+] as const;
+export type OptimiserName = (typeof OPTIMISER_NAMES)[number];
+
+interface Entry {
+  /** Used where none is given. */
+  readonly rate: number;
+  /** What its steps need beside the gradient. */
+  readonly needs?: 'evaluate' | 'statistics';
+  readonly make: (lr: number, model: Model) => Optimiser;
+}
+
+/** Steps from one preconditioner to the next. */
+const FREQUENCY = 10;
+
+/** Each with the settings that its method is known for, and the learning rate that suits digits. */
+export const OPTIMISERS: Readonly<Record<OptimiserName, Entry>> = {
+  sgd: { rate: 0.05, make: (lr) => sgd({ lr, momentum: 0.9, nesterov: true }) },
+  adam: { rate: 2e-3, make: (lr) => adam({ lr }) },
+  adamW: { rate: 2e-3, make: (lr) => adamW({ lr }) },
+  lbfgs: {
+    rate: 1,
+    needs: 'evaluate',
+    make: (lr) => lbfgs({ lr, maxIterations: 4, history: 10 }),
+  },
+  muon: {
+    rate: 0.02,
+    make: (lr, { last, plain }) =>
+      muon({
+        lr,
+        matrices: (path, { rank }) => rank >= 2 && path !== last && !plain.includes(path),
+        fallback: adamW({ lr: lr / 10 }),
+      }),
+  },
+  shampoo: {
+    rate: 2e-3,
+    make: (lr) => shampoo({ lr, grafting: 'adam', frequency: FREQUENCY, eps: 1e-8 }),
+  },
+  soap: { rate: 3e-3, make: (lr) => soap({ lr, frequency: FREQUENCY }) },
+  kfac: {
+    rate: 0.1,
+    needs: 'statistics',
+    make: (lr, { plain }) =>
+      kfac({ lr, damping: 0.01, frequency: FREQUENCY, momentum: 0.9, normConstraint: 0.01, plain }),
+  },
+};

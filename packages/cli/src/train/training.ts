@@ -1,0 +1,194 @@
+import { setImmediate } from 'node:timers/promises';
+import {
+  isTensor,
+  loadCheckpoint,
+  losses,
+  random,
+  saveCheckpoint,
+  valueAndGrad,
+  withStatistics,
+  type Device,
+  type Optimiser,
+  type OptimiserState,
+  type Statistics,
+  type StepExtras,
+  type Tensor,
+  type Tree,
+} from '@mercer/core';
+import { aboutOf, type CurvePoint, type RunSettings } from './checkpoint-about.js';
+import type { Batch, DigitsOnDevice } from './digits-on-device.js';
+import { modelOf, type Model } from './models.js';
+import { OPTIMISERS } from './optimisers.js';
+
+/** How a run ended, and how well its network names digits that it has not seen. */
+export interface TrainResult extends RunSettings {
+  readonly device: string;
+  /** Numbers that were trained. */
+  readonly parameters: number;
+  /** Steps that were taken. */
+  readonly step: number;
+  /** Of the steps alone, kernels that had to be compiled among them. */
+  readonly seconds: number;
+  readonly ended: 'finished' | 'interrupted' | 'diverged';
+  readonly curve: readonly CurvePoint[];
+  readonly testLoss: number;
+  readonly testAccuracy: number;
+}
+
+/** What is told while a run goes on. */
+export interface TrainingHooks {
+  readonly onPoint: (point: CurvePoint) => void;
+  /** After the last step of each epoch. */
+  readonly onEpoch: () => Promise<void>;
+  /** Whether to stop after the step that is being taken. */
+  readonly stops: () => boolean;
+}
+
+interface Found {
+  readonly value: Tensor;
+  readonly grad: Tree;
+  readonly statistics?: Statistics;
+}
+
+/** Points of a curve. */
+const MOST_POINTS = 200;
+const TEST_CHUNK = 500;
+
+/** A network, its optimiser and the state of both, which a checkpoint holds. */
+export class Training implements Disposable {
+  readonly curve: CurvePoint[] = [];
+  #seconds = 0;
+  #told: Tensor[] = [];
+
+  private constructor(
+    readonly settings: RunSettings,
+    readonly device: Device,
+    private readonly model: Model,
+    private readonly optimiser: Optimiser,
+    private readonly params: Tree,
+    private readonly state: OptimiserState,
+    private readonly dataKey: random.RandomKey,
+  ) {}
+
+  static async start(settings: RunSettings, device: Device): Promise<Training> {
+    const model = modelOf(settings.model);
+    const optimiser = OPTIMISERS[settings.optimizer].make(settings.learningRate, model);
+    const [weights, dataKey] = random.split(random.key(settings.seed));
+    const params = await model.init(weights, device);
+    const state = await optimiser.init(params);
+    return new Training(settings, device, model, optimiser, params, state, dataKey);
+  }
+
+  get step(): number {
+    return this.state.step;
+  }
+
+  get seconds(): number {
+    return this.#seconds;
+  }
+
+  get parameters(): number {
+    return tensorsOf(this.params).reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Takes steps until there are as many as the settings say, or it is told to stop. */
+  async run(train: DigitsOnDevice, hooks: TrainingHooks): Promise<TrainResult['ended']> {
+    const { steps, batch } = this.settings;
+    const every = Math.ceil(steps / MOST_POINTS);
+    const inEpoch = Math.floor(train.count / batch);
+    while (this.step < steps) {
+      const start = performance.now();
+      await this.#step(train);
+      const stops = hooks.stops();
+      const reads = this.step % every === 0 || this.step === steps || stops;
+      const point = reads ? await this.#read() : undefined;
+      this.#seconds += (performance.now() - start) / 1000;
+      if (point !== undefined) {
+        const one = { step: this.step, seconds: this.#seconds, loss: point };
+        this.curve.push(one);
+        hooks.onPoint(one);
+        if (!Number.isFinite(point)) return 'diverged';
+      }
+      if (stops && this.step < steps) return 'interrupted';
+      if (this.step % inEpoch === 0 && this.step < steps) await hooks.onEpoch();
+      await setImmediate(); // signals are heard between steps
+    }
+    return 'finished';
+  }
+
+  async #step(train: DigitsOnDevice): Promise<void> {
+    using batch = await train.batchOf(this.step, this.settings.batch, this.dataKey);
+    const { needs } = OPTIMISERS[this.settings.optimizer];
+    const found = await this.#gradient(this.params, batch, needs === 'statistics');
+    const extras: StepExtras = {
+      value: found.value,
+      ...(found.statistics && { statistics: found.statistics }),
+      ...(needs === 'evaluate' && { evaluate: (params) => this.#gradient(params, batch, false) }),
+    };
+    this.#told.push(found.value);
+    try {
+      const { skipped } = await this.optimiser.step(this.params, found.grad, this.state, extras);
+      skipped.dispose();
+    } finally {
+      for (const one of tensorsOf([found.grad, found.statistics ?? []])) one.dispose();
+    }
+  }
+
+  async #gradient(params: Tree, { images, labels }: Batch, hasStatistics: boolean): Promise<Found> {
+    const loss = (p: Tree, x: Tensor, wanted: Tensor) =>
+      losses.crossEntropy(this.model.scores(p, x), wanted);
+    const descend = hasStatistics ? withStatistics(loss) : valueAndGrad(loss);
+    return descend(params, images, labels);
+  }
+
+  /** The mean of the losses since they were read. */
+  async #read(): Promise<number> {
+    const told = this.#told.splice(0);
+    try {
+      const values = await Promise.all(told.map(async (one) => Number(await one.item())));
+      return values.reduce((sum, one) => sum + one, 0) / values.length;
+    } finally {
+      for (const one of told) one.dispose();
+    }
+  }
+
+  /** Mean loss and share of right answers on other digits. */
+  async test(digits: DigitsOnDevice): Promise<{ loss: number; accuracy: number }> {
+    let [loss, right] = [0, 0];
+    for (let from = 0; from < digits.count; from += TEST_CHUNK) {
+      const to = Math.min(from + TEST_CHUNK, digits.count);
+      using batch = digits.range(from, to);
+      using scores = await this.model.scores(this.params, batch.images);
+      using sum = await losses.crossEntropy(scores, batch.labels, { reduction: 'sum' });
+      using hits = await scores.argMax(1).cast('int32').eq(batch.labels).cast('float32').sum();
+      loss += Number(await sum.item());
+      right += Number(await hits.item());
+    }
+    return { loss: loss / digits.count, accuracy: right / digits.count };
+  }
+
+  /** @throws NpyError, where the file cannot be written */
+  async save(path: string): Promise<void> {
+    const { optimiser, params, state } = this;
+    const about = aboutOf(this.settings, this.#seconds, this.curve);
+    await saveCheckpoint(path, { optimiser, params, state }, { about });
+  }
+
+  /** Goes on from a checkpoint that {@link save} wrote with the same settings. @throws OptimError BAD_CHECKPOINT, WRONG_STATE */
+  async load(path: string, seconds: number, curve: readonly CurvePoint[]): Promise<void> {
+    const { optimiser, params, state } = this;
+    await loadCheckpoint(path, { optimiser, params, state });
+    this.#seconds = seconds;
+    this.curve.push(...curve);
+  }
+
+  [Symbol.dispose](): void {
+    for (const one of [...tensorsOf(this.params), ...this.#told]) one.dispose();
+    this.state[Symbol.dispose]();
+  }
+}
+
+function tensorsOf(tree: unknown): Tensor[] {
+  if (isTensor(tree)) return [tree];
+  return typeof tree === 'object' && tree !== null ? Object.values(tree).flatMap(tensorsOf) : [];
+}
