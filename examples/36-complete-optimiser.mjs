@@ -20,7 +20,7 @@ import { Picture, signedColour } from './lib/picture.mjs';
 
 const [POINTS, HIDDEN, STEPS, GRID] = [160, 32, 120, 60];
 
-/** @typedef {import('@mercer/core').Tensor<'float32'>} Floats */
+const sample = await tensor([-1.5, -0.25, 0.5, 2]);
 
 // The squared rectifier max(x, 0)^2, as CUDA C++ and, for a CPU, as C++.
 const squaredRelu = unsafeKernel({
@@ -33,12 +33,12 @@ const squaredRelu = unsafeKernel({
     if (i < n) y[i] = x[i] > 0 ? x[i] * x[i] : 0;`,
   cpu: 'for (i64 i = begin; i < end; ++i) y[i] = x[i] > 0 ? x[i] * x[i] : 0;',
 });
-const activate = customVjp(
-  (/** @type {Floats} */ x) => squaredRelu({ x }),
-  (cotangent, { args: [x] }) => [x.relu().mul(2).mul(cotangent)],
-);
-const sample = await tensor([-1.5, -0.25, 0.5, 2]);
-const slopes = await grad((/** @type {Floats} */ x) => activate(x).sum())(sample);
+const forward = (x = sample) => squaredRelu({ x });
+const activate = customVjp(forward, (cotangent, { args: [x = sample] }) => [
+  x.relu().mul(2).mul(cotangent),
+]);
+const total = (x = sample) => activate(x).sum();
+const slopes = await grad(total)(sample);
 assert.deepEqual(await slopes.toNested(), [0, 0, 1, 4]);
 
 /** Two spirals, one point after the other: places in the plane, and which of the spirals each is of. */
@@ -61,29 +61,24 @@ const output = layers.linear({ inputs: HIDDEN, outputs: 2 });
 /** Parameters in bfloat16, the same for every run. */
 async function initial() {
   const [a, b, c] = random.split(random.key(36), 3);
-  const where = /** @type {const} */ ({ device, dtype: 'bfloat16' });
   return {
-    first: await first.init(a, where),
-    second: await second.init(b, where),
-    output: await output.init(c, where),
+    first: await first.init(a, { device, dtype: 'bfloat16' }),
+    second: await second.init(b, { device, dtype: 'bfloat16' }),
+    output: await output.init(c, { device, dtype: 'bfloat16' }),
   };
 }
-/** @typedef {Awaited<ReturnType<typeof initial>>} Network */
+const start = await initial();
 
 /** What is computed again for the gradient: its results are not kept. */
-const hidden = checkpoint(
-  async (/** @type {Omit<Network, 'output'>} */ params, /** @type {Floats} */ x) => {
-    const once = await activate(await first.apply(params.first, x.mul(3)));
-    return activate(await second.apply(params.second, once));
-  },
-);
-const scores = async (/** @type {Network} */ params, x = points) =>
-  output.apply(params.output, await hidden({ first: params.first, second: params.second }, x));
-const descend = valueAndGrad(
-  autocast(async (/** @type {Network} */ params) =>
-    losses.crossEntropy(await scores(params), labels),
-  ),
-);
+const both = async (params = start, x = points) => {
+  const once = await activate(await first.apply(params.first, x.mul(3)).cast('float32'));
+  return activate(await second.apply(params.second, once).cast('float32'));
+};
+const hidden = checkpoint(both);
+const scores = async (params = start, x = points) =>
+  output.apply(params.output, await hidden(params, x));
+const loss = async (params = start) => losses.crossEntropy(await scores(params), labels);
+const descend = valueAndGrad(autocast(loss));
 
 /** The losses of some steps, and the network after them. */
 async function train(optimiser = adam()) {

@@ -14,24 +14,25 @@ import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
 
 const [COUNT, DRAWN, STEPS, UNITS] = [200, 400, 20, 10];
 
-/** @typedef {import('@mercer/core').Tensor} Tensor */
-/** @typedef {{ mean: Tensor, logDeviation: Tensor }} Model */
-
-/** The mean of minus the logarithm of the density, without a constant. */
-const loss = (/** @type {Model} */ { mean, logDeviation }, /** @type {Tensor} */ x) =>
-  x.sub(mean).div(logDeviation.exp()).square().mul(0.5).add(logDeviation).mean();
-const descend = valueAndGrad(loss);
-
 const numbers = await random.normal([COUNT], { key: random.key(39), mean: 2, deviation: 0.5 });
 const { device } = numbers;
+
+/** Both parameters to begin with. */
+const initial = async (units = 1) => ({
+  mean: await tensor([0], { device, dtype: 'float32' }),
+  logDeviation: await tensor([Math.log(2 * units)], { device, dtype: 'float32' }),
+});
+const start = await initial();
+
+/** The mean of minus the logarithm of the density, without a constant. */
+const loss = ({ mean, logDeviation } = start, x = numbers) =>
+  x.sub(mean).div(logDeviation.exp()).square().mul(0.5).add(logDeviation).mean();
+const descend = valueAndGrad(loss);
 
 /** Where a run goes, in the first units: mean and deviation by step. */
 async function run(optimiser = sgd(), units = 1) {
   const x = await numbers.mul(units);
-  const params = {
-    mean: await tensor([0], { device, dtype: 'float32' }),
-    logDeviation: await tensor([Math.log(2 * units)], { device, dtype: 'float32' }),
-  };
+  const params = await initial(units);
   const state = await optimiser.init(params);
   const path = [];
   for (let step = 0; step < STEPS; step++) {
@@ -61,8 +62,7 @@ const ways = {
 
 // What the likelihood is largest for: the numbers' own mean and deviation.
 const best = [Number(await numbers.mean().item()), Number(await numbers.std().item())];
-const distance = ([mean = NaN, deviation = NaN] = [NaN]) =>
-  Math.hypot(mean - (best[0] ?? NaN), deviation - (best[1] ?? NaN));
+const distance = (place = best) => Math.hypot(...place.map((one, k) => one - (best[k] ?? NaN)));
 for (const [name, path] of Object.entries(ways)) {
   console.log(
     `${name}: ${distance(path.at(-1)).toFixed(4)} away from the best after ${STEPS - 1} steps`,
@@ -70,7 +70,7 @@ for (const [name, path] of Object.entries(ways)) {
 }
 assert.ok(distance(ways.natural.at(-1)) < 1e-2);
 // The same way in both units, and not so along the gradient.
-const apart = (/** @type {number[][]} */ one, /** @type {number[][]} */ other) =>
+const apart = (one = [[0]], other = [[0]]) =>
   Math.max(
     ...one.map(([x = 0, y = 0], k) =>
       Math.hypot(x - (other[k]?.[0] ?? NaN), y - (other[k]?.[1] ?? NaN)),
@@ -82,11 +82,12 @@ assert.ok(apart(ways.gradient, ways['gradient, other units']) > 0.3);
 // Dark where the loss is small, and the ways to the smallest.
 const GRID = 60;
 const box = { left: -0.5, right: 3.5, bottom: 0.1, top: 3 };
-const at = (/** @type {number} */ low, /** @type {number} */ high, /** @type {number} */ k) =>
-  low + ((high - low) * (k + 0.5)) / GRID;
-const height = ([mean = 0, deviation = 1]) =>
-  (((mean - (best[0] ?? 0)) ** 2 + (best[1] ?? 0) ** 2) / deviation ** 2) * 0.5 +
-  Math.log(deviation);
+const at = (low = 0, high = 1, k = 0) => low + ((high - low) * (k + 0.5)) / GRID;
+const height = (place = best) => {
+  const [mean = 0, deviation = 1] = place;
+  const squares = (mean - (best[0] ?? 0)) ** 2 + (best[1] ?? 0) ** 2;
+  return squares / deviation ** 2 / 2 + Math.log(deviation);
+};
 const lowest = height(best);
 const picture = new Picture(box, { height: 280, x: 'mean', y: 'deviation' });
 picture.cells(GRID, GRID, (cell) => {

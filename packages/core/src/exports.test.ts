@@ -214,6 +214,7 @@ it('exports what users use, and nothing else', () => {
       "qrBackward",
       "random",
       "rangesFromMatrix",
+      "readCheckpointHeader",
       "realToComplex",
       "reciprocal",
       "refineEigenbasis",

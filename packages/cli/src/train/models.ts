@@ -1,8 +1,8 @@
 import { layers, random, type Tensor, type Tree } from '@mercer/core';
 import { DIGIT_SIDE } from '../digits/load-digits.js';
 
-type Layer<P = unknown> = layers.Layer<P>;
-type Value = Parameters<Layer['apply']>[1];
+type Layer = layers.Layer<unknown>;
+type Value = ReturnType<Layer['apply']>;
 
 /** A network that gives each image ten scores, one for each digit. */
 export interface Model {
@@ -27,7 +27,7 @@ const HEADS = 4;
 
 /** The network of a name. */
 export function modelOf(name: ModelName): Model {
-  const { layer, input = (x) => x, plain = [] } = MAKERS[name]();
+  const { layer, input = (x: Tensor): Value => x, plain = [] } = MAKERS[name]();
   return {
     init: async (key, device) => (await layer.init(key, { device })) as Tree,
     scores: (params, images) => layer.apply(params, input(images)),
@@ -51,7 +51,7 @@ const MAKERS: Readonly<Record<ModelName, () => Made>> = {
       second: layers.linear({ inputs: HIDDEN, outputs: HIDDEN }),
       relu2: layers.relu(),
       output: layers.linear({ inputs: HIDDEN, outputs: 10 }),
-    }) as Layer,
+    }),
   }),
   convolutional: () => ({
     input: (x) => x.reshape([x.shape[0] ?? 0, 1, DIGIT_SIDE, DIGIT_SIDE]),
@@ -62,7 +62,7 @@ const MAKERS: Readonly<Record<ModelName, () => Made>> = {
       relu2: layers.relu(),
       flatten: layers.flatten(),
       output: layers.linear({ inputs: 16 * (DIGIT_SIDE / 4) ** 2, outputs: 10 }),
-    }) as Layer,
+    }),
   }),
   transformer: () => ({
     input: patches,
@@ -82,7 +82,7 @@ const MAKERS: Readonly<Record<ModelName, () => Made>> = {
       norm: layers.layerNorm({ shape: FEATURES }),
       mean: layers.activation('mean', (x) => x.mean(1)),
       output: layers.linear({ inputs: FEATURES, outputs: 10 }),
-    }) as Layer,
+    }),
     plain: [
       'positions.weight',
       ...['attention.norm', 'network.norm', 'norm'].flatMap((norm) => [
@@ -114,6 +114,6 @@ const positions = (shape: readonly number[]): Layer => ({
 
 /** What its layers give, added to what they were given. */
 function residual(named: Parameters<typeof layers.sequential>[0]): Layer {
-  const inner = layers.sequential(named) as Layer;
+  const inner: Layer = layers.sequential(named);
   return { ...inner, apply: (params, x, context) => x.add(inner.apply(params, x, context)) };
 }

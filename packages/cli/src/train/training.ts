@@ -162,7 +162,7 @@ export class Training implements Disposable {
       using sum = await losses.crossEntropy(scores, batch.labels, { reduction: 'sum' });
       using hits = await scores.argMax(1).cast('int32').eq(batch.labels).cast('float32').sum();
       loss += Number(await sum.item());
-      right += Number(await hits.item());
+      right += await hits.item();
     }
     return { loss: loss / digits.count, accuracy: right / digits.count };
   }
