@@ -16,8 +16,9 @@ import type {
   OperatorForm,
   OperatorParts,
   OperatorRules,
+  RowIndices,
 } from './operator-types.js';
-import { checkRows, countOf, unitVectors, type RowIndices } from './row-indices.js';
+import { checkRows, countOf, unitVectors } from './row-indices.js';
 
 /**
  * A matrix known by its products with vectors. Immutable; made by `operator`, `denseOperator`, `asOperator` of a symbolic matrix and the like, and

@@ -1,8 +1,10 @@
 import type { Device, Tensor } from '@mercer/tensor';
-import type { RowIndices } from './row-indices.js';
 
 /** Dtypes that operators compute in. */
 export type OperatorDType = 'float32' | 'float64';
+
+/** Numbers of rows: known to the host, or only to the device. */
+export type RowIndices = readonly number[] | Tensor<'int32' | 'int64'>;
 
 /** What is known of an operator without calling it. */
 export interface OperatorForm<D extends OperatorDType = OperatorDType> {

@@ -1,10 +1,7 @@
 import { describeValue } from '@mercer/options';
 import { arange, MercerError, tensor, type Tensor } from '@mercer/tensor';
 import { assertTensor, isTraced } from '@mercer/tensor/operation';
-import type { OperatorDType, OperatorForm } from './operator-types.js';
-
-/** Numbers of rows: known to the host, or only to the device. */
-export type RowIndices = readonly number[] | Tensor<'int32' | 'int64'>;
+import type { OperatorDType, OperatorForm, RowIndices } from './operator-types.js';
 
 const isList = (indices: RowIndices): indices is readonly number[] => Array.isArray(indices);
 
