@@ -75,8 +75,8 @@ export function describeCutDerivatives(devices: () => readonly Device[]): void {
 
   const dataOf = async (): Promise<readonly Tensor<'float64'>[]> =>
     Promise.all(
-      [numbers(1, M, 2), numbers(2, N, 2), numbers(3, N, 2, { low: 0.5, high: 2 })].map(
-        (one) => upload<'float64'>(one, 'float64', device('cpu')),
+      [numbers(1, M, 2), numbers(2, N, 2), numbers(3, N, 2, { low: 0.5, high: 2 })].map((one) =>
+        upload<'float64'>(one, 'float64', device('cpu')),
       ),
     );
 

@@ -38,7 +38,9 @@ export function lazyOperator<D extends LazyDType>(
   options?: LazyOperatorOptions,
 ): LinearOperator<D & OperatorDType> {
   const what = 'asOperator';
-  return new LinearOperator(lazyParts(what, matrix, readOptions(what, options, LAZY_OPERATOR_OPTIONS)));
+  return new LinearOperator(
+    lazyParts(what, matrix, readOptions(what, options, LAZY_OPERATOR_OPTIONS)),
+  );
 }
 
 /** What the operator of a symbolic matrix is made of. @throws as `lazyOperator` */
