@@ -19,8 +19,8 @@ const faults = [
   {
     ...RULES,
     name: 'a later row wins among equals',
-    find: '(isLeast ? y.lt(x) : y.gt(x))',
-    replace: '(isLeast ? y.le(x) : y.ge(x))',
+    find: 'isLeast ? y.lt(x) : y.gt(x);',
+    replace: 'isLeast ? y.le(x) : y.ge(x);',
     pattern: 'has the bits of one block',
   },
   {
