@@ -36,12 +36,15 @@ const REDUCTIONS = 'docs/performance/reductions.md';
 const CALLS = 'docs/performance/calls.md';
 const TRUNCATED = 'docs/performance/truncated.md';
 const SOLVERS = 'docs/performance/solvers.md';
+const TUTORIALS = 'docs/performance/tutorials.md';
 
 /** @param {number} share */
 const percent = (share) => `${(100 * share).toPrecision(3)}%`;
 /** @typedef {{ bandwidth: number, cutoff: number, clusterRows: number, pairsKept: number, points: number, pairsRatio: number, ms: { median: number }, wholeMs: { median: number }, rangesMs: { median: number }, timeByPairs: number, error: number, wholeError: number }} TruncatedRow */
 /** @typedef {{ n: number, way: string, devices: string[], ms: { median: number }, rate: number, share: number, error: number }} ShardsRow */
 /** @typedef {{ system: string, by: string, ms?: { median: number }, iterations?: number, residual?: number, note?: string, productMs?: { median: number }, preconditionerMs?: { median: number } }} SolveRow */
+
+/** @typedef {{ example: string, what: string, seconds: number }} TutorialRow */
 
 /** @param {string} name */
 const day = (name) => measurement(name).startedAt.slice(0, 10);
@@ -354,6 +357,25 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
           ['error of the whole', ({ wholeError }) => wholeError.toExponential(1)],
         ],
         /** @type {TruncatedRow[]} */ (rows),
+      )}`;
+    },
+  },
+  {
+    file: TUTORIALS,
+    name: 'tutorials at their whole sizes',
+    text() {
+      const { rows, device } = measurement('h200-tutorials');
+      return `${device.name}, ${day('h200-tutorials')} ([h200-tutorials.json](../../bench/results/h200-tutorials.json)):\n\n${table(
+        [
+          [
+            'example',
+            (/** @type {TutorialRow} */ { example }) =>
+              `[${example}](../../examples/${example}.mjs)`,
+          ],
+          ['work', ({ what }) => what],
+          ['time', ({ seconds }) => `${seconds.toFixed(2)} s`],
+        ],
+        /** @type {TutorialRow[]} */ (rows),
       )}`;
     },
   },

@@ -11,7 +11,7 @@ const [file, folder = fileURLToPath(new URL('../../examples/', import.meta.url))
 if (file === undefined)
   throw new Error('Name the file to write: node scripts/examples/whole.mjs FILE');
 
-const { devices } = await import('@mercer/core');
+const { devices } = await import('../../packages/core/dist/index.js');
 const startedAt = new Date().toISOString();
 const gpu = devices().find(({ id }) => id.startsWith('cuda'));
 const rows = readdirSync(folder)
