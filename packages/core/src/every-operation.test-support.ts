@@ -123,7 +123,7 @@ export const NO_OPERATIONS = [
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
   'blockColumns blockRows denseOperator eigenPro falkon jacobi kernelOperator kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
   'eigsh lanczos lobpcg trace',
-  'sgd adam adamW muon lbfgs shampoo soap kfac naturalGradient accumulate clipByGlobalNorm ema lossScale parameterGroups loadCheckpoint saveCheckpoint totals',
+  'sgd adam adamW muon lbfgs shampoo soap kfac naturalGradient accumulate clipByGlobalNorm ema lossScale parameterGroups loadCheckpoint saveCheckpoint readCheckpointHeader',
   'clusterCentroids clusterRanges clusterRangesCentroids cutoffOf fromMatrix gridCluster kMeans sortClusters truncatedRanges',
   'localWindow lowerTriangle offDiagonal param rangesFromMatrix realToComplex rowNumberI rowNumberJ swapAxes upperTriangle valueAndGradients withGradients',
 ].flatMap(words);
