@@ -249,10 +249,8 @@ export function describeRules(device: () => Device): void {
       expect(await tangent.toNested()).toEqual([0, 1, NaN, 1]);
       const finite = x.slice([1, 2]);
       const second = await hessian((v: Tensor) => v.logSumExp())(finite);
-      expect(await second.reshape([2, 2]).toNested()).toEqual([
-        [0, 0],
-        [0, 0],
-      ]);
+      // a share of 0 times a negative difference is -0
+      expect((await numbers(second)).map(Math.abs)).toEqual([0, 0, 0, 0]);
     });
 
     it.each([1, 2, 3, Infinity])(
