@@ -1,4 +1,4 @@
-import { describeValue } from '@mercer/options';
+import { describeValue, refusePromise } from '@mercer/options';
 import {
   columnMajorStrides,
   empty,
@@ -161,6 +161,7 @@ function arraySink(out: Floats | StridedSource, form: ResultForm): ResultSink {
 
 /** @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, SHAPE_MISMATCH */
 function arrayLayout(out: unknown, { what, shape, dtype }: ResultForm): ArrayLayout {
+  refusePromise(out, `${what}: out`);
   const isBare = ArrayBuffer.isView(out);
   const given = (isBare ? { data: out, shape } : Object(out)) as Partial<StridedSource>;
   const { data, offset = 0 } = given;
