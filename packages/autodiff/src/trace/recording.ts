@@ -143,7 +143,8 @@ export abstract class Recording implements Trace {
     refuseOutputs(primitive.name, args);
     const { derivative } = primitive;
     if (isComposition(derivative) && this.composes(primitive.name, derivative, args)) {
-      const made = derivative.composedOf(...(args as never));
+      const given = derivative.isTransparent === true ? this.#withConstants(args) : args;
+      const made = derivative.composedOf(...(given as never));
       return isThenable(made) ? promisesTraced(pending(made as Promise<unknown>)) : made;
     }
     const primals = mapArguments(args, (one) => this.#primalOf(one));
@@ -161,6 +162,14 @@ export abstract class Recording implements Trace {
       return this.#given({ ...call, kept: kept() }, given);
     };
     return promisesTraced(pending(this.#whileUnderWay(later())));
+  }
+
+  /** Constants of a function of a layer as values of this trace, which then owns what is computed of them. */
+  #withConstants(args: readonly unknown[]): readonly unknown[] {
+    const isConstant = (one: unknown): boolean =>
+      (isTensor(one) && !one.disposed && isFloating(one)) ||
+      (isKnownResult(one) && isFloating(one));
+    return mapArguments(args, (one) => (isConstant(one) ? this.adopted(one) : one));
   }
 
   /** A value of this trace that stands for another. */
@@ -365,6 +374,8 @@ export abstract class Recording implements Trace {
     }
   }
 }
+
+const isFloating = ({ dtype }: Pick<Tensor, 'dtype'>): boolean => /float/.test(dtype);
 
 const isComposition = (derivative: Primitive['derivative']): derivative is Composition =>
   typeof derivative === 'object' && 'composedOf' in derivative;

@@ -1,7 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
 import { lazyI, lazyJ, rowNumberI, rowNumberJ } from '@mercer/lazy';
-import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { isKnownResult, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import { xavierUniform, zeros } from './initialisers.js';
 import {
@@ -26,15 +26,19 @@ export interface AttentionOptions {
 
 const ATTENTION: OptionNames<AttentionOptions> = { causal: true, scale: true };
 
+/** A value as a tensor: a result of which only the shape is known is waited for. */
+const launched = async (x: KnownValue): Promise<Tensor<'float32'>> =>
+  (isKnownResult(x) ? await (x as PromiseLike<unknown>) : x) as Tensor<'float32'>;
+
 const attending = layerOperation(
   'attention',
-  (
+  async (
     queries: KnownValue,
     keys: KnownValue,
     values: KnownValue,
     causal: boolean,
     scale: number | undefined,
-  ): Value => {
+  ): Promise<Tensor> => {
     const given = { queries, keys, values };
     for (const [name, one] of Object.entries(given)) {
       checkTensor(one, `attention: ${name}`);
@@ -47,10 +51,13 @@ const attending = layerOperation(
         `attention: queries are ${labelOf(queries)}, keys ${labelOf(keys)} and values ${labelOf(values)}. Queries and keys have to have the same features, keys and values the same rows.`,
       );
     }
-    const q = lazyI(queries as Tensor<'float32'>);
-    const scores = q.dot(lazyJ(keys as Tensor<'float32'>)).mul(scale ?? 1 / Math.sqrt(features));
+    // symbolic matrices are made of tensors that are there
+    const [q, k, v] = [await launched(queries), await launched(keys), await launched(values)];
+    const scores = lazyI(q)
+      .dot(lazyJ(k))
+      .mul(scale ?? 1 / Math.sqrt(features));
     const seen = causal ? rowNumberI().ge(rowNumberJ()).where(scores, -Infinity) : scores;
-    return seen.sumSoftMaxWeight(lazyJ(values as Tensor<'float32'>), 'j');
+    return await seen.sumSoftMaxWeight(lazyJ(v), 'j');
   },
 );
 

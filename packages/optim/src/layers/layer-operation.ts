@@ -4,6 +4,7 @@ import {
   assertTensor,
   differentiable,
   formatShape,
+  isKnownResult,
   isTraced,
   pendingOf,
   type KnownValue,
@@ -45,9 +46,9 @@ export const howOf = (a: KnownValue, b: KnownValue): Pick<MatmulOptions<'float64
 export const isHalf = ({ dtype }: KnownValue): boolean =>
   dtype === 'float16' || dtype === 'bfloat16';
 
-/** @throws MercerError INVALID_ARGUMENT, DISPOSED */
+/** A tensor, or what stands for one inside transforms: a traced value, or an elementwise result that is not launched yet. @throws MercerError INVALID_ARGUMENT, DISPOSED */
 export function checkTensor(x: unknown, what: string): asserts x is KnownValue {
-  if (!isTraced(x)) assertTensor(x, what);
+  if (!isTraced(x) && !isKnownResult(x)) assertTensor(x, what);
 }
 
 export const labelOf = ({ dtype, shape }: KnownValue): string => `${dtype} ${formatShape(shape)}`;

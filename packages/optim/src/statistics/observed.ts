@@ -1,8 +1,17 @@
 import { valueAndGrad, type AuxFunction } from '@mercer/autodiff';
 import { describeValue } from '@mercer/options';
 import { intercepted, leavesOf, listened } from '@mercer/autodiff/transform';
-import { full, isTensor, MercerError, zeros, type Tensor } from '@mercer/tensor';
-import { mapArguments, whenKnown, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { full, isPending, isTensor, MercerError, zeros, type Tensor } from '@mercer/tensor';
+import {
+  flatArguments,
+  isKnownResult,
+  isTraced,
+  mapArguments,
+  nestedLike,
+  whenKnown,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 
 /** Layers that transforms see as one call, by the names of their operations. */
 export const LAYER_NAMES = [
@@ -69,10 +78,22 @@ export async function observed<P>(
   const views: Tensor[] = [];
   /** Another handle of what is not traced. */
   const held = (one: unknown): unknown => {
-    if (!isTensor(one)) return one;
-    const view = one.view();
-    views.push(view);
+    if (!isTensor(one) && !isKnownResult(one)) return one;
+    const view = (one as Tensor).view();
+    if (isTensor(view)) views.push(view);
     return view;
+  };
+  /** Arguments with those views that had to wait for a launch. */
+  const there = async (own: readonly unknown[]): Promise<readonly unknown[]> => {
+    const all = await Promise.all(
+      flatArguments(own).map(async (one) => {
+        if (!isPending(one) || isTraced(one)) return one;
+        const view = await one;
+        views.push(view as Tensor);
+        return view;
+      }),
+    );
+    return nestedLike(own, all);
   };
   const run = async (by: Tensor, ...given: readonly unknown[]) => {
     const calls: (Omit<ObservedLayer, 'outputGradient'> & { readonly output: Value })[] = [];
@@ -116,7 +137,9 @@ export async function observed<P>(
         return { shape: [...shape], dtype, device };
       }),
     );
-    const noted = calls.map(({ name, args: own, paths }) => ({ name, args: own, paths }));
+    const noted = await Promise.all(
+      calls.map(async ({ name, args: own, paths }) => ({ name, args: await there(own), paths })),
+    );
     return [value, { aux, noted, outputs }] as const;
   };
   const [first] = await leavesOf(args[0], `${what}: argument 0`);

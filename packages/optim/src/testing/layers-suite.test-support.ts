@@ -1,7 +1,9 @@
 import { checkGradients, grad, valueAndGrad, type CheckGradientsOptions } from '@mercer/autodiff';
 import { random, tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { functional, initialisers, layers } from '../index.js';
+import type { Layer } from '../layers/layer.js';
 import { LAYER_CASES } from './layer-cases.test-support.js';
 import {
   differences,
@@ -197,6 +199,38 @@ export function layersSuite(name: string, place: () => Device): void {
       const all = await toPlain(await model.apply(params, x, { state }));
       const alone = await toPlain(await model.apply(params, x.slice([1, 2]), { state }));
       expect(alone.data[0]).toBeCloseTo(all.data[1] ?? NaN, 12);
+    });
+
+    describe('behind an elementwise result of constants, inside a gradient', () => {
+      it.each([
+        ['linear', [7, 4], () => layers.linear({ inputs: 4, outputs: 2 })],
+        ['conv1d', [2, 4, 9], () => layers.conv1d({ inputs: 4, outputs: 3, kernel: 3 })],
+        ['conv2d', [2, 3, 6, 5], () => layers.conv2d({ inputs: 3, outputs: 2, kernel: 2 })],
+        ['layerNorm', [3, 4], () => layers.layerNorm({ shape: [4] })],
+      ] as const)(
+        '%s has the gradient that it has behind a tensor, and keeps no memory',
+        async (_, shape, layerOf) => {
+          const layer = layerOf() as Layer<Readonly<Record<string, Tensor>>>;
+          const params = await layer.init(random.key(1), { device, dtype: 'float64' });
+          const x = await placed(await drawn(2, shape), 'float64', device);
+          const there = await x.mul(2);
+          const gradient = async (of: () => Tensor): Promise<Plain[]> => {
+            const found = await grad((p: typeof params) => layer.apply(p, of()).square().mean())(
+              params,
+            );
+            const all = await Promise.all(Object.values(found).map(toPlain));
+            for (const one of Object.values(found)) one.dispose();
+            return all;
+          };
+          const wanted = await gradient(() => there);
+          expect(await gradient(() => x.mul(2) as unknown as Tensor)).toEqual(wanted);
+          expect(
+            await memoryKept(device, async () => {
+              await gradient(() => there);
+            }),
+          ).toEqual(NOTHING);
+        },
+      );
     });
 
     it('begins with numbers of the right spread, the same on every device', async () => {
