@@ -204,6 +204,11 @@ describe('layers refuse', () => {
       /layerNorm: x is float32 \[3, 2\], and the layer is of \[2, 3\]/,
     ],
     [
+      'a batch norm of one example in training',
+      async () => layers.batchNorm({ features: 2 }).apply({}, await make(1, 2), { training: true }),
+      /in training x is float32 \[1, 2\], which has one value for each feature/,
+    ],
+    [
       'other features of a batch',
       async () => layers.batchNorm({ features: 3 }).apply({}, await make(5, 2), { training: true }),
       /batchNorm: x is float32 \[5, 2\], and the layer has 3 features/,

@@ -68,6 +68,11 @@ export const batchNormOfBatch = layerOperation(
   ): Value => {
     const { features, epsilon } = call;
     checkFeatures(x, features);
+    if (valuesOfFeature(x) === 1) {
+      throw shapeError(
+        `batchNorm: in training x is ${labelOf(x)}, which has one value for each feature, and so no variance. Pass a batch with more examples.`,
+      );
+    }
     return affine(normalised(x, axesBesideFeatures(x), epsilon), x, weight, bias, features);
   },
 );
@@ -97,6 +102,10 @@ export function whitened(
   return x.sub(alongFeatures(mean, x, features)).div(deviation);
 }
 
+/** Over how many values of each feature mean and variance are taken. */
+const valuesOfFeature = (x: KnownValue): number =>
+  sizeOfShape([...axesBesideFeatures(x)].map((axis) => x.shape[axis] ?? 0));
+
 /** The running statistics after a batch. */
 const stateAfter = layerOperation(
   'batchNorm: the running statistics',
@@ -108,13 +117,10 @@ const stateAfter = layerOperation(
     isVariance: boolean,
   ): Value => {
     checkFeatures(x, features);
+    if (valuesOfFeature(x) < 2) return before.view();
     const axes = [...axesBesideFeatures(x)];
-    const count = sizeOfShape(axes.map((axis) => x.shape[axis] ?? 0));
-    if (count === 0) return before.view();
     const constant = stopGradient(x as Tensor);
-    const seen = isVariance
-      ? constant.var(axes, { correction: count > 1 ? 1 : 0 })
-      : constant.mean(axes);
+    const seen = isVariance ? constant.var(axes, { correction: 1 }) : constant.mean(axes);
     return before
       .mul(1 - momentum)
       .add(seen.mul(momentum))
@@ -151,7 +157,7 @@ export interface BatchNorm extends Layer<Affine> {
  * the batch, and else by the running statistics of its state. They are explicit: {@link withState} gives those that follow a batch, `(1 - momentum)` times the former
  * and `momentum` times those of the batch. In training without a state nothing is kept.
  *
- * @throws MercerError INVALID_ARGUMENT, also of apply without training and without a state; SHAPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
+ * @throws MercerError INVALID_ARGUMENT, also of apply without training and without a state; SHAPE_MISMATCH, also of training with one value for each feature; DEVICE_MISMATCH, DISPOSED
  */
 export function batchNorm(options: BatchNormOptions): BatchNorm {
   const what = 'batchNorm';
