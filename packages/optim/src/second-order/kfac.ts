@@ -15,6 +15,7 @@ import {
 } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
+import { leavesOf } from '@mercer/autodiff/transform';
 import { eye, isTensor, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import {
@@ -29,7 +30,6 @@ import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
-import { namedLeaves } from '../tree.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { copyAll, emptyLike } from './blocks.js';
 import { ownGradients, withSlots } from './gradients.js';
@@ -107,10 +107,7 @@ const ADAPTED_EVERY = 5;
 const OMEGA = 0.9 ** ADAPTED_EVERY;
 
 const v = variable;
-const t = v('t');
-const unbiased = (count: RealExpr) =>
-  select(lt(0, count), div(1, sub(1, pow(v('beta'), count))), 1);
-const NUMBERS = { rate: v('lr'), now: unbiased(t), before: unbiased(sub(t, 1)) };
+const NUMBERS = { rate: v('lr') };
 
 /** What the quadratic model says that a step does to the loss, u solving the damped system. */
 const alpha = mul(v('rate'), v('nu'));
@@ -225,7 +222,10 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   const slots = ({ shape, device }: Tensor, dtype: 'float32' | 'float64') => {
     const [outputs = 0, ...rest] = shape;
     const sides = { A: sizeOfShape(rest) + 1, G: outputs } as const;
-    const all: Record<string, SlotOf> = { failures: { shape: [2], dtype: 'int32' } };
+    const all: Record<string, SlotOf> = {
+      failures: { shape: [2], dtype: 'int32' },
+      added: { shape: [], dtype: 'int32' },
+    };
     for (const [side, n] of Object.entries(sides)) {
       const matrix: SlotOf = { shape: [n, n], dtype };
       const identity: SlotOf = { ...matrix, begin: () => eye(n, { dtype, device }) };
@@ -253,8 +253,8 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
     const due = now.step - delay;
     if (delay > 0 && schedule.begins(due)) await take(due);
     if (!schedule.begins(now.step)) return;
-    const how = { isLater: delay > 0, isExact, damping };
-    const factors = await factorsNow(scope, layers, now, how);
+    const how = { isLater: delay > 0, isExact, damping, beta };
+    const factors = await factorsNow(scope, layers, how);
     begin(state, now.step, () => computeInverses(layers, factors, given));
     if (delay === 0) await take(now.step);
   };
@@ -290,14 +290,15 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
     numbers: (count): StepNumbers => {
       const lr = rateOf(rate, count, what);
       return isTensor(lr)
-        ? { formulas: NUMBERS, parameters: { beta }, inputs: { lr } }
-        : { formulas: NUMBERS, parameters: { beta, lr } };
+        ? { formulas: NUMBERS, parameters: {}, inputs: { lr } }
+        : { formulas: NUMBERS, parameters: { lr } };
     },
     check: async ({ leaves, state, step: count, extras }) => {
       assertNotPreparing(`${what}: a step refreshes inverses by its count, so that it`, 'counts');
       layersOf(what, leaves, extras.statistics, plain);
       if (isAdapted(count) || isAdapted(count - 1)) valueOf(extras);
       if (schedule.begins(count)) await checkFailures(state, what);
+      return undefined;
     },
     update: async (now) => {
       using scope = new Scope();
@@ -350,7 +351,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
       if (value === undefined || extras.evaluate === undefined) return;
       const after = await extras.evaluate(now.params as Tree);
       scope.track(after.value);
-      for (const { tensor } of await namedLeaves(after.grad)) scope.track(tensor);
+      for (const { value: one } of await leavesOf(after.grad, 'grad', 'Give the tree of grad()')) {
+        scope.track(one);
+      }
       const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
       await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
     },
