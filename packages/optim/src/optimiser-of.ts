@@ -86,7 +86,7 @@ export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
     name: rule.name,
     init: (params) => initialState(rule, settings, params),
     step: (params, grads, state, extras = {}) =>
-      inTurn(state, () => takeStep({ rule, settings, params, grads, state, extras })),
+      inTurn(state, rule.name, () => takeStep({ rule, settings, params, grads, state, extras })),
   };
   composed.set(optimiser, { rule, settings });
   return optimiser;

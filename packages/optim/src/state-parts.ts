@@ -29,7 +29,7 @@ export function partOf(
   tensors: () => ReadonlyMap<string, Tensor>,
 ): OptimiserState {
   let own = parts.get(whole);
-  if (own === undefined) parts.set(whole, (own = new Map()));
+  if (own === undefined) parts.set(whole, (own = new Map<string, StatePart>()));
   let part = own.get(key);
   if (part === undefined) own.set(key, (part = new StatePart(optimiser, whole, tensors())));
   return part;

@@ -71,7 +71,7 @@ export async function haveTurned(
   for (const one of bases) {
     const turns = scope.track(await map(TURN, { x: one }, { indices, stream }));
     const sum = scope.track(await sumTo(floats(turns), [1, 1, 1], { stream }));
-    if (Number(await scope.track(sum.reshape([])).item()) > 0) return true;
+    if ((await scope.track(sum.reshape([])).item()) > 0) return true;
   }
   return false;
 }

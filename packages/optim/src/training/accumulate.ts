@@ -81,7 +81,8 @@ export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Op
       }
       return new NamedState(name, tensors);
     },
-    step: (params, grads, state, extras) => inTurn(state, () => take(params, grads, state, extras)),
+    step: (params, grads, state, extras) =>
+      inTurn(state, name, () => take(params, grads, state, extras)),
   };
   const take: Optimiser['step'] = async (params, grads, state, extras): Promise<StepReport> => {
     assertNotPreparing(name, 'counts its calls');

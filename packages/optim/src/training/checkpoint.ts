@@ -87,7 +87,7 @@ export async function saveCheckpoint(
       `${what}: the optimiser is ${optimiser.name}, and the state is one of ${state.optimiser}. Pass the optimiser whose init() made the state.`,
     );
   }
-  const { header, arrays } = await inTurn(state, async () => {
+  const { header, arrays } = await inTurn(state, what, async () => {
     const tensors = await tensorsOf(params, state);
     const told: CheckpointHeader = {
       version: 1,
@@ -163,7 +163,7 @@ export async function loadCheckpoint(
       );
       read.push([target, made]);
     }
-    await inTurn(state, async () => {
+    await inTurn(state, what, async () => {
       // what was under way is of the steps before
       await forget(state);
       for (const [target, from] of read) await target.copyFrom(from);

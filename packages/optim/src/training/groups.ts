@@ -189,7 +189,9 @@ function ownState(
   { name, globals = {} }: Rule,
   leaves: readonly SteppedLeaf[],
 ): OptimiserState {
-  const part = partOf(state, group, name, () => {
+  // other parameters in the group of a name are another part: what is under way is not theirs
+  const key = [group, ...leaves.map((leaf) => leaf.name)].join('\n');
+  const part = partOf(state, key, name, () => {
     const own = Object.keys(globals).map((one) => [one, `${group}:${one}`] as const);
     const slots = leaves.flatMap((leaf) =>
       Object.keys(leaf.slots).map((slot) => `${leaf.name}/${slot}`),

@@ -8,7 +8,9 @@ import {
   adam,
   clipByGlobalNorm,
   kfac,
+  ema,
   loadCheckpoint,
+  naturalGradient,
   saveCheckpoint,
   sgd,
   shampoo,
@@ -62,6 +64,25 @@ export function statesSuite(name: string, on: () => Device): void {
         expect([refused.status, taken.status]).toEqual(['rejected', 'fulfilled']);
         expect(await w.toNested()).toEqual([-6]);
       }
+    });
+
+    it('are not stepped within their own steps', async () => {
+      using w = await make([0, 1]);
+      using g = await make([1, 1]);
+      const optimiser = naturalGradient();
+      using state = await optimiser.init(w);
+      const perSample = async () => {
+        await take(optimiser, w, state, g);
+        return zeros([2, 2], where());
+      };
+      const refused = optimiser.step(w, g, state, { perSample });
+      await expect(refused).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(/in the middle of a step/) as string,
+      });
+      const later = optimiser.step(w, g, state, { perSample: () => zeros([2, 2], where()) });
+      (await later).skipped.dispose();
+      expect(state.step).toBe(1);
     });
 
     it('of accumulations go on after a step that was refused, as if it had not been', async () => {
@@ -200,6 +221,22 @@ export function statesSuite(name: string, on: () => Device): void {
       // its own memory in its own layout is read before it is written
       (await optimiser.step({ c, d }, { c, d }, state)).skipped.dispose();
       expect(await state.tensors.get('count')?.item()).toBe(1);
+    });
+
+    it('give back what was made, where something fails', async () => {
+      using w = await make([1, 2]);
+      using b = await make([3]);
+      using broad = b.broadcastTo([3]);
+      const before = held();
+      await expect(clipByGlobalNorm({ w, broad }, 1)).rejects.toMatchObject({ code: 'OVERLAP' });
+      expect(held()).toEqual(before);
+      const fail = (): never => {
+        throw new Error('no memory');
+      };
+      const cast = vi.spyOn(b, 'cast').mockImplementation(fail);
+      await expect(ema({ w, b })).rejects.toThrow('no memory');
+      cast.mockRestore();
+      expect(held()).toEqual(before);
     });
 
     it('give back what is under way, of a step that is refused and taken again too', async () => {
