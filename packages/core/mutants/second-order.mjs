@@ -4,8 +4,56 @@ const FOLDER = '../../optim/src/second-order';
 const BAD = { test: '../optim/src/second-order/bad-input.test.ts' };
 const STEPS = { promise: 'steps are those of the published formulas' };
 
+const GROUPS = { test: '../optim/src/second-order/in-groups.test.ts' };
+const STATES = { test: '../optim/src/training/training.test.ts' };
+
 /** @type {readonly Mutant[]} */
 export const secondOrder = [
+  {
+    ...GROUPS,
+    promise: 'groups are as their optimisers are alone',
+    name: 'what is under way for a group is kept with that of others',
+    file: '../../optim/src/training/groups.ts',
+    find: 'return [[group, rule, { ...step, leaves, state, extras }] as const];',
+    replace: 'return [[group, rule, { ...step, leaves, state: step.state, extras }] as const];',
+    pattern: 'each with its own delay',
+  },
+  {
+    ...GROUPS,
+    promise: 'SOAP has exact bases of the first step that is taken',
+    name: 'only the first call has exact bases',
+    file: `${FOLDER}/soap.ts`,
+    find: 'new Beginning(step === 1 || !(await hasBecome(state, isBehind)))',
+    replace: 'new Beginning(step === 1 && !(await hasBecome(state, isBehind)))',
+    pattern: 'have exact bases',
+  },
+  {
+    ...GROUPS,
+    promise: 'K-FAC corrects for the factors that were added',
+    name: 'factors that were left out are counted',
+    file: `${FOLDER}/kfac-inverses.ts`,
+    find: "const ADDED = select(isTaken, select(isFinite, add(v('x'), 1), v('x')), v('x'));",
+    replace: "const ADDED = select(isTaken, add(v('x'), 1), v('x'));",
+    pattern: 'count the factors',
+  },
+  {
+    ...STATES,
+    promise: 'steps of one state are taken one after another',
+    name: 'steps begin at once',
+    file: '../../optim/src/turns.ts',
+    find: 'before.then(begin)',
+    replace: 'begin()',
+    pattern: 'one after another',
+  },
+  {
+    ...STATES,
+    promise: 'a loaded state goes on bit for bit',
+    name: 'what is under way outlives what is loaded',
+    file: '../../optim/src/training/checkpoint.ts',
+    find: 'await forget(state);',
+    replace: '',
+    pattern: 'a checkpoint is loaded while',
+  },
   {
     ...BAD,
     promise: 'what has no root keeps the old one',

@@ -6,7 +6,8 @@ import { checkNumber } from './first-order/learning-rate.js';
 import { OptimError } from './optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
-import { gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
+import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
+import { inTurn } from './turns.js';
 import { hasMaster, stateDType } from './update.js';
 
 /** Options that all optimisers have. */
@@ -85,7 +86,7 @@ export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
     name: rule.name,
     init: (params) => initialState(rule, settings, params),
     step: (params, grads, state, extras = {}) =>
-      takeStep({ rule, settings, params, grads, state, extras }),
+      inTurn(state, rule.name, () => takeStep({ rule, settings, params, grads, state, extras })),
   };
   composed.set(optimiser, { rule, settings });
   return optimiser;
@@ -236,6 +237,7 @@ async function takeStep({
   const { nonFinite, maxGradNorm, lossScaling } = settings;
   const leaves = await parameterLeaves(params, what);
   const gradients = await gradientsOf(leaves, grads, what);
+  assertApart(leaves, gradients, what);
   const slots = checkState(rule, settings, leaves, state);
   const step = state.step + 1;
   if (nonFinite === 'throw') {
@@ -248,7 +250,8 @@ async function takeStep({
     grad: gradients[at] as Tensor,
     slots: slots[at] as Readonly<Record<string, Tensor>>,
   }));
-  await rule.check?.({ leaves: stepped, step, state, params, extras });
+  const given = { leaves: stepped, step, state, params, extras };
+  using checked = await rule.check?.(given);
   const looks = nonFinite !== 'ignore' || maxGradNorm !== undefined || lossScaling !== undefined;
   const decision = await decide({
     tensors: state.tensors,
@@ -260,14 +263,7 @@ async function takeStep({
     dtypes: new Set(leaves.map(({ tensor }) => stateDType(tensor))),
   });
   try {
-    await rule.update({
-      leaves: stepped,
-      numbers: decision.numbers,
-      step,
-      state,
-      params,
-      extras,
-    });
+    await rule.update({ ...given, numbers: decision.numbers, checked });
   } catch (error) {
     decision.skipped.dispose();
     throw error;

@@ -4,7 +4,7 @@ import type { Statistics } from './statistics/layer-statistics.js';
 
 /**
  * What an optimiser remembers between steps: tensors by name, beside each parameter, and how many steps were taken. Names are the
- * parameter's path, a slash and the slot: `layers[0].weight/m`. Numbers of all together have a name alone: `count` is how many steps were taken, `skips` how many were not. Disposing of the
+ * parameter's path, a slash and the slot: `layers[0].weight/m`. Numbers of all together have a name alone: `count` is how many steps were taken, `skips` how many were not; those of a group have its name before them, `<group>:damping`. Disposing of the
  * state disposes of its tensors.
  */
 export interface OptimiserState extends Disposable {

@@ -38,7 +38,12 @@ export interface RuleStep {
   /** The tree, as it was given. */
   readonly params: unknown;
   readonly extras: StepExtras;
+  /** What {@link Rule.check} gave. */
+  readonly checked?: Disposable | undefined;
 }
+
+/** What a rule checks of a step. */
+export type CheckedStep = Omit<RuleStep, 'numbers' | 'checked'>;
 
 /**
  * How an optimiser moves parameters: what optimisers are composed of. What all of them do alike, checks and the decision whether a step is
@@ -54,8 +59,12 @@ export interface Rule {
   numbers(step: number): StepNumbers;
   /** Numbers of the state that are of no parameter, by name. */
   readonly globals?: Readonly<Record<string, SlotOf & { readonly value: number }>> | undefined;
-  /** Checks what a step is given, before anything is written. @throws OptimError */
-  check?(step: Omit<RuleStep, 'numbers'>): Promise<void>;
+  /**
+   * Checks what a step is given, before anything is written, and makes what of it can fail. What it gives is for `update`, and disposed when that has ended.
+   *
+   * @throws OptimError, and what functions of the caller throw
+   */
+  check?(step: CheckedStep): Promise<Disposable | undefined>;
   /** Enqueues the work. It reads no value. */
   update(step: RuleStep): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { leavesOf } from '@mercer/autodiff/transform';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { formatShape } from '@mercer/tensor/operation';
+import { assertWritable, formatShape, viewsOverlap } from '@mercer/tensor/operation';
 
 /** A tensor of a tree with the path to it. */
 export interface NamedLeaf {
@@ -19,37 +19,83 @@ const REMEDY = 'Pass a tensor, or arrays and objects of tensors';
  * The tensors of a tree with their paths, in the order in which they stand.
  *
  * @param what the tree, for messages: the word before the paths in them
- * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where the same memory stands twice in it; DISPOSED
+ * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have memory together; DISPOSED
  */
 export async function namedLeaves(tree: unknown, what = 'params'): Promise<readonly NamedLeaf[]> {
   const leaves = (await leavesOf(tree, what, REMEDY)).map(({ value, path }) => ({
     name: nameOf(path, what),
     tensor: value,
   }));
-  const places = new Map<string, string>();
-  for (const { name, tensor } of leaves) {
-    tensor.assertAlive();
-    if (tensor.size === 0) continue;
-    const place = `${tensor.device.id} ${tensor.storage.address + tensor.byteOffset}`;
-    const before = places.get(place);
-    if (before !== undefined) {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: ${before} and ${name} are the same memory, which would be updated twice. Let the tree have each tensor once, and use it in the function where it is needed.`,
-      );
-    }
-    places.set(place, name);
+  for (const { tensor } of leaves) tensor.assertAlive();
+  for (const [a, b] of inOneStorage(leaves)) {
+    if (!viewsOverlap(a.tensor, b.tensor)) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${a.name} and ${b.name} are the same memory, or have a part of it together, which would be updated twice. Let the tree have each tensor once, and use it in the function where it is needed.`,
+    );
   }
   return leaves;
 }
 
-const FLOATING: ReadonlySet<string> = new Set(['float64', 'float32', 'float16', 'bfloat16']);
+/** Pairs of tensors that are views of one storage, in the order in which they stand. */
+function* inOneStorage<T extends { readonly tensor: Tensor }>(
+  all: Iterable<T>,
+): Generator<readonly [T, T]> {
+  const before = new Map<object, T[]>();
+  for (const one of all) {
+    const { storage } = one.tensor;
+    const others = before.get(storage);
+    if (others === undefined) {
+      before.set(storage, [one]);
+      continue;
+    }
+    for (const other of others) yield [other, one];
+    others.push(one);
+  }
+}
+
+/**
+ * Checks that a gradient has no memory of a parameter but, in the same layout, of its own: it would be read when a part of it is written.
+ *
+ * @throws MercerError OVERLAP
+ */
+export function assertApart(
+  params: readonly NamedLeaf[],
+  grads: readonly Tensor[],
+  what: string,
+): void {
+  const all = [
+    ...params.map(({ name, tensor }, at) => ({ name, tensor, at, isGrad: false })),
+    ...grads.map((tensor, at) => ({
+      name: (params[at] as NamedLeaf).name,
+      tensor,
+      at,
+      isGrad: true,
+    })),
+  ];
+  for (const [a, b] of inOneStorage(all)) {
+    if (a.isGrad || !b.isGrad || !viewsOverlap(a.tensor, b.tensor)) continue;
+    if (a.at === b.at && isSameView(a.tensor, b.tensor)) continue;
+    throw new MercerError(
+      'OVERLAP',
+      `${what}: the gradient of ${b.name} has memory of the parameter ${a.name}. Pass gradients of their own, for example what clone() gives.`,
+    );
+  }
+}
+
+const isSameView = (a: Tensor, b: Tensor): boolean =>
+  a.dtype === b.dtype &&
+  a.offset === b.offset &&
+  a.shape.every((n, axis) => n === 1 || a.strides[axis] === b.strides[axis]);
+
+/** Dtypes that have gradients. */
+export const FLOATING: ReadonlySet<string> = new Set(['float64', 'float32', 'float16', 'bfloat16']);
 
 /**
  * The tensors of parameters: floating, and on one device.
  *
  * @param what the optimiser, for messages
- * @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED
+ * @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; OVERLAP for a view that has an element several times
  */
 export async function parameterLeaves(tree: unknown, what: string): Promise<readonly NamedLeaf[]> {
   const leaves = await namedLeaves(tree);
@@ -67,6 +113,7 @@ export async function parameterLeaves(tree: unknown, what: string): Promise<read
         `${what}: ${name} is ${tensor.dtype}, and has no gradient. Keep it out of the tree, or cast it to float32.`,
       );
     }
+    assertWritable(tensor, `${what}: ${name}`);
     if (tensor.device === first.tensor.device) continue;
     throw new MercerError(
       'DEVICE_MISMATCH',

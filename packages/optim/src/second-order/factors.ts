@@ -214,7 +214,7 @@ export async function land(
   const { device } = (leaves[0] as SteppedLeaf).param;
   const total = modes.reduce((sum, { count }) => sum + count, 0);
   // all counts beside each other, for their maximum
-  const all = empty([total], { dtype: 'float32', device });
+  const all = scope.empty([total], { dtype: 'float32', device });
   const counts = { failures: [] as Tensor[], info: [] as Tensor[] };
   const copies: Tensor[] = [];
   let from = 0;
@@ -236,5 +236,5 @@ export async function land(
   await map(TAKEN, lists, { out: lists.x });
   const out = { failures: counts.failures, copy: copies };
   await map({ failures: FAILURES, copy: FAILURES }, counts, { out });
-  note(state, all);
+  await note(state, all);
 }

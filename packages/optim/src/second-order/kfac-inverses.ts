@@ -1,8 +1,22 @@
-import { abs, add, div, eq, gt, le, lt, max, mul, select, sqrt, variable } from '@mercer/formula';
+import {
+  abs,
+  add,
+  div,
+  eq,
+  gt,
+  le,
+  lt,
+  max,
+  mul,
+  pow,
+  select,
+  sqrt,
+  sub,
+  variable,
+} from '@mercer/formula';
 import { eigh, inv } from '@mercer/linalg';
-import { empty, map, Scope, sumTo, type Stream, type Tensor } from '@mercer/tensor';
+import { map, Scope, sumTo, type Stream, type Tensor } from '@mercer/tensor';
 import type { RuleStep } from '../rule.js';
-import type { DeviceNumber } from '../update.js';
 import { floats, productOf } from './along-axes.js';
 import type { BatchFactors, KfacLayer } from './kfac-layers.js';
 import { note, streamBeside, type Refreshed } from './refreshes.js';
@@ -21,7 +35,10 @@ const DECAYED = select(
 );
 const ABSOLUTE = abs(v('x'));
 const DIAGONAL = select(eq(v('row'), v('column')), v('x'), 0);
-const CORRECTED = mul(v('x'), select(isTaken, v('now'), v('before')));
+/** 1 / (1 - beta^added): of a mean that began with zeros. */
+const CORRECTION = select(lt(0, v('added')), div(1, sub(1, pow(v('beta'), v('added')))), 1);
+const CORRECTED = mul(v('x'), v('correction'));
+const ADDED = select(isTaken, select(isFinite, add(v('x'), 1), v('x')), v('x'));
 /** How damping is shared out: a factor of zeros has the root of it alone. */
 const QUOTIENT = sqrt(div(div(v('a'), v('ofA')), div(v('g'), v('ofG'))));
 const PI = select(lt(0, v('a')), select(lt(0, v('g')), QUOTIENT, 1), 1);
@@ -51,7 +68,7 @@ const total = async (scope: Scope, x: Tensor): Promise<Tensor> => {
   return scope.track(sum.reshape([]));
 };
 
-/** A = beta A + (1 - beta) of the batch, and G the same, where the step is taken and the batch's are finite. */
+/** A = beta A + (1 - beta) of the batch, and G the same, where the step is taken and the batch's are finite: the slot `added` counts how often. */
 export async function updateLayers(
   scope: Scope,
   layers: readonly KfacLayer[],
@@ -60,6 +77,7 @@ export async function updateLayers(
   beta: number,
 ): Promise<void> {
   const lists = { x: [] as Tensor[], y: [] as Tensor[], ok: [] as Tensor[], size: [] as Tensor[] };
+  const counts = { x: [] as Tensor[], ok: [] as Tensor[], size: [] as Tensor[] };
   const products = batches.flatMap(({ a, g }) => [a, g]);
   if (products.length === 0) return;
   const sizes = await map(ABSOLUTE, { x: products });
@@ -69,6 +87,9 @@ export async function updateLayers(
     const own = [await total(scope, scope.track(ofA)), await total(scope, scope.track(ofG))];
     // both or none
     const size = scope.track(await (own[0] as Tensor).add(own[1] as Tensor));
+    counts.x.push(layer.weight.slots['added'] as Tensor);
+    counts.ok.push(numbers.ok[layer.dtype] as Tensor);
+    counts.size.push(size);
     for (const [slot, y] of [
       ['A', a],
       ['G', g],
@@ -80,29 +101,40 @@ export async function updateLayers(
     }
   }
   await map(DECAYED, lists, { out: lists.x, parameters: { beta, share: 1 - beta } });
+  await map(ADDED, counts, { out: counts.x });
 }
 
 /** Corrected factors of each layer, damped where they are to be inverted: in tensors of their own, or in the slots `pending`. */
 export async function factorsNow(
   scope: Scope,
   layers: readonly KfacLayer[],
-  { numbers }: RuleStep,
   {
     isLater,
     isExact,
     damping,
-  }: { readonly isLater: boolean; readonly isExact: boolean; readonly damping: Tensor },
+    beta,
+  }: {
+    readonly isLater: boolean;
+    readonly isExact: boolean;
+    readonly damping: Tensor;
+    readonly beta: number;
+  },
 ): Promise<readonly Readonly<Record<Side, Tensor>>[] | undefined> {
   const found: Record<Side, Tensor>[] = [];
   for (const layer of layers) {
     const { dtype, columns, outputs } = layer;
-    const of = (name: string): Tensor => (numbers[name] as DeviceNumber)[dtype] as Tensor;
-    const correction = { ok: of('ok'), now: of('now'), before: of('before') };
+    // one result of float64, so that it is computed in it
+    const { own: correction, wide } = await map(
+      { own: CORRECTION, wide: CORRECTION },
+      { added: layer.weight.slots['added'] as Tensor },
+      { parameters: { beta }, dtype: { own: dtype, wide: 'float64' } },
+    );
+    for (const one of [correction, wide]) scope.track(one);
     const now = {} as Record<Side, Tensor>;
     const traces = {} as Record<Side, Tensor>;
     for (const side of SIDES) {
       const x = sideOf(scope, layer, '', side);
-      now[side] = scope.track(await map(CORRECTED, { x, ...correction }));
+      now[side] = scope.track(await map(CORRECTED, { x, correction }));
       const diagonal = scope.track(await map(DIAGONAL, { x: now[side] }, { indices: MATRIX }));
       traces[side] = await total(scope, diagonal);
     }
@@ -187,7 +219,7 @@ export async function landInverses(
   const [first] = layers;
   if (first === undefined) return;
   const { device } = first.weight.param;
-  const all = empty([2 * layers.length], { dtype: 'float32', device });
+  const all = scope.empty([2 * layers.length], { dtype: 'float32', device });
   for (const [at, layer] of layers.entries()) {
     for (const [k, side] of SIDES.entries()) {
       const { slots, infos } = (found[at] as LayerInverse)[side];
@@ -204,7 +236,7 @@ export async function landInverses(
   await map(KEPT, lists, { out: lists.x });
   const out = { failures: counts.failures, copy: copies };
   await map({ failures: FAILURES, copy: FAILURES }, counts, { out });
-  note(state, all);
+  await note(state, all);
 }
 
 /** G⁻¹ ∇ A⁻¹ of a layer's gradient (outputs, columns). */

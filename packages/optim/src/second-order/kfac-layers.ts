@@ -112,7 +112,8 @@ function checkShapes(
     shapeError(
       `${what}: ${name} is ${formatShape(shape)}, and its layer (${kind}) had inputs ${formatShape(inputs.shape)} and gradients of outputs ${formatShape(outputGradients.shape)}. Compute the statistics with these parameters.`,
     );
-  if (shape.length !== rank || inputs.device !== param.device) throw wrong();
+  const isThere = inputs.device === param.device && outputGradients.device === param.device;
+  if (shape.length !== rank || !isThere) throw wrong();
   if (bias !== undefined && (bias.param.size !== outputs || bias.param.dtype !== param.dtype))
     throw wrong();
   const [count] = inputs.shape;

@@ -1,21 +1,8 @@
-import {
-  add,
-  div,
-  eq,
-  gt,
-  le,
-  lt,
-  max,
-  mul,
-  pow,
-  select,
-  sub,
-  variable,
-  type RealExpr,
-} from '@mercer/formula';
+import { add, div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
-import { eye, isTensor, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
+import { leavesOf } from '@mercer/autodiff/transform';
+import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import {
   checkFraction,
@@ -29,7 +16,6 @@ import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
-import { namedLeaves } from '../tree.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { copyAll, emptyLike } from './blocks.js';
 import { ownGradients, withSlots } from './gradients.js';
@@ -107,10 +93,7 @@ const ADAPTED_EVERY = 5;
 const OMEGA = 0.9 ** ADAPTED_EVERY;
 
 const v = variable;
-const t = v('t');
-const unbiased = (count: RealExpr) =>
-  select(lt(0, count), div(1, sub(1, pow(v('beta'), count))), 1);
-const NUMBERS = { rate: v('lr'), now: unbiased(t), before: unbiased(sub(t, 1)) };
+const NUMBERS = { rate: v('lr') };
 
 /** What the quadratic model says that a step does to the loss, u solving the damped system. */
 const alpha = mul(v('rate'), v('nu'));
@@ -197,8 +180,8 @@ function read(given: KfacOptions): Read {
   };
 }
 
-/** The loss that a step is given. @throws OptimError MISSING_STATISTICS; MercerError SHAPE_MISMATCH */
-function valueOf({ value }: StepExtras): Tensor {
+/** The loss that a step is given. @throws OptimError MISSING_STATISTICS; MercerError SHAPE_MISMATCH, DEVICE_MISMATCH, DISPOSED */
+function valueOf({ value }: StepExtras, { id }: Device): Tensor {
   if (value === undefined) {
     throw new OptimError(
       'MISSING_STATISTICS',
@@ -209,6 +192,13 @@ function valueOf({ value }: StepExtras): Tensor {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: value is ${isTensor(value) ? value.label : String(value)}. Pass the loss, a 0-d tensor.`,
+    );
+  }
+  value.assertAlive();
+  if (value.device.id !== id) {
+    throw new MercerError(
+      'DEVICE_MISMATCH',
+      `${what}: value is on ${value.device.id}, and the parameters are on ${id}. Move it with to('${id}').`,
     );
   }
   return value;
@@ -225,7 +215,10 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   const slots = ({ shape, device }: Tensor, dtype: 'float32' | 'float64') => {
     const [outputs = 0, ...rest] = shape;
     const sides = { A: sizeOfShape(rest) + 1, G: outputs } as const;
-    const all: Record<string, SlotOf> = { failures: { shape: [2], dtype: 'int32' } };
+    const all: Record<string, SlotOf> = {
+      failures: { shape: [2], dtype: 'int32' },
+      added: { shape: [], dtype: 'int32' },
+    };
     for (const [side, n] of Object.entries(sides)) {
       const matrix: SlotOf = { shape: [n, n], dtype };
       const identity: SlotOf = { ...matrix, begin: () => eye(n, { dtype, device }) };
@@ -253,8 +246,8 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
     const due = now.step - delay;
     if (delay > 0 && schedule.begins(due)) await take(due);
     if (!schedule.begins(now.step)) return;
-    const how = { isLater: delay > 0, isExact, damping };
-    const factors = await factorsNow(scope, layers, now, how);
+    const how = { isLater: delay > 0, isExact, damping, beta };
+    const factors = await factorsNow(scope, layers, how);
     begin(state, now.step, () => computeInverses(layers, factors, given));
     if (delay === 0) await take(now.step);
   };
@@ -290,25 +283,28 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
     numbers: (count): StepNumbers => {
       const lr = rateOf(rate, count, what);
       return isTensor(lr)
-        ? { formulas: NUMBERS, parameters: { beta }, inputs: { lr } }
-        : { formulas: NUMBERS, parameters: { beta, lr } };
+        ? { formulas: NUMBERS, parameters: {}, inputs: { lr } }
+        : { formulas: NUMBERS, parameters: { lr } };
     },
     check: async ({ leaves, state, step: count, extras }) => {
       assertNotPreparing(`${what}: a step refreshes inverses by its count, so that it`, 'counts');
       layersOf(what, leaves, extras.statistics, plain);
-      if (isAdapted(count) || isAdapted(count - 1)) valueOf(extras);
+      const { device } = (leaves[0] as SteppedLeaf).param;
+      if (isAdapted(count) || isAdapted(count - 1)) valueOf(extras, device);
       if (schedule.begins(count)) await checkFailures(state, what);
+      return undefined;
     },
     update: async (now) => {
       using scope = new Scope();
       const { leaves, numbers, state, extras, step: count } = now;
       const layers = layersOf(what, leaves, extras.statistics, plain);
       const params = leaves.map(({ param }) => param);
+      const { device } = params[0] as Tensor;
       const damping = state.tensors.get('damping') as Tensor;
       const [loss, modelled] = [state.tensors.get('loss'), state.tensors.get('modelled')];
       const isCompared = isAdapted(count - 1) && extras.evaluate === undefined;
       if (isCompared && loss !== undefined && modelled !== undefined) {
-        await adapt(now, { next: valueOf(extras), value: loss, modelled });
+        await adapt(now, { next: valueOf(extras, device), value: loss, modelled });
       }
       const batches: BatchFactors[] = [];
       for (const layer of layers) batches.push(await batchFactors(scope, layer));
@@ -323,10 +319,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
       );
       const pick = (of: readonly Tensor[]): readonly Tensor[] =>
         places.map((at) => of[at] as Tensor);
-      const { device } = params[0] as Tensor;
       const product = await innerProduct(scope, pick(g), pick(u), device);
       const nu = await shortening(scope, now, product, given.normConstraint);
-      const value = isModelled ? valueOf(extras) : undefined;
+      const value = isModelled ? valueOf(extras, device) : undefined;
       if (value !== undefined && loss !== undefined && modelled !== undefined) {
         const told = { rate: rateOn(now), product, nu: nu.float64 };
         await map(MODELLED, told, { out: modelled });
@@ -350,7 +345,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
       if (value === undefined || extras.evaluate === undefined) return;
       const after = await extras.evaluate(now.params as Tree);
       scope.track(after.value);
-      for (const { tensor } of await namedLeaves(after.grad)) scope.track(tensor);
+      for (const { value: one } of await leavesOf(after.grad, 'grad', 'Give the tree of grad()')) {
+        scope.track(one);
+      }
       const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
       await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
     },
@@ -417,7 +414,8 @@ async function directions(
  * the curvature is the Fisher matrix, with those of the data the empirical one.
  *
  * With `inverse: 'factored'` A + pi sqrt(damping) I and G + sqrt(damping) / pi I are inverted, pi² being the quotient of their mean eigenvalues, or 1 where a factor is zero. With
- * `exact` the damping is added to the products of their eigenvalues. The damping is the state `damping`.
+ * `exact` the damping is added to the products of their eigenvalues. The damping is the state `damping`. Factors of a batch that are not finite are left out; `<path of the weight>/added` counts the others, for which the means are
+ * corrected.
  *
  * A refresh that begins in step t takes effect in step t + `delay`: a run repeats bit for bit. Where an inverse cannot be computed the old one stays; `<path of the weight>/failures` counts how
  * often in a row, of A and of G, and after four times a refresh throws.

@@ -16,8 +16,8 @@ import {
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, PerSample } from '../optimiser.js';
-import type { Rule, RuleStep, StepNumbers, SteppedLeaf } from '../rule.js';
-import { namedLeaves } from '../tree.js';
+import type { CheckedStep, Rule, RuleStep, StepNumbers, SteppedLeaf } from '../rule.js';
+import { FLOATING, namedLeaves, type NamedLeaf } from '../tree.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { floats, productOf } from './along-axes.js';
 import { copyAll } from './blocks.js';
@@ -139,21 +139,79 @@ const totalOf = (leaves: readonly SteppedLeaf[]): number =>
 const systemDType = (leaves: readonly SteppedLeaf[]): 'float32' | 'float64' =>
   leaves.some(({ param }) => stateDType(param) === 'float64') ? 'float64' : 'float32';
 
-/** Gradients of examples as a matrix (N, P). @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DEVICE_MISMATCH, DISPOSED */
-async function jacobianOf(
+/** @throws MercerError DISPOSED, DTYPE_MISMATCH, DEVICE_MISMATCH */
+function checkGradients(one: Tensor, { param }: SteppedLeaf, word: string): void {
+  one.assertAlive();
+  if (!FLOATING.has(one.dtype)) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: ${word} is ${one.dtype}. Pass floating tensors.`,
+    );
+  }
+  if (one.device === param.device) return;
+  const { id } = param.device;
+  throw new MercerError(
+    'DEVICE_MISMATCH',
+    `${what}: ${word} is on ${one.device.id}, and the parameters are on ${id}. Move it with to('${id}').`,
+  );
+}
+
+/**
+ * The columns of these parameters in gradients of examples with regard to all of the tree.
+ *
+ * @param given (N, P)
+ */
+async function columnsOf(
   scope: Scope,
   leaves: readonly SteppedLeaf[],
+  all: readonly NamedLeaf[],
+  given: Tensor,
+): Promise<Tensor> {
+  const dtype = systemDType(leaves);
+  if (all.length === leaves.length) {
+    return given.dtype === dtype ? given : scope.track(await given.cast(dtype));
+  }
+  const rows = scope.empty([given.shape[0] ?? 0, totalOf(leaves)], { dtype, device: given.device });
+  const own = new Set(leaves.map(({ name }) => name));
+  const from: Tensor[] = [];
+  const to: Tensor[] = [];
+  let [start, at] = [0, 0];
+  for (const { name, tensor } of all) {
+    const end = start + tensor.size;
+    if (own.has(name)) {
+      from.push(scope.track(given.slice(null, [start, end])));
+      to.push(scope.track(rows.slice(null, [at, (at += tensor.size)])));
+    }
+    start = end;
+  }
+  await copyAll(from, to);
+  return rows;
+}
+
+/** Gradients of examples as a matrix (N, P). @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED */
+async function jacobianOf(
+  scope: Scope,
+  { leaves, params }: CheckedStep,
   given: Tree,
   extra: string,
 ): Promise<Tensor> {
+  // of which the leaves are a group
+  const all = await namedLeaves(params);
+  const wanted = all.reduce((sum, { tensor }) => sum + tensor.size, 0);
   const total = totalOf(leaves);
   const dtype = systemDType(leaves);
   const { device } = (leaves[0] as SteppedLeaf).param;
   const wrong = (message: string): MercerError => new MercerError('SHAPE_MISMATCH', message);
-  if (isTensor(given) && given.rank === 2 && given.shape[1] === total) {
-    given.assertAlive();
-    if (given.dtype === dtype && given.device === device) return given;
-    return scope.track(await given.cast(dtype));
+  if (isTensor(given)) {
+    if (given.rank === 2 && given.shape[1] === wanted) {
+      checkGradients(given, leaves[0] as SteppedLeaf, extra);
+      return columnsOf(scope, leaves, all, given);
+    }
+    if (all.length > 1) {
+      throw wrong(
+        `${what}: ${extra} is ${given.label}, and params have ${wanted} elements. Pass a matrix (N, ${wanted}), or a tree like the parameters.`,
+      );
+    }
   }
   const remedy =
     'Pass gradients of the same tree, with an axis of examples in front, or a matrix (N, P)';
@@ -164,20 +222,28 @@ async function jacobianOf(
       value,
     ]),
   );
+  for (const { name } of all) {
+    if (byName.has(name)) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${extra} has no ${name}, and params has. ${remedy}.`,
+    );
+  }
+  if (byName.size > all.length) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${extra} has ${byName.size} tensors and params ${all.length}. ${remedy}.`,
+    );
+  }
   const [count = 0] = found[0]?.value.shape ?? [];
   const rows = scope.empty([count, total], { dtype, device });
   const from: Tensor[] = [];
   const to: Tensor[] = [];
   let at = 0;
-  for (const { name, param } of leaves) {
-    const one = byName.get(name);
-    if (one === undefined) {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: ${extra} has no ${name}, and params has. ${remedy}.`,
-      );
-    }
-    one.assertAlive();
+  for (const leaf of leaves) {
+    const { name, param } = leaf;
+    const one = byName.get(name) as Tensor;
+    checkGradients(one, leaf, `${extra} of ${name}`);
     if (String(one.shape) !== String([count, ...param.shape])) {
       throw wrong(
         `${what}: ${extra} of ${name} is ${formatShape(one.shape)}, and should be ${formatShape([count, ...param.shape])}. ${remedy}.`,
@@ -186,12 +252,6 @@ async function jacobianOf(
     const part = scope.track(rows.slice(null, [at, (at += param.size)]));
     from.push(one);
     to.push(scope.track(part.reshape(one.shape)));
-  }
-  if (byName.size > leaves.length) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${extra} has ${byName.size} tensors and params ${leaves.length}. ${remedy}.`,
-    );
   }
   await copyAll(from, to);
   return rows;
@@ -242,6 +302,29 @@ async function solved(
   return scope.track(await map(LEFT, { g, y }, { parameters: { damping } }));
 }
 
+/** Gradients of the examples of a step, as a matrix. */
+class Examples implements Disposable {
+  readonly scope = new Scope();
+  j!: Tensor;
+
+  [Symbol.dispose](): void {
+    this.scope.dispose();
+  }
+
+  /** Calls the function that gives them, where one does. */
+  async find(now: CheckedStep, extra: Read['extra']): Promise<void> {
+    const per = perSampleOf(now.extras, extra);
+    const isMade = typeof per === 'function';
+    const tree = isMade ? await per(now.params as Tree) : per;
+    if (isMade) {
+      for (const { value } of await leavesOf(tree, extra, 'Give a tensor or a tree of tensors')) {
+        this.scope.track(value);
+      }
+    }
+    this.j = await jacobianOf(this.scope, now, tree, extra);
+  }
+}
+
 function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   const { rate, extra, isDense, momentum, weightDecay, normConstraint } = given;
   return {
@@ -256,34 +339,21 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         ? { formulas: NUMBERS, parameters: {}, inputs: { lr } }
         : { formulas: NUMBERS, parameters: { lr } };
     },
-    check: async ({ leaves, extras }) => {
+    check: async (now) => {
       if (!isDense) assertNotPreparing(`${what}: with solver: 'cg' a step`);
-      const per = perSampleOf(extras, extra);
-      if (typeof per === 'function') return;
-      if (
-        isTensor(per) &&
-        (per.rank !== 2 || per.shape[1] !== totalOf(leaves)) &&
-        leaves.length > 1
-      ) {
-        throw new MercerError(
-          'SHAPE_MISMATCH',
-          `${what}: ${extra} is ${per.label}, and params have ${totalOf(leaves)} elements. Pass a matrix (N, ${totalOf(leaves)}), or a tree like the parameters.`,
-        );
+      const examples = new Examples();
+      try {
+        await examples.find(now, extra);
+        return examples;
+      } catch (error) {
+        examples[Symbol.dispose]();
+        throw error;
       }
-      if (!isTensor(per)) await namedLeaves(per, extra);
     },
     update: async (now) => {
       using scope = new Scope();
-      const { leaves, extras, state } = now;
-      const per = perSampleOf(extras, extra);
-      const isMade = typeof per === 'function';
-      const tree = isMade ? await per(now.params as Tree) : per;
-      if (isMade) {
-        for (const { value } of await leavesOf(tree, extra, 'Give a tensor or a tree of tensors')) {
-          scope.track(value);
-        }
-      }
-      const j = await jacobianOf(scope, leaves, tree, extra);
+      const { leaves, state } = now;
+      const { j } = now.checked as Examples;
       const dtype = systemDType(leaves);
       const { device } = (leaves[0] as SteppedLeaf).param;
       const total = totalOf(leaves);

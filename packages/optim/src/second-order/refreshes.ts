@@ -2,6 +2,7 @@ import type { Device, Scope, Stream, Tensor } from '@mercer/tensor';
 import { OptimError } from '../optim-error.js';
 import { NamedState } from '../optimiser-of.js';
 import type { OptimiserState } from '../optimiser.js';
+import { wholeOf, withParts } from '../state-parts.js';
 
 /** When what is expensive is computed anew, and when it takes effect. */
 export interface Schedule {
@@ -23,12 +24,14 @@ export interface Refreshed<R> {
   readonly scope: Scope;
 }
 
-/** What is under way for a state. */
+/** What is under way for a state, or for the part of one that a rule of a group has. */
 interface UnderWay {
   /** By the step in which it began. */
   readonly begun: Map<number, Promise<Refreshed<unknown>>>;
   /** The most failures in a row that a matrix had when the last refresh took effect. */
   most: Promise<number> | undefined;
+  /** What {@link hasBecome} has found to be so. */
+  has: boolean;
 }
 
 const known = new WeakMap<OptimiserState, UnderWay>();
@@ -36,22 +39,40 @@ const known = new WeakMap<OptimiserState, UnderWay>();
 function underWay(state: OptimiserState): UnderWay {
   let found = known.get(state);
   if (found === undefined) {
-    found = { begun: new Map(), most: undefined };
+    found = { begun: new Map(), most: undefined, has: false };
     known.set(state, found);
-    if (state instanceof NamedState) state.whenDisposed(() => drop(state));
+    const whole = wholeOf(state);
+    if (whole instanceof NamedState) whole.whenDisposed(() => void drop(state));
   }
   return found;
 }
 
-/** Gives back what has not taken effect. */
-function drop(state: OptimiserState): void {
-  for (const one of known.get(state)?.begun.values() ?? []) {
-    void one.then(
-      ({ scope }) => scope.dispose(),
-      () => undefined,
-    );
-  }
+/** Gives back what has not taken effect, once it is computed. */
+async function drop(state: OptimiserState): Promise<void> {
+  const begun = [...(known.get(state)?.begun.values() ?? [])];
   known.delete(state);
+  await Promise.all(begun.map(giveBack));
+}
+
+const giveBack = (refresh: Promise<Refreshed<unknown>>): Promise<void> =>
+  refresh.then(
+    ({ scope }) => scope.dispose(),
+    () => undefined,
+  );
+
+/** Waits for all that is under way for a state and its parts, and gives it back: what is in the state is about to be replaced. */
+export async function forget(state: OptimiserState): Promise<void> {
+  await Promise.all(withParts(state).map(drop));
+}
+
+/** Whether something that stays so has become so in a state: looked at until it is. */
+export async function hasBecome(
+  state: OptimiserState,
+  look: () => Promise<boolean>,
+): Promise<boolean> {
+  const now = underWay(state);
+  if (!now.has) now.has = await look();
+  return now.has;
 }
 
 const streams = new WeakMap<Device, Stream>();
@@ -73,7 +94,11 @@ export function begin<R>(
   const promise = compute();
   // whoever waits for it is told
   promise.catch(() => undefined);
-  underWay(state).begun.set(step, promise);
+  const { begun } = underWay(state);
+  // of a step that threw and is taken again
+  const before = begun.get(step);
+  if (before !== undefined) void giveBack(before);
+  begun.set(step, promise);
 }
 
 /**
@@ -97,18 +122,17 @@ export const MOST_FAILURES = 3;
 /**
  * Notes how many failures in a row each matrix has had, of which the most is looked at when the next refresh begins: nothing waits for the device.
  *
- * @param counts float32; disposed here
+ * @param counts float32
  */
-export function note(state: OptimiserState, counts: Tensor): void {
-  const most = largestOf(counts);
+export async function note(state: OptimiserState, counts: Tensor): Promise<void> {
+  const most = readOnce(await counts.max());
   most.catch(() => undefined);
   underWay(state).most = most;
 }
 
-async function largestOf(counts: Tensor): Promise<number> {
-  using _counts = counts;
-  using largest = await counts.max();
-  return Number(await largest.item());
+async function readOnce(number: Tensor): Promise<number> {
+  using _number = number;
+  return Number(await number.item());
 }
 
 /** @throws OptimError NO_PRECONDITIONER where a matrix of the last refreshes has failed too often in a row */
@@ -119,7 +143,7 @@ export async function checkFailures(state: OptimiserState, what: string): Promis
   if (most === undefined) return;
   const failures = await most;
   if (failures <= MOST_FAILURES) return;
-  const which = [...state.tensors.keys()].filter((name) => /\/failures\d/.test(name));
+  const which = [...state.tensors.keys()].filter((name) => /\/failures/.test(name));
   throw new OptimError(
     'NO_PRECONDITIONER',
     `${what}: a matrix had no root or basis ${failures} times in a row, and steps went on with an old one. Look for NaN or infinity in the factors; a larger eps, or rootDType: 'float64', helps where they are too badly conditioned. Counts are in the state: ${which.slice(0, 3).join(', ')}${which.length > 3 ? ' and others' : ''}.`,

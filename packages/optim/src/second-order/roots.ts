@@ -59,6 +59,23 @@ export async function refinedBasis(
   return { ...found, order: scope.track(order.reshape([count, n])) };
 }
 
+const TURN = abs(add(v('x'), select(gt(abs(add(v('row'), mul(-1, v('column')))), 0), 0, -1)));
+
+/** Whether a basis of some batches is another than the identity, with which they begin. It waits for the device. */
+export async function haveTurned(
+  scope: Scope,
+  bases: readonly Tensor[],
+  stream: Stream,
+): Promise<boolean> {
+  const indices = { row: -2, column: -1 };
+  for (const one of bases) {
+    const turns = scope.track(await map(TURN, { x: one }, { indices, stream }));
+    const sum = scope.track(await sumTo(floats(turns), [1, 1, 1], { stream }));
+    if ((await scope.track(sum.reshape([])).item()) > 0) return true;
+  }
+  return false;
+}
+
 /** How inverse roots of factors are computed. */
 export interface RootMethod {
   readonly method: 'eigh' | 'newton' | 'higherOrder' | 'qr';

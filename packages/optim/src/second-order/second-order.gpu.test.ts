@@ -1,6 +1,7 @@
 import { devices } from '@mercer/tensor';
 import { test } from 'vitest';
 import { badInputSuite } from './bad-input-suite.test-support.js';
+import { inGroupsSuite } from './in-groups-suite.test-support.js';
 import { kfacSuite } from './kfac-suite.test-support.js';
 import { naturalGradientSuite } from './natural-gradient-suite.test-support.js';
 import { shampooSuite } from './shampoo-suite.test-support.js';
@@ -11,7 +12,14 @@ const gpus = devices().filter(({ kind }) => kind === 'cuda');
 if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
 
 for (const gpu of gpus) {
-  for (const suite of [shampooSuite, soapSuite, kfacSuite, naturalGradientSuite, badInputSuite]) {
+  for (const suite of [
+    shampooSuite,
+    soapSuite,
+    kfacSuite,
+    naturalGradientSuite,
+    badInputSuite,
+    inGroupsSuite,
+  ]) {
     suite(gpu.id, () => gpu);
   }
 }

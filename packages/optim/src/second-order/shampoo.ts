@@ -44,11 +44,12 @@ import {
   begin,
   checkFailures,
   everySteps,
+  hasBecome,
   landed,
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
-import { dividedByTrace, extentsOf, inverseRoots, type RootMethod } from './roots.js';
+import { dividedByTrace, extentsOf, haveTurned, inverseRoots, type RootMethod } from './roots.js';
 
 /** Whose step gives each block its length. */
 export type Grafting = 'none' | 'sgd' | 'adagrad' | 'rmsprop' | 'adam';
@@ -316,8 +317,7 @@ async function computeRoots(
   groups: readonly Group[],
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
-  { leaves }: RuleStep,
-  isFirst: boolean,
+  { leaves, state }: RuleStep,
 ): Promise<Refreshed<readonly ModeResult[]>> {
   const { how, rootDType, traceScaling, delay } = given;
   const scope = new Scope();
@@ -325,8 +325,9 @@ async function computeRoots(
     const [{ param }] = leaves as RuleStep['leaves'] & readonly [RuleStep['leaves'][0]];
     const stream = streamBeside(param.device, delay);
     const all = factors ?? (await joined(scope, modes, 'pending', leaves, stream));
-    const bases =
-      how.method === 'qr' && !isFirst ? await joined(scope, modes, 'basis', leaves, stream) : [];
+    const old = how.method === 'qr' ? await joined(scope, modes, 'basis', leaves, stream) : [];
+    // exact ones until there are some: steps that were skipped have none
+    const bases = (await hasBecome(state, () => haveTurned(scope, old, stream))) ? old : [];
     const found: ModeResult[] = [];
     for (const [at, mode] of modes.entries()) {
       const one = all[at] as Tensor;
@@ -378,9 +379,8 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   ): Promise<void> => {
     const { state, numbers: now } = step;
     const take = async (from: number): Promise<void> => {
-      const isFirst = from === start;
       const refreshed = await landed(state, from, () =>
-        computeRoots(given, groups, modes, undefined, step, isFirst),
+        computeRoots(given, groups, modes, undefined, step),
       );
       using _own = refreshed.scope;
       await land(scope, modes, refreshed.found, step);
@@ -390,9 +390,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
     if (!schedule.begins(step.step)) return;
     const correction = { now: now['now'] as DeviceNumber, before: now['before'] as DeviceNumber };
     const factors = await snapshot(scope, modes, step, delay > 0, correction);
-    begin(state, step.step, () =>
-      computeRoots(given, groups, modes, factors, step, step.step === start),
-    );
+    begin(state, step.step, () => computeRoots(given, groups, modes, factors, step));
     if (delay === 0) await take(step.step);
   };
 
@@ -419,6 +417,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
     check: async ({ state, step }) => {
       assertNotPreparing(`${what}: a step refreshes roots by its count, so that it`, 'counts');
       if (schedule.begins(step)) await checkFailures(state, what);
+      return undefined;
     },
     update: async (step) => {
       using scope = new Scope();

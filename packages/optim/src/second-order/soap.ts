@@ -13,7 +13,7 @@ import {
 import { checkFlag } from '../first-order/sgd.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
-import type { Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
+import type { CheckedStep, Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { alongAxes } from './along-axes.js';
 import { cutOf, emptyLike, gathered, groupsOf, scattered } from './blocks.js';
@@ -29,7 +29,14 @@ import {
 } from './factors.js';
 import { forEach, ownGradients, withSlots } from './gradients.js';
 import { checkCount, checkDelay } from './options.js';
-import { begin, checkFailures, landed, streamBeside, type Refreshed } from './refreshes.js';
+import {
+  begin,
+  checkFailures,
+  hasBecome,
+  landed,
+  streamBeside,
+  type Refreshed,
+} from './refreshes.js';
 import { exactBasis, extentsOf, refinedBasis } from './roots.js';
 
 /** Options of {@link soap}. */
@@ -189,9 +196,29 @@ async function reordered(
   return scope.track(await takeAlongAxis(squares, columns, axis + 1));
 }
 
+/** Whether no step was taken before: the next has exact bases. */
+class Beginning implements Disposable {
+  readonly isFirst: boolean;
+
+  constructor(isFirst: boolean) {
+    this.isFirst = isFirst;
+  }
+
+  [Symbol.dispose](): void {
+    // it owns nothing
+  }
+
+  /** The device knows how many steps were taken: it is waited for in the second call, and in those behind others that were skipped. */
+  static async of({ state, step }: CheckedStep): Promise<Beginning> {
+    const count = state.tensors.get('count') as Tensor;
+    const isBehind = async (): Promise<boolean> => Number(await count.item()) > 0;
+    return new Beginning(step === 1 || !(await hasBecome(state, isBehind)));
+  }
+}
+
 function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
-  const begins = (step: number): boolean => step === 1 || (step > 1 && step % frequency === 0);
+  const begins = (step: number): boolean => step > 0 && step % frequency === 0;
   const cutting = { maxDim: Number.MAX_SAFE_INTEGER, mergeDim: given.mergeDim };
   const isFactored = (sizes: readonly number[], axis: number): boolean =>
     (sizes[axis] ?? 0) <= maxDim && (sizes.length > 1 || given.vectors);
@@ -212,13 +239,20 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
       const refreshed = await landed(state, from, () =>
         computeBases(given, modes, undefined, step, false),
       );
-      await land(scope, modes, refreshed.found, step);
+      try {
+        await land(scope, modes, refreshed.found, step);
+      } catch (error) {
+        refreshed.scope.dispose();
+        throw error;
+      }
       return refreshed;
     };
-    const isFirst = step.step === 1;
+    const { isFirst } = step.checked as Beginning;
     const due = step.step - delay;
-    const before = delay > 0 && due > 1 && begins(due) ? await take(due) : undefined;
-    if (!begins(step.step)) return before;
+    // while no step was taken nothing is under way
+    const isDue = delay > 0 && !isFirst && due > 1 && begins(due);
+    const before = isDue ? await take(due) : undefined;
+    if (!isFirst && !begins(step.step)) return before;
     const isLater = delay > 0 && !isFirst;
     const factors = await snapshot(scope, modes, step, isLater);
     begin(state, step.step, () => computeBases(given, modes, factors, step, isFirst));
@@ -241,9 +275,11 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         ? { formulas: NUMBERS, parameters, inputs: { lr } }
         : { formulas: NUMBERS, parameters: { ...parameters, lr } };
     },
-    check: async ({ state, step }) => {
+    check: async (now) => {
       assertNotPreparing(`${what}: a step refreshes bases by its count, so that it`, 'counts');
-      if (begins(step)) await checkFailures(state, what);
+      const beginning = await Beginning.of(now);
+      if (beginning.isFirst || begins(now.step)) await checkFailures(now.state, what);
+      return beginning;
     },
     update: async (step) => {
       using scope = new Scope();

@@ -1,12 +1,14 @@
 import { replaced } from '@mercer/autodiff/transform';
-import { add, div, eq, select, variable } from '@mercer/formula';
 import type { Tree } from '@mercer/autodiff';
+import { add, div, eq, select, variable } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, map, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
 import { NamedState, optionsOf, withOptions, wrongState } from '../optimiser-of.js';
-import type { Optimiser, OptimiserState } from '../optimiser.js';
-import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
+import type { Optimiser, OptimiserState, StepReport } from '../optimiser.js';
+import { partOf } from '../state-parts.js';
+import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
+import { inTurn } from '../turns.js';
 import { stateDType } from '../update.js';
 
 /** Options of {@link accumulate}. */
@@ -22,9 +24,11 @@ const [sum, g] = [variable('sum'), variable('g')];
 /** Begun anew in the first of the calls. */
 const SUM = add(select(eq(variable('first'), 1), 0, sum), div(g, variable('every')));
 
+const accumulators = new WeakSet<Optimiser>();
+
 /**
  * An optimiser that takes a step with the mean of the gradients of several calls: a batch in parts. The other calls change no parameter, and report that
- * nothing was skipped. Schedules are given the steps that are taken.
+ * nothing was skipped. Schedules are given the steps that are taken. Where the call that would take a step is refused the sums stay, and it can be called again.
  *
  * ```ts
  * import { accumulate, sgd } from '@mercer/optim';
@@ -50,6 +54,12 @@ export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Op
       `${what}: every is ${describeValue(every)}. Pass a whole number from 1 on.`,
     );
   }
+  if (accumulators.has(optimiser)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${optimiser.name} accumulates itself. Pass the optimiser in it, with the product of both every.`,
+    );
+  }
   const name = `${what}(${optimiser.name})`;
   const accumulating: Optimiser = {
     name,
@@ -57,41 +67,56 @@ export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Op
       const leaves = await parameterLeaves(params, name);
       const inner = await optimiser.init(params);
       const tensors = new Map(inner.tensors);
-      for (const { name: path, tensor } of leaves) {
-        const { shape, device } = tensor;
-        tensors.set(
-          `${path}/${SLOT}`,
-          await zeros([...shape], { dtype: stateDType(tensor), device }),
-        );
+      try {
+        for (const { name: path, tensor } of leaves) {
+          const { shape, device } = tensor;
+          tensors.set(
+            `${path}/${SLOT}`,
+            await zeros([...shape], { dtype: stateDType(tensor), device }),
+          );
+        }
+      } catch (error) {
+        for (const one of tensors.values()) one.dispose();
+        throw error;
       }
       return new NamedState(name, tensors);
     },
-    async step(params, grads, state, extras) {
-      assertNotPreparing(name, 'counts its calls');
-      const leaves = await parameterLeaves(params, name);
-      const gradients = await gradientsOf(leaves, grads, name);
-      const sums = sumsOf(leaves, state, name);
-      const calls = state.step + 1;
-      const first = (calls - 1) % every === 0 ? 1 : 0;
-      await map(SUM, { sum: sums, g: gradients }, { out: sums, parameters: { every, first } });
-      if (calls % every !== 0) {
-        state.step = calls;
-        const [{ tensor }] = leaves as readonly [NamedLeaf];
-        return { skipped: await full([], 0, { dtype: 'int32', device: tensor.device }) };
-      }
-      const inner = new NamedState(
-        optimiser.name,
-        new Map([...state.tensors].filter(([one]) => !one.endsWith(`/${SLOT}`))),
-      );
-      inner.step = calls / every - 1;
-      try {
-        const means = replaced(params, sums) as Tree;
-        return await optimiser.step(params, means, inner, extras);
-      } finally {
-        state.step = calls;
-      }
-    },
+    step: (params, grads, state, extras) =>
+      inTurn(state, name, () => take(params, grads, state, extras)),
   };
+  const take: Optimiser['step'] = async (params, grads, state, extras): Promise<StepReport> => {
+    assertNotPreparing(name, 'counts its calls');
+    const leaves = await parameterLeaves(params, name);
+    const gradients = await gradientsOf(leaves, grads, name);
+    const sums = sumsOf(leaves, state, name);
+    const calls = state.step + 1;
+    const first = (calls - 1) % every === 0 ? 1 : 0;
+    assertApart(leaves, gradients, name);
+    const parameters = { every, first };
+    if (calls % every !== 0) {
+      await map(SUM, { sum: sums, g: gradients }, { out: sums, parameters });
+      state.step = calls;
+      const [{ tensor }] = leaves as readonly [NamedLeaf];
+      return { skipped: await full([], 0, { dtype: 'int32', device: tensor.device }) };
+    }
+    const inner = partOf(
+      state,
+      what,
+      optimiser.name,
+      () => new Map([...state.tensors].filter(([one]) => !one.endsWith(`/${SLOT}`))),
+    );
+    const before = calls / every - 1;
+    inner.step = before;
+    // not into the sums: a step that is refused can be taken again
+    const means = await map(SUM, { sum: sums, g: gradients }, { parameters });
+    try {
+      return await optimiser.step(params, replaced(params, means) as Tree, inner, extras);
+    } finally {
+      for (const one of means) one.dispose();
+      if (inner.step > before) state.step = calls;
+    }
+  };
+  accumulators.add(accumulating);
   return withOptions(accumulating, { every, of: optionsOf(optimiser) });
 }
 

@@ -1,5 +1,5 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { tensor, type Tensor } from '@mercer/tensor';
+import { MercerError, tensor, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions } from '@mercer/tensor/operation';
 import {
   NpyError,
@@ -11,7 +11,9 @@ import {
 import { optionsOf } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
+import { forget } from '../second-order/refreshes.js';
 import { namedLeaves } from '../tree.js';
+import { inTurn } from '../turns.js';
 
 /** What a checkpoint is of. */
 export interface CheckpointOf {
@@ -69,7 +71,7 @@ const [PARAMS, STATE] = ['params/', 'state/'];
  * console.log(step, await params.w.toNested()); // 1 [ 0.5, 2.5 ]
  * ```
  *
- * @throws NpyError NPY_NOT_FOUND, NPY_IO; MercerError INVALID_ARGUMENT, DISPOSED
+ * @throws NpyError NPY_NOT_FOUND, NPY_IO; OptimError WRONG_STATE for the state of another optimiser; MercerError INVALID_ARGUMENT, DISPOSED
  */
 export async function saveCheckpoint(
   path: string | URL,
@@ -79,19 +81,42 @@ export async function saveCheckpoint(
   const what = 'saveCheckpoint';
   const { about = {} } = readOptions(what, options, SAVE);
   const { optimiser, params, state } = readOptions(what, of, CHECKPOINT);
-  const header: CheckpointHeader = {
-    version: 1,
-    optimiser: state.optimiser,
-    step: state.step,
-    options: optionsOf(optimiser),
-    about,
-  };
-  const arrays = new Map<string, SafetensorsInput>();
-  for (const [name, one] of await tensorsOf(params, state)) {
-    const { shape, dtype } = one;
-    arrays.set(name, { data: await one.toTypedArray({ raw: true }), shape, dtype });
+  if (optimiser.name !== state.optimiser) {
+    throw new OptimError(
+      'WRONG_STATE',
+      `${what}: the optimiser is ${optimiser.name}, and the state is one of ${state.optimiser}. Pass the optimiser whose init() made the state.`,
+    );
   }
-  await writeSafetensors(path, arrays, { metadata: { [METADATA]: JSON.stringify(header) } });
+  const { header, arrays } = await inTurn(state, what, async () => {
+    const tensors = await tensorsOf(params, state);
+    const told: CheckpointHeader = {
+      version: 1,
+      optimiser: state.optimiser,
+      step: state.step,
+      options: optionsOf(optimiser),
+      about,
+    };
+    const text = jsonOf(told, what);
+    // all begin before one is waited for: they are of one moment
+    const read = [...tensors].map(async ([name, one]): Promise<[string, SafetensorsInput]> => {
+      const { shape, dtype } = one;
+      return [name, { data: await one.toTypedArray({ raw: true }), shape, dtype }];
+    });
+    return { header: text, arrays: new Map(await Promise.all(read)) };
+  });
+  await writeSafetensors(path, arrays, { metadata: { [METADATA]: header } });
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function jsonOf(header: CheckpointHeader, what: string): string {
+  try {
+    return JSON.stringify(header);
+  } catch (error) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: about cannot be written as JSON: ${(error as Error).message}. Pass strings, numbers, flags, and lists and objects of them.`,
+    );
+  }
 }
 
 /**
@@ -138,8 +163,12 @@ export async function loadCheckpoint(
       );
       read.push([target, made]);
     }
-    for (const [target, from] of read) await target.copyFrom(from);
-    state.step = header.step;
+    await inTurn(state, what, async () => {
+      // what was under way is of the steps before
+      await forget(state);
+      for (const [target, from] of read) await target.copyFrom(from);
+      state.step = header.step;
+    });
   } finally {
     for (const [, one] of read) one.dispose();
   }

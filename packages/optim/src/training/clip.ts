@@ -43,6 +43,12 @@ export async function clipByGlobalNorm(
   using narrow = made['narrow'] as Tensor;
   using wide = made['wide'] as Tensor;
   const factor = leaves.map(({ dtype }) => (dtype === 'float64' ? wide : narrow));
-  await map(SCALED, { g: leaves, factor }, { out: leaves });
-  return made['norm'] as Tensor<'float64'>;
+  const found = made['norm'] as Tensor<'float64'>;
+  try {
+    await map(SCALED, { g: leaves, factor }, { out: leaves });
+    return found;
+  } catch (error) {
+    found.dispose();
+    throw error;
+  }
 }

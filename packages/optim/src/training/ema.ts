@@ -48,7 +48,12 @@ export async function ema<T>(params: T, options?: EmaOptions): Promise<MovingAve
   const kept = checkFraction(given.decay ?? 0.999, what, 'decay');
   const leaves = await parameterLeaves(params, what);
   const means: Tensor[] = [];
-  for (const { tensor } of leaves) means.push(await tensor.cast(stateDType(tensor)));
+  try {
+    for (const { tensor } of leaves) means.push(await tensor.cast(stateDType(tensor)));
+  } catch (error) {
+    for (const one of means) one.dispose();
+    throw error;
+  }
   const named = leaves.map(({ name }, at): NamedLeaf => ({ name, tensor: means[at] as Tensor }));
   return {
     params: replaced(params, means) as T,

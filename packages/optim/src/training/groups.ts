@@ -9,8 +9,9 @@ import {
   readSettings,
   type CommonOptions,
 } from '../optimiser-of.js';
-import type { Optimiser } from '../optimiser.js';
-import type { Rule, RuleStep, StepNumbers } from '../rule.js';
+import type { Optimiser, OptimiserState, StepExtras } from '../optimiser.js';
+import type { CheckedStep, Rule, RuleStep, SteppedLeaf, StepNumbers } from '../rule.js';
+import { partOf } from '../state-parts.js';
 import type { NamedLeaf } from '../tree.js';
 
 /** Which group a parameter is in: a function of its path, or groups by path, where a path stands for all that is in it and the longest counts. */
@@ -37,6 +38,9 @@ const GROUPS_OPTIONS: OptionNames<GroupsOptions> = { ...COMMON_OPTIONS, groups: 
  * });
  * console.log(optimiser.name); // groups(plain: adamW, decayed: adamW)
  * ```
+ *
+ * What an optimiser needs beside the gradients it finds in the extras of the step: `kfac` the layers whose weights are in its group, `naturalGradient` its parameters' part of `perSample`. Numbers of the
+ * state that are a group's own have its name before them: `<group>:damping`.
  *
  * With `of: { layers: 'decayed', 'layers[0].bias': 'plain' }` paths say it; a group named `default` takes those that no path names.
  *
@@ -98,6 +102,20 @@ export function groupsRule(
   };
   const order = [...rules.keys()];
   const prefix = (group: string): string => `of${order.indexOf(group)}_`;
+  /** What the rule of each group that has parameters is given. */
+  const divided = (step: CheckedStep): readonly (readonly [string, Rule, CheckedStep])[] => {
+    const groups = new Map<string, SteppedLeaf[]>(order.map((group) => [group, []]));
+    for (const leaf of step.leaves) {
+      groups.get(of({ name: leaf.name, tensor: leaf.param }))?.push(leaf);
+    }
+    return [...rules].flatMap(([group, rule]) => {
+      const leaves = groups.get(group) ?? [];
+      if (leaves.length === 0) return [];
+      const state = ownState(step.state, group, rule, leaves);
+      const extras = ownExtras(step, leaves);
+      return [[group, rule, { ...step, leaves, state, extras }] as const];
+    });
+  };
   let merged: { readonly parts: readonly object[]; readonly formulas: StepNumbers['formulas'] } = {
     parts: [],
     formulas: {},
@@ -129,16 +147,74 @@ export function groupsRule(
         ) as Readonly<Record<string, Tensor>>,
       };
     },
+    globals: Object.assign(
+      {},
+      ...[...rules].map(([group, rule]) => prefixed(rule.globals ?? {}, `${group}:`)),
+    ) as Rule['globals'],
+    async check(step) {
+      const all = new AllChecked();
+      try {
+        for (const [group, rule, own] of divided(step)) {
+          all.checked.set(group, await rule.check?.(own));
+        }
+        return all;
+      } catch (error) {
+        all[Symbol.dispose]();
+        throw error;
+      }
+    },
     async update(step) {
-      for (const [group, rule] of rules) {
-        const leaves = step.leaves.filter(
-          ({ name: path, param }) => of({ name: path, tensor: param }) === group,
-        );
-        if (leaves.length === 0) continue;
-        await rule.update({ ...step, leaves, numbers: ownNumbers(step.numbers, prefix(group)) });
+      const { checked } = step.checked as AllChecked;
+      for (const [group, rule, own] of divided(step)) {
+        const numbers = ownNumbers(step.numbers, prefix(group));
+        await rule.update({ ...own, numbers, checked: checked.get(group) });
       }
     },
   };
+}
+
+/** What the checks of the groups gave. */
+class AllChecked implements Disposable {
+  readonly checked = new Map<string, Disposable | undefined>();
+
+  [Symbol.dispose](): void {
+    for (const one of this.checked.values()) one?.[Symbol.dispose]();
+  }
+}
+
+/** The state as a rule knows it: slots of its parameters, its own numbers without the name of the group before them, and those of all. */
+function ownState(
+  state: OptimiserState,
+  group: string,
+  { name, globals = {} }: Rule,
+  leaves: readonly SteppedLeaf[],
+): OptimiserState {
+  // other parameters in the group of a name are another part: what is under way is not theirs
+  const key = [group, ...leaves.map((leaf) => leaf.name)].join('\n');
+  const part = partOf(state, key, name, () => {
+    const own = Object.keys(globals).map((one) => [one, `${group}:${one}`] as const);
+    const slots = leaves.flatMap((leaf) =>
+      Object.keys(leaf.slots).map((slot) => `${leaf.name}/${slot}`),
+    );
+    const all = ['count', 'skips', ...slots].map((one) => [one, one] as const);
+    return new Map(
+      [...all, ...own].map(([one, there]) => [one, state.tensors.get(there) as Tensor]),
+    );
+  });
+  part.step = state.step;
+  return part;
+}
+
+/** Statistics of the group's layers: those of other groups are theirs. */
+function ownExtras(
+  { leaves: all, extras }: CheckedStep,
+  leaves: readonly SteppedLeaf[],
+): StepExtras {
+  const { statistics } = extras;
+  if (statistics === undefined) return extras;
+  const own = new Set(leaves.map(({ name }) => name));
+  const others = new Set(all.map(({ name }) => name).filter((name) => !own.has(name)));
+  return { ...extras, statistics: statistics.filter(({ weight }) => !others.has(weight)) };
 }
 
 const prefixed = <T>(record: Readonly<Record<string, T>>, before: string): Record<string, T> =>

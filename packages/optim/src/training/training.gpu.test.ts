@@ -1,9 +1,12 @@
 import { devices } from '@mercer/tensor';
 import { test } from 'vitest';
+import { statesSuite } from './states-suite.test-support.js';
 import { trainingSuite } from './training-suite.test-support.js';
 
 const gpus = devices().filter(({ kind }) => kind === 'cuda');
 
 if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
 
-for (const gpu of gpus) trainingSuite(gpu.id, () => gpu);
+for (const gpu of gpus) {
+  for (const suite of [trainingSuite, statesSuite]) suite(gpu.id, () => gpu);
+}
