@@ -66,7 +66,7 @@ export function shampooReference(options: ShampooReference): Reference {
     frequency = 1,
     start = frequency,
     delay = 0,
-    grafting = 'none',
+    grafting = 'adam',
     decay = 'decoupled',
   } = options;
   const { graftingBeta = grafting === 'adam' ? 0.999 : 0.99, graftingEps = 1e-10 } = options;

@@ -77,7 +77,10 @@ export interface ShampooOptions extends CommonOptions {
   readonly start?: number | undefined;
   /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. */
   readonly delay?: number | undefined;
-  /** Default 'none'. */
+  /**
+   * Whose step gives each block its length; default 'adam'. With 'none', directions of which the last refresh saw no gradient are multiplied by powers of 1 / `eps`: take a larger
+   * `eps` then, or refresh at each step.
+   */
   readonly grafting?: Grafting | undefined;
   /** Of the squares of gradients in grafting; default 0.99 of 'rmsprop', 0.999 of 'adam'. */
   readonly graftingBeta?: number | undefined;
@@ -226,7 +229,7 @@ interface Read {
 }
 
 function read(given: ShampooOptions): Read {
-  const { grafting = 'none', root = 'eigh', decay = 'decoupled' } = given;
+  const { grafting = 'adam', root = 'eigh', decay = 'decoupled' } = given;
   const [first, beta2] = pairOf(given.betas ?? [0.9, 1]);
   const beta1 = checkFraction(first, what, 'betas[0]');
   const maxDim = checkCount(given.maxDim ?? 1024, what, 'maxDim');
