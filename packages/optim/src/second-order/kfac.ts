@@ -25,11 +25,11 @@ import {
   type LearningRate,
 } from '../first-order/learning-rate.js';
 import { checkFlag } from '../first-order/sgd.js';
+import { evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
-import { namedLeaves } from '../tree.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { copyAll, emptyLike } from './blocks.js';
 import { ownGradients, withSlots } from './gradients.js';
@@ -348,9 +348,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         parameters: momentum > 0 ? { momentum } : {},
       });
       if (value === undefined || extras.evaluate === undefined) return;
-      const after = await extras.evaluate(now.params as Tree);
-      scope.track(after.value);
-      for (const { tensor } of await namedLeaves(after.grad)) scope.track(tensor);
+      const after = await evaluated(scope, extras.evaluate, now.params as Tree);
       const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
       await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
     },
