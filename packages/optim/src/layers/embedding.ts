@@ -21,7 +21,10 @@ export const embeddingFunction = layerOperation(
     checkWhole(indices, 'embedding: indices');
     if (weight.shape.length !== 2)
       throw shapeError(`embedding: weight is ${labelOf(weight)}. Pass (entries, features).`);
-    return weight.take(indices as Tensor<'int32'>, 0);
+    // a negative number would be counted from the end
+    const [entries = 0] = weight.shape;
+    const rows = indices.lt(0).where(entries, indices);
+    return weight.take(rows as unknown as Tensor<'int32'>, 0);
   },
 );
 
@@ -42,7 +45,7 @@ const EMBEDDING: OptionNames<EmbeddingOptions> = {
 };
 
 /**
- * Vectors by number: the rows of a weight (entries, features). The input is int32 or int64 of any shape (..), the result (.., features). A number without a row gives NaN.
+ * Vectors by number: the rows of a weight (entries, features). The input is int32 or int64 of any shape (..), the result (.., features). A number without a row, a negative one too, gives NaN.
  *
  * ```ts
  * import { layers } from '@mercer/optim';

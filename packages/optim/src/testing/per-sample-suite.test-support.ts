@@ -249,6 +249,23 @@ export function perSampleSuite(name: string, place: () => Device): void {
       expectAll(await plains(await perSampleGradients(turned, params, x, y)), other);
     });
 
+    it('adds nothing to an embedding for numbers without a row', async () => {
+      const layer = layers.embedding({ entries: 3, features: 2 });
+      const params = await layer.init(random.key(1), { device, dtype: F64 });
+      const x = await tensor(Int32Array.of(-1, 1, 7, 2), { shape: [2, 2], device });
+      const loss = async (p: typeof params, a: Tensor) => layer.apply(p, a).sum([1, 2]).mean();
+      for (const method of ['rules', 'vmap'] as const) {
+        const each = await perSampleGradients(loss as never, params, x, null, { method });
+        expect(await each.weight.toNested()).toEqual([
+          [[0, 0], [1, 1], [0, 0]], // prettier-ignore
+          [[0, 0], [0, 0], [1, 1]], // prettier-ignore
+        ]);
+        const all = { method, norms: true } as const;
+        const { total } = await perSampleGradients(loss as never, params, x, null, all);
+        expect((await toPlain(total)).data).toEqual(Float64Array.of(Math.SQRT2, Math.SQRT2));
+      }
+    });
+
     it('takes no examples, and gives all memory back', async () => {
       const layer = layers.linear({ inputs: 3, outputs: 2 });
       const params = await layer.init(random.key(1), { device });
