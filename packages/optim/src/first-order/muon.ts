@@ -8,6 +8,7 @@ import {
   optimiserOf,
   readSettings,
   type CommonOptions,
+  type Settings,
 } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { Rule, RuleStep, SteppedLeaf, StepNumbers } from '../rule.js';
@@ -23,6 +24,7 @@ import {
   type LearningRate,
 } from './learning-rate.js';
 import { orthogonalised } from './newton-schulz.js';
+import { checkCount } from '../second-order/options.js';
 import { checkFlag } from './sgd.js';
 
 /** Options of {@link muon}. */
@@ -37,13 +39,13 @@ export interface MuonOptions extends CommonOptions {
   readonly weightDecay?: number | undefined;
   /** What the step is multiplied by: sqrt(max(1, rows / columns)) with `spectral`, the default, or 0.2 sqrt(max(rows, columns)) with `rms`, whose elements are then of the size of Adam's. */
   readonly scale?: 'spectral' | 'rms' | undefined;
-  /** Of the Newton-Schulz iteration; default 5. */
+  /** Of the Newton-Schulz iteration, whole; default 5. */
   readonly iterations?: number | undefined;
   /** What products are rounded to: bfloat16, the default, or the dtype that the parameter's state has. */
   readonly products?: 'bfloat16' | 'state' | undefined;
   /** Whether a parameter is a hidden matrix, which is what the method is for. Default: it has two axes or more. Axes behind the first are one, as of kernels of convolutions. */
   readonly matrices?: ((path: string, tensor: Tensor) => boolean) | undefined;
-  /** The optimiser of all others; default adamW(). */
+  /** The optimiser of all others, without nonFinite and maxGradNorm of its own; default adamW(). */
   readonly fallback?: Optimiser | undefined;
 }
 
@@ -113,7 +115,7 @@ export function muon(options?: MuonOptions): Optimiser {
     nesterov: checkFlag(given.nesterov ?? true, what, 'nesterov'),
     scale: oneOf(given.scale ?? 'spectral', what, 'scale', ['spectral', 'rms']),
     products: oneOf(given.products ?? 'bfloat16', what, 'products', ['bfloat16', 'state']),
-    iterations: checkNumber(given.iterations ?? 5, what, 'iterations'),
+    iterations: checkCount(given.iterations ?? 5, what, 'iterations', 0),
   };
   if (typeof matrices !== 'function') {
     throw new MercerError(
@@ -140,15 +142,32 @@ export function muon(options?: MuonOptions): Optimiser {
     },
     update: (step) => update(step, settings),
   };
+  const others = composedFor(fallback, `${what}: fallback`);
+  checkFallback(fallback.name, others.settings);
   const rules = new Map([
     ['matrices', rule],
-    ['others', composedFor(fallback, `${what}: fallback`).rule],
+    ['others', others.rule],
   ]);
   const name = `groups(matrices: ${what}, others: ${fallback.name})`;
   const groups = groupsRule(name, rules, (leaf) =>
     matrices(leaf.name, leaf.tensor) ? 'matrices' : 'others',
   );
   return optimiserOf(groups, readSettings(given, what));
+}
+
+/** What is decided of a step is decided for all parameters together. @throws MercerError INVALID_ARGUMENT */
+function checkFallback(name: string, { nonFinite, maxGradNorm, lossScaling }: Settings): void {
+  const own =
+    maxGradNorm !== undefined
+      ? `maxGradNorm ${maxGradNorm}`
+      : nonFinite !== 'skip'
+        ? `nonFinite '${nonFinite}'`
+        : lossScaling && 'a scale of the loss';
+  if (own === undefined) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `muon: fallback (${name}) has ${own}, and a step is decided for all parameters together. Pass nonFinite and maxGradNorm to muon, and lossScale what muon gives.`,
+  );
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

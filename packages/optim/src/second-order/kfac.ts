@@ -275,6 +275,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   return {
     name: what,
     options,
+    refusesScale: isAdaptive
+      ? 'compares losses where its damping adapts, which have to be the loss itself'
+      : undefined,
     globals: {
       damping: scalar(given.damping),
       ...(isAdaptive && { loss: scalar(0), modelled: scalar(0) }),
@@ -311,7 +314,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         await adapt(now, { next: valueOf(extras), value: loss, modelled });
       }
       const batches: BatchFactors[] = [];
-      for (const layer of layers) batches.push(await batchFactors(scope, layer));
+      for (const layer of layers) batches.push(await batchFactors(scope, layer, numbers));
       await updateLayers(scope, layers, batches, now, beta);
       await refresh(scope, layers, now, damping);
       if (count < start + delay) return;

@@ -247,6 +247,8 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   return {
     name: what,
     options,
+    refusesScale:
+      'has its curvature from gradients of examples, which are of the loss itself and not of a scaled one',
     globals: { failures: { shape: [], dtype: 'int32', value: 0 } },
     slots: ({ tensor }) =>
       momentum > 0 ? { m: { shape: tensor.shape, dtype: stateDType(tensor) } } : {},

@@ -4,6 +4,7 @@ import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import type { LossScaling } from '../decide.js';
 import { composedFor, optimiserOf } from '../optimiser-of.js';
+import { checkCount } from '../second-order/options.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
 
@@ -15,7 +16,7 @@ export interface LossScaleOptions {
   readonly growth?: number | undefined;
   /** What it is multiplied by where a gradient is not finite; default 0.5. */
   readonly backoff?: number | undefined;
-  /** Default 2000. */
+  /** Whole; default 2000. */
   readonly interval?: number | undefined;
 }
 
@@ -49,7 +50,9 @@ export interface ScaledOptimiser extends Optimiser {
  * console.log(await w.toNested()); // [ 0.5, 1 ]
  * ```
  *
- * @param optimiser of this package, but `lbfgs`
+ * Statistics for `kfac` are of the scaled loss too, as `withStatistics` gives them with its gradient.
+ *
+ * @param optimiser of this package, but `lbfgs`, `naturalGradient` and `kfac` with adaptive damping
  * @throws MercerError INVALID_ARGUMENT
  */
 export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): ScaledOptimiser {
@@ -59,9 +62,15 @@ export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): Sca
     initial: between(given.initial ?? 65536, 'initial', 2 ** -24, 2 ** 60),
     growth: between(given.growth ?? 2, 'growth', 1, 2 ** 16),
     backoff: between(given.backoff ?? 0.5, 'backoff', 2 ** -16, 1),
-    interval: between(given.interval ?? 2000, 'interval', 1, 2 ** 31),
+    interval: checkCount(given.interval ?? 2000, what, 'interval'),
   };
   const { rule, settings } = composedFor(optimiser, what);
+  if (rule.refusesScale !== undefined) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${rule.name} ${rule.refusesScale}. Keep the loss as it is, with parameters and products in bfloat16 or float32, which need no scale.`,
+    );
+  }
   const inner = optimiserOf(rule, { ...settings, lossScaling });
   return Object.assign(inner, {
     scaled(loss: Tensor, state: OptimiserState): Pending<Tensor> {

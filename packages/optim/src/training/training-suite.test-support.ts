@@ -224,6 +224,17 @@ export function trainingSuite(name: string, device: () => Device): void {
         expect(await state.tensors.get('skips')?.item()).toBe(3);
       });
 
+      it('grows too where there were more good steps than the interval says', async () => {
+        using w = await tensor([1, 2], where());
+        using g = await tensor([1, 1], where());
+        using state = await lossScale(sgd(), { initial: 4, interval: 100 }).init(w);
+        await state.tensors.get('goodSteps')?.fill(50);
+        const shorter = lossScale(sgd(), { initial: 4, interval: 10 });
+        (await shorter.step(w, g, state)).skipped.dispose();
+        expect(await state.tensors.get('lossScale')?.item()).toBe(8);
+        expect(await state.tensors.get('goodSteps')?.item()).toBe(0);
+      });
+
       it('is 65536 at first, and is taken out of norms', async () => {
         const optimiser = lossScale(sgd({ lr: 1, maxGradNorm: 1 }));
         using w = await tensor([0, 0], where());
