@@ -1,8 +1,8 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
+import { checkNumber } from './checks.js';
 import { decide, type LossScaling } from './decide.js';
-import { checkNumber } from './first-order/learning-rate.js';
 import { OptimError } from './optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';

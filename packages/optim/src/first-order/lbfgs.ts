@@ -1,17 +1,16 @@
 import { replaced } from '@mercer/autodiff/transform';
 import type { Tree } from '@mercer/autodiff';
 import { add, mul, neg, sub, variable } from '@mercer/formula';
-import { describeValue, type OptionNames } from '@mercer/options';
-import { full, map, MercerError, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { full, map, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { checkCount, checkNumber, checkChoice } from '../checks.js';
 import { evaluated } from '../evaluated.js';
 import { checkTensors, NamedState, withOptions } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from '../optimiser.js';
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { FlatForm } from './flat-tensor.js';
-import { checkNumber } from './learning-rate.js';
-import { oneOf } from './muon.js';
 import { strongWolfe, type LinePoint } from './strong-wolfe.js';
 
 /** Options of {@link lbfgs}. */
@@ -106,22 +105,23 @@ interface Numbers {
  */
 export function lbfgs(options?: LbfgsOptions): Optimiser {
   const given = readOptions(WHAT, options, LBFGS_OPTIONS);
-  const maxIterations = count(given.maxIterations ?? 20, 'maxIterations');
+  const maxIterations = checkCount(given.maxIterations ?? 20, WHAT, 'maxIterations');
   const settings: Settings = {
     lr: checkNumber(given.lr ?? 1, WHAT, 'lr'),
     maxIterations,
-    maxEvaluations: count(
+    maxEvaluations: checkCount(
       given.maxEvaluations ?? Math.ceil(maxIterations * 1.25),
+      WHAT,
       'maxEvaluations',
     ),
-    history: count(given.history ?? 10, 'history'),
+    history: checkCount(given.history ?? 10, WHAT, 'history'),
     toleranceGrad: checkNumber(given.toleranceGrad ?? 1e-7, WHAT, 'toleranceGrad'),
     toleranceChange: checkNumber(given.toleranceChange ?? 1e-9, WHAT, 'toleranceChange'),
-    lineSearch: oneOf(given.lineSearch ?? 'strongWolfe', WHAT, 'lineSearch', [
+    lineSearch: checkChoice(given.lineSearch ?? 'strongWolfe', WHAT, 'lineSearch', [
       'strongWolfe',
       'none',
     ]),
-    nonFinite: oneOf(given.nonFinite ?? 'skip', WHAT, 'nonFinite', ['skip', 'throw']),
+    nonFinite: checkChoice(given.nonFinite ?? 'skip', WHAT, 'nonFinite', ['skip', 'throw']),
   };
   return withOptions(
     {
@@ -130,15 +130,6 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
       step: (params, grads, state, extras = {}) => takeStep(settings, params, grads, state, extras),
     },
     { ...settings },
-  );
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function count(value: unknown, name: string): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${WHAT}: ${name} is ${describeValue(value)}. Pass a whole number from 1 on.`,
   );
 }
 
@@ -331,7 +322,7 @@ class Iterations {
   async dot(one: Tensor, other: Tensor): Promise<number> {
     using product = await map(mul(x, y), { x: one, y: other }, { dtype: 'float64' });
     using sum = await product.sum();
-    return Number(await sum.item());
+    return await sum.item();
   }
 
   async largest(one: Tensor): Promise<number> {

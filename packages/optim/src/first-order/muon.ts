@@ -2,6 +2,7 @@ import { add, div, mul, sqrt, sub, variable, type RealExpr } from '@mercer/formu
 import { describeValue, type OptionNames } from '@mercer/options';
 import { empty, isTensor, map, MercerError, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
 import {
   composedFor,
   COMMON_OPTIONS,
@@ -16,16 +17,8 @@ import { groupsRule } from '../training/groups.js';
 import { stateDType, updateInPlace } from '../update.js';
 import { adamW } from './adam.js';
 import { scaledBy } from './elementwise.js';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from './learning-rate.js';
+import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
 import { orthogonalised } from './newton-schulz.js';
-import { checkCount } from '../second-order/options.js';
-import { checkFlag } from './sgd.js';
 
 /** Options of {@link muon}. */
 export interface MuonOptions extends CommonOptions {
@@ -113,8 +106,8 @@ export function muon(options?: MuonOptions): Optimiser {
   const settings: MuonSettings = {
     momentum: checkFraction(given.momentum ?? 0.95, what, 'momentum'),
     nesterov: checkFlag(given.nesterov ?? true, what, 'nesterov'),
-    scale: oneOf(given.scale ?? 'spectral', what, 'scale', ['spectral', 'rms']),
-    products: oneOf(given.products ?? 'bfloat16', what, 'products', ['bfloat16', 'state']),
+    scale: checkChoice(given.scale ?? 'spectral', what, 'scale', ['spectral', 'rms']),
+    products: checkChoice(given.products ?? 'bfloat16', what, 'products', ['bfloat16', 'state']),
     iterations: checkCount(given.iterations ?? 5, what, 'iterations', 0),
   };
   if (typeof matrices !== 'function') {
@@ -167,20 +160,6 @@ function checkFallback(name: string, { nonFinite, maxGradNorm, lossScaling }: Se
   throw new MercerError(
     'INVALID_ARGUMENT',
     `muon: fallback (${name}) has ${own}, and a step is decided for all parameters together. Pass nonFinite and maxGradNorm to muon, and lossScale what muon gives.`,
-  );
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-export function oneOf<T extends string>(
-  value: T,
-  what: string,
-  name: string,
-  known: readonly T[],
-): T {
-  if (known.includes(value)) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${name} is ${describeValue(value)}. Pass ${known.map((one) => `'${one}'`).join(' or ')}.`,
   );
 }
 

@@ -1,15 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import { type Tensor } from '@mercer/tensor';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { checkCount } from '../checks.js';
 import { initialiserOr, standardNormal, type Initialiser } from './initialiser.js';
-import {
-  checkCount,
-  checkTensor,
-  checkWhole,
-  labelOf,
-  layerOperation,
-  shapeError,
-} from './layer-operation.js';
+import { checkTensor, checkWhole, labelOf, layerOperation, shapeError } from './layer-operation.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
 
 /** The function of {@link embedding}: indices (..), whole numbers, weight (entries, features), result (.., features). */
@@ -63,8 +57,8 @@ const EMBEDDING: OptionNames<EmbeddingOptions> = {
 export function embedding(options: EmbeddingOptions): Layer<{ readonly weight: Tensor }> {
   const what = 'embedding';
   const given = readOptions(what, options, EMBEDDING);
-  const entries = checkCount(`${what}: entries`, given.entries);
-  const features = checkCount(`${what}: features`, given.features);
+  const entries = checkCount(given.entries, what, 'entries');
+  const features = checkCount(given.features, what, 'features');
   const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, standardNormal);
   return {
     name: what,

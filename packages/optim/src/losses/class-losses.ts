@@ -7,9 +7,8 @@ import {
   type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
+import { checkCount, checkNumber } from '../checks.js';
 import {
-  checkCount,
-  checkNumber,
   checkTensor,
   checkWhole,
   labelOf,
@@ -89,9 +88,9 @@ const ofLogProbabilities = classLoss('nll', false);
 
 function readCall(what: string, given: CrossEntropyOptions): ClassLoss {
   const { axis, ignoreIndex, labelSmoothing: smoothing = 0 } = given;
-  checkNumber(`${what}: labelSmoothing`, smoothing, 0, 1);
+  checkNumber(smoothing, what, 'labelSmoothing', 0, 1);
   if (ignoreIndex !== undefined)
-    checkCount(`${what}: ignoreIndex`, ignoreIndex, Number.MIN_SAFE_INTEGER);
+    checkCount(ignoreIndex, what, 'ignoreIndex', Number.MIN_SAFE_INTEGER);
   return { axis, ignoreIndex, smoothing, reduction: checkReduction(what, given.reduction) };
 }
 

@@ -11,7 +11,7 @@ import {
   readOptions,
   type Value,
 } from '@mercer/tensor/operation';
-import { checkChoice, checkCount, checkFlag } from '../layers/layer-operation.js';
+import { checkCount, checkFlag, checkChoice } from '../checks.js';
 import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/observed.js';
 import { disposeOthers } from '../statistics/with-statistics.js';
 import { LAYER_RULES, type ParameterRule } from './layer-rules.js';
@@ -106,10 +106,10 @@ export async function perSampleGradients<P extends Tree, X, Y>(
     method,
     chunkSize,
   } = readOptions(WHAT, options, OPTIONS);
-  checkChoice(`${WHAT}: reduction`, reduction, ['mean', 'sum']);
-  checkFlag(`${WHAT}: norms`, norms);
-  if (method !== undefined) checkChoice(`${WHAT}: method`, method, ['rules', 'vmap']);
-  if (chunkSize !== undefined) checkCount(`${WHAT}: chunkSize`, chunkSize);
+  checkChoice(reduction, WHAT, 'reduction', ['mean', 'sum']);
+  checkFlag(norms, WHAT, 'norms');
+  if (method !== undefined) checkChoice(method, WHAT, 'method', ['rules', 'vmap']);
+  if (chunkSize !== undefined) checkCount(chunkSize, WHAT, 'chunkSize');
   const leaves = await leavesOf(params, `${WHAT}: the parameters`);
   const count = await countOfExamples(inputs, targets);
   const size = chunkSize ?? examplesAtOnce(leaves);

@@ -17,14 +17,8 @@ import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
 import { eye, isTensor, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
-import { checkFlag } from '../first-order/sgd.js';
+import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
+import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
 import { evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
@@ -48,7 +42,7 @@ import {
   type KfacLayer,
 } from './kfac-layers.js';
 import { innerProduct, rateOn, shortening } from './shortened.js';
-import { checkChoice, checkCount, checkDelay } from './options.js';
+import { checkDelay } from './options.js';
 import { begin, checkFailures, everySteps, landed } from './refreshes.js';
 
 /** Options of {@link kfac}. */

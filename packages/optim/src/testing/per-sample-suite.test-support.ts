@@ -261,7 +261,7 @@ export function perSampleSuite(name: string, place: () => Device): void {
       const loss = (isMoved: boolean) => async (p: typeof params, a: Tensor, b: Tensor) => {
         calls++;
         const given = isMoved ? a.permute([1, 0, 2]) : a;
-        const out = await model.apply(p, await given);
+        const out = await model.apply(p, given);
         return losses.mse(isMoved ? out.permute([1, 0, 2]) : out, b);
       };
       for (const isMoved of [true, false]) {
@@ -269,14 +269,14 @@ export function perSampleSuite(name: string, place: () => Device): void {
         const each: Plain[][] = [];
         for (let n = 0; n < 3; n++) {
           const [a, b] = [x.slice([n, n + 1]), y.slice([n, n + 1])];
-          each.push([...(await plains(await grad(own)(params, a as Tensor, b as Tensor)))]);
+          each.push([...(await plains(await grad(own)(params, a, b)))]);
         }
         const wanted = (each[0] as Plain[]).map(({ shape }, at) => ({
           shape: [3, ...shape],
           data: Float64Array.from(each.flatMap((all) => [...(all[at] as Plain).data])),
         }));
         for (const method of isMoved ? [undefined] : [undefined, 'rules' as const]) {
-          const found = await perSampleGradients(own, params, x as Tensor, y as Tensor, { method });
+          const found = await perSampleGradients(own, params, x, y, { method });
           expectAll(await plains(found), wanted);
         }
         if (isMoved) {

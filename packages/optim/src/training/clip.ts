@@ -1,7 +1,7 @@
 import { div, gt, mul, select, sqrt, variable } from '@mercer/formula';
 import { map, MercerError, type Tensor } from '@mercer/tensor';
 import { totals } from '@mercer/tensor/operation';
-import { checkNumber } from '../first-order/learning-rate.js';
+import { checkNumber } from '../checks.js';
 import { SQUARES } from '../measure.js';
 import { namedLeaves } from '../tree.js';
 

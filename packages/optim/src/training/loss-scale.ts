@@ -1,10 +1,9 @@
 import type { OptionNames } from '@mercer/options';
-import { describeValue } from '@mercer/options';
 import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkCount, checkNumber } from '../checks.js';
 import type { LossScaling } from '../decide.js';
 import { composedFor, optimiserOf } from '../optimiser-of.js';
-import { checkCount } from '../second-order/options.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
 
@@ -59,9 +58,9 @@ export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): Sca
   const what = 'lossScale';
   const given = readOptions(what, options, LOSS_SCALE_OPTIONS);
   const lossScaling: LossScaling = {
-    initial: between(given.initial ?? 65536, 'initial', 2 ** -24, 2 ** 60),
-    growth: between(given.growth ?? 2, 'growth', 1, 2 ** 16),
-    backoff: between(given.backoff ?? 0.5, 'backoff', 2 ** -16, 1),
+    initial: checkNumber(given.initial ?? 65536, what, 'initial', 2 ** -24, 2 ** 60),
+    growth: checkNumber(given.growth ?? 2, what, 'growth', 1, 2 ** 16),
+    backoff: checkNumber(given.backoff ?? 0.5, what, 'backoff', 2 ** -16, 1),
     interval: checkCount(given.interval ?? 2000, what, 'interval'),
   };
   const { rule, settings } = composedFor(optimiser, what);
@@ -84,13 +83,4 @@ export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): Sca
       return loss.mul(scale as Tensor<'float32'>);
     },
   });
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function between(value: unknown, name: string, least: number, most: number): number {
-  if (typeof value === 'number' && value >= least && value <= most) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `lossScale: ${name} is ${describeValue(value)}. Pass a number from ${least} to ${most}.`,
-  );
 }
