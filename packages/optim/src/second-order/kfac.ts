@@ -53,7 +53,8 @@ export interface KfacOptions extends CommonOptions {
   readonly damping?: number | undefined;
   /**
    * Whether damping follows how well the quadratic model tells the loss, every 5 steps (Martens and Grosse 2015, section 6.5): steps then need `value`, and compare it with
-   * `evaluate(params)`, or without it with the next step's value. Default false.
+   * `evaluate(params)`, or without it with the next step's value. The model knows of the layers' steps alone, and of the gradient with the weight decay in it: the losses also change by the steps
+   * of `plain` parameters, and have no term for the weight decay unless the function adds one, so that with either the damping follows less well. Default false.
    */
   readonly adaptiveDamping?: boolean | undefined;
   /** What adaptive damping does not go below; default 1e-8. */

@@ -81,6 +81,17 @@ export function trainingSuite(name: string, device: () => Device): void {
       });
     });
 
+    it('clipByGlobalNorm scales nothing where the norm is not finite', async () => {
+      for (const bad of [Infinity, NaN]) {
+        const grads = { a: await tensor([bad, 1], where()), b: await tensor([-3], where()) };
+        using norm = await clipByGlobalNorm(grads, 1);
+        expect(await norm.item()).toBe(bad);
+        expect(await grads.a.toNested()).toEqual([bad, 1]);
+        expect(await grads.b.toNested()).toEqual([-3]);
+        for (const one of Object.values(grads)) one.dispose();
+      }
+    });
+
     describe('parameter groups', () => {
       const isBias = (path: string): boolean => /bias|scale/.test(path);
       const reference = (): Reference => {
