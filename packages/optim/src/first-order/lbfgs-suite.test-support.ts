@@ -173,7 +173,7 @@ export function lbfgsSuite(name: string, device: () => Device): void {
         expect(await w.item()).toBeCloseTo(x, 12);
       }
       await state.tensors.get('numbers')?.fill(0);
-      await optimiser.step(w, (await w.sin().neg()), state);
+      await optimiser.step(w, await w.sin().neg(), state);
       expect(await w.item()).toBeCloseTo(x + Math.sin(x), 12);
     });
 
