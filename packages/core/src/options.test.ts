@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as mercer from './index.js';
 import * as npy from './npy.js';
 import * as safetensors from './safetensors.js';
@@ -21,6 +23,10 @@ const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
 const index = new Int32Array([0, 1, 0, 1]);
 let table: readonly Row[] = [];
+const file = path.join(tmpdir(), `options-${process.pid}.safetensors`);
+afterAll(() => {
+  rmSync(file, { force: true });
+});
 
 const sumOf = (x: mercer.Tensor): Promise<mercer.Tensor> => x.sum();
 
@@ -41,6 +47,8 @@ async function rowsOf(): Promise<readonly Row[]> {
   const scope = new mercer.Scope();
   const cache = JitCache.open({ mode: 'off' });
   const kernel = mercer.kernels.gaussian;
+  const sgd = mercer.sgd();
+  const begun = await sgd.init(a);
   const bytes = npy.encodeNpy({ data, shape: [rows, rows] });
   const saved = { a, x: a, b: a };
   const system = mercer.denseOperator(a);
@@ -102,6 +110,10 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lossScale', (o) => mercer.lossScale(mercer.sgd(), o)],
     ['muon', (o) => mercer.muon(o)],
     ['parameterGroups', (o) => mercer.parameterGroups(o)],
+    [
+      'saveCheckpoint',
+      (o) => mercer.saveCheckpoint(file, { optimiser: sgd, params: a, state: begun }, o),
+    ],
     ['schedules.cosine', (o) => mercer.schedules.cosine(o)],
     ['schedules.exponential', (o) => mercer.schedules.exponential(o)],
     ['schedules.linearWarmUp', (o) => mercer.schedules.linearWarmUp(o)],

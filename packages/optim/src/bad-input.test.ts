@@ -95,7 +95,7 @@ describe('layers refuse', () => {
     [
       'an odd mode',
       () => initialisers.kaimingUniform(any({ mode: 'fan_in' })),
-      /mode is "fan_in"\. Pass 'fanIn', 'fanOut'/,
+      /mode is "fan_in"\. Pass 'fanIn' or 'fanOut'/,
     ],
     [
       'a constant that is no number',
@@ -105,7 +105,7 @@ describe('layers refuse', () => {
     [
       'a reduction that is none',
       () => losses.mse(any(0), any(0), any({ reduction: 'avg' })),
-      /mse: reduction is "avg"\. Pass 'mean', 'sum', 'none'/,
+      /mse: reduction is "avg"\. Pass 'mean', 'sum' or 'none'/,
     ],
     ['a delta of 0', () => losses.huber(any(0), any(0), { delta: 0 }), /huber: delta is 0/],
     [
@@ -122,7 +122,7 @@ describe('layers refuse', () => {
     [
       'a dtype of 32 bits',
       () => autocast(() => 1, any({ dtype: 'float32' })),
-      /dtype is "float32"\. Pass 'bfloat16', 'float16'/,
+      /dtype is "float32"\. Pass 'bfloat16' or 'float16'/,
     ],
   ])('%s', (_, run, message) => {
     expect(run).toThrow(message);
@@ -331,7 +331,7 @@ describe('layers refuse', () => {
           7,
           any({ method: 'loop' }),
         ),
-      /method is "loop"\. Pass 'rules', 'vmap'/,
+      /method is "loop"\. Pass 'rules' or 'vmap'/,
     ],
     [
       'chunks of nothing',

@@ -3,6 +3,7 @@ import {
   constant,
   div,
   eq,
+  ge,
   gt,
   min,
   max,
@@ -84,12 +85,13 @@ function formulasOf(deciding: Deciding): Readonly<Record<string, RealExpr>> {
       : select(gt(norm, v('maxGradNorm')), div(v('maxGradNorm'), norm), 1);
   const t = add(v('count'), 1);
   const good = add(v('good'), 1);
-  const grows = eq(good, v('interval'));
+  const grows = ge(good, v('interval'));
   found = {
     count: add(v('count'), ok),
     skips: add(v('skips'), sub(1, ok)),
     skipped: sub(1, ok),
     ...(lossScaling && {
+      number_unscale: unscale,
       good: select(gt(ok, 0), select(grows, 0, good), 0),
       scale: select(
         gt(ok, 0),

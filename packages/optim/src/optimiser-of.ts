@@ -1,8 +1,8 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
+import { checkNumber } from './checks.js';
 import { decide, type LossScaling } from './decide.js';
-import { checkNumber } from './first-order/learning-rate.js';
 import { OptimError } from './optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
@@ -177,43 +177,52 @@ function checkState(
   leaves: readonly NamedLeaf[],
   state: OptimiserState,
 ): readonly Readonly<Record<string, Tensor>>[] {
-  const what = rule.name;
+  const [{ tensor: first }] = leaves as readonly [NamedLeaf];
+  const all = leaves.map((leaf) => ({ leaf, slots: Object.entries(slotsOf(rule, leaf)) }));
+  const wanted = Object.fromEntries(
+    all.flatMap(({ leaf, slots }) =>
+      slots.map(([slot, one]) => [`${leaf.name}/${slot}`, one] as const),
+    ),
+  );
+  const tensors = checkTensors(rule.name, state, first.device, {
+    ...globalsOf(rule, settings),
+    ...wanted,
+  });
+  return all.map(({ leaf, slots }) =>
+    Object.fromEntries(
+      slots.map(([slot]) => [slot, tensors.get(`${leaf.name}/${slot}`) as Tensor]),
+    ),
+  );
+}
+
+/** Checks that a state is an optimiser's and has these tensors on a device, and no others. @throws OptimError WRONG_STATE; MercerError DISPOSED */
+export function checkTensors(
+  what: string,
+  state: OptimiserState,
+  device: Tensor['device'],
+  wanted: Readonly<Record<string, SlotOf>>,
+): ReadonlyMap<string, Tensor> {
   if (!((state as Partial<OptimiserState> | undefined)?.tensors instanceof Map)) {
     throw wrongState(what, `the state is ${describeValue(state)}`);
   }
+  const { tensors } = state;
   if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);
-  const [{ tensor: first }] = leaves as readonly [NamedLeaf];
-  const tensors = new Set(state.tensors.keys());
-  const find = (name: string, { shape, dtype }: SlotOf): Tensor => {
-    const found = state.tensors.get(name);
+  for (const [name, { shape, dtype }] of Object.entries(wanted)) {
+    const found = tensors.get(name);
     if (found === undefined) throw wrongState(what, `the state has no ${name}`);
-    tensors.delete(name);
     found.assertAlive();
-    if (
-      found.dtype === dtype &&
-      String(found.shape) === String(shape) &&
-      found.device === first.device
-    ) {
-      return found;
+    if (found.dtype === dtype && String(found.shape) === String(shape) && found.device === device) {
+      continue;
     }
     throw wrongState(
       what,
-      `${name} is ${found.label}, and should be ${dtype} ${formatShape(shape)} on ${first.device.id}`,
+      `${name} is ${found.label}, and should be ${dtype} ${formatShape(shape)} on ${device.id}`,
     );
-  };
-  for (const [name, slot] of Object.entries(globalsOf(rule, settings))) find(name, slot);
-  const slots = leaves.map((leaf) =>
-    Object.fromEntries(
-      Object.entries(slotsOf(rule, leaf)).map(([slot, one]) => [
-        slot,
-        find(`${leaf.name}/${slot}`, one),
-      ]),
-    ),
-  );
-  const [more] = tensors;
+  }
+  const more = [...tensors.keys()].find((name) => !Object.hasOwn(wanted, name));
   if (more !== undefined)
     throw wrongState(what, `the state has ${more}, and params has no such tensor`);
-  return slots;
+  return tensors;
 }
 
 interface StepCall {

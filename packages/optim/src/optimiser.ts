@@ -19,7 +19,10 @@ export interface OptimiserState extends Disposable {
 export interface StepExtras {
   /** The loss at the parameters as they are: what `lbfgs` and adaptive damping compare with. */
   readonly value?: Tensor;
-  /** The loss and its gradients at other parameters of the same tree. `lbfgs` calls it in its line search. */
+  /**
+   * The loss and its gradients at other parameters of the same tree. `lbfgs` calls it in its line search, `kfac` where it adapts the damping. The optimiser disposes of the loss and
+   * of all gradients that it gives, so that they have to be new tensors; the parameters that it is given are the optimiser's too.
+   */
   readonly evaluate?: (
     params: Tree,
   ) => PromiseLike<{ readonly value: Tensor; readonly grad: Tree }>;
@@ -39,7 +42,10 @@ export type PerSample = Tree | ((params: Tree) => PromiseLike<Tree>);
 
 /** What a step says when its work is enqueued. */
 export interface StepReport {
-  /** A 0-d int32 tensor: 1 where a gradient was not finite and nothing was changed, 0 otherwise. The device decides, so reading it waits. */
+  /**
+   * A 0-d int32 tensor: 1 where a gradient was not finite and nothing was changed, 0 otherwise. The device decides, so reading it waits. A step of `lbfgs` that went on from where
+   * loss and gradient were finite says 1 too, and ends at the last such point.
+   */
   readonly skipped: Tensor;
 }
 

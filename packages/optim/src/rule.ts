@@ -29,7 +29,7 @@ export interface SteppedLeaf extends UpdatedLeaf {
 /** What a rule is given in a step. */
 export interface RuleStep {
   readonly leaves: readonly SteppedLeaf[];
-  /** What {@link Rule.numbers} asked for; `ok`, 0 where nothing may be written; and `factor`, which gradients are multiplied by, where they are. */
+  /** What {@link Rule.numbers} asked for; `ok`, 0 where nothing may be written; `factor`, which gradients are multiplied by, where they are; and `unscale`, 1 / the scale of the loss, where it has one. */
   readonly numbers: Readonly<Record<string, DeviceNumber>> & { readonly ok: DeviceNumber };
   /** Calls of `step`, from 1. */
   readonly step: number;
@@ -59,6 +59,8 @@ export interface Rule {
   numbers(step: number): StepNumbers;
   /** Numbers of the state that are of no parameter, by name. */
   readonly globals?: Readonly<Record<string, SlotOf & { readonly value: number }>> | undefined;
+  /** Why gradients of a scaled loss are not enough for it, where they are not: the end of a sentence that begins with its name. */
+  readonly refusesScale?: string | undefined;
   /**
    * Checks what a step is given, before anything is written, and makes what of it can fail. What it gives is for `update`, and disposed when that has ended.
    *

@@ -100,7 +100,9 @@ export class Training implements Disposable {
       const start = performance.now();
       await this.#step(train);
       const stops = hooks.stops();
-      const reads = this.step % every === 0 || this.step === steps || stops;
+      // losses that were not read would not be in a checkpoint
+      const endsEpoch = this.step % inEpoch === 0;
+      const reads = this.step % every === 0 || this.step === steps || stops || endsEpoch;
       const point = reads ? await this.#read() : undefined;
       this.#seconds += (performance.now() - start) / 1000;
       if (point !== undefined) {
@@ -110,7 +112,7 @@ export class Training implements Disposable {
         if (!Number.isFinite(point)) return 'diverged';
       }
       if (stops && this.step < steps) return 'interrupted';
-      if (this.step % inEpoch === 0 && this.step < steps) await hooks.onEpoch();
+      if (endsEpoch && this.step < steps) await hooks.onEpoch();
       await setImmediate(); // signals are heard between steps
     }
     return 'finished';

@@ -2,18 +2,12 @@ import { add, div, mul, pow, sqrt, sub, variable } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { isTensor, MercerError } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkNumber, checkFraction, checkFlag } from '../checks.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { StepNumbers } from '../rule.js';
 import { elementwise } from './elementwise.js';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from './learning-rate.js';
-import { checkFlag } from './sgd.js';
+import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
 
 /** Options of {@link adam} and {@link adamW}. */
 export interface AdamOptions extends CommonOptions {

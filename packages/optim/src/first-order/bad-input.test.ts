@@ -1,6 +1,16 @@
 import { empty, full, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { adam, adamW, lbfgs, lossScale, muon, parameterGroups, sgd } from '../index.js';
+import {
+  adam,
+  adamW,
+  kfac,
+  lbfgs,
+  lossScale,
+  muon,
+  naturalGradient,
+  parameterGroups,
+  sgd,
+} from '../index.js';
 
 const where = { device: 'cpu' } as const;
 const row = (...values: number[]): Promise<Tensor<'float32'>> => tensor(values, where);
@@ -29,6 +39,33 @@ describe('options are refused', () => {
     ['a history of 0', () => lbfgs({ history: 0 }), 'history is 0'],
     ['a loss scale of 0', () => lossScale(sgd(), { initial: 0 }), 'initial is 0'],
     ['a scaled lbfgs', () => lossScale(lbfgs()), 'lbfgs has no rule'],
+    [
+      'adaptive damping by scaled losses',
+      () => lossScale(kfac({ adaptiveDamping: true })),
+      'kfac compares losses',
+    ],
+    [
+      'a scaled natural gradient',
+      () => lossScale(naturalGradient()),
+      'naturalGradient has its curvature from gradients of examples',
+    ],
+    ['an interval of a part', () => lossScale(sgd(), { interval: 2.5 }), 'interval is 2.5'],
+    ['iterations of a part', () => muon({ iterations: 2.5 }), 'iterations is 2.5'],
+    [
+      'a fallback that limits its norm itself',
+      () => muon({ fallback: adamW({ maxGradNorm: 1 }) }),
+      'fallback (adamW) has maxGradNorm 1',
+    ],
+    [
+      'a fallback that throws',
+      () => muon({ fallback: adamW({ nonFinite: 'throw' }) }),
+      "fallback (adamW) has nonFinite 'throw'",
+    ],
+    [
+      'a fallback that is scaled',
+      () => muon({ fallback: lossScale(adamW()) }),
+      'fallback (adamW) has a scale of the loss',
+    ],
     ['groups of none', () => parameterGroups({ groups: {}, of: {} }), 'groups is'],
     [
       'groups of what is no optimiser',

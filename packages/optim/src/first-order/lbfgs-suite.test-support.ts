@@ -161,6 +161,60 @@ export function lbfgsSuite(name: string, device: () => Device): void {
       close([one as number[]], [many[11] as number[]], 1e-12);
     });
 
+    it('goes on where the first pairs have no curvature', async () => {
+      const w = await tensor(0.5, { device: device(), dtype: 'float64' });
+      const optimiser = lbfgs({ lineSearch: 'none', maxIterations: 1 });
+      using state = await optimiser.init(w);
+      let x = 0.5;
+      for (let step = 0; step < 3; step++) {
+        const grad = await w.sin().neg();
+        await optimiser.step(w, grad, state);
+        x += Math.sin(x);
+        expect(await w.item()).toBeCloseTo(x, 12);
+      }
+      await state.tensors.get('numbers')?.fill(0);
+      await optimiser.step(w, await w.sin().neg(), state);
+      expect(await w.item()).toBeCloseTo(x + Math.sin(x), 12);
+    });
+
+    // w^4 overflows in float64, which a step of 1e80 reaches and one of 1e-4 does not
+    const quartic = async (params: Tree) => {
+      const w = params as unknown as Tensor<'float64'>;
+      return { value: await w.pow(4), grad: (await w.pow(3).mul(4)) as Tensor };
+    };
+
+    it.each([1, 3])('ends at the last finite point, of %d', async (good) => {
+      let asked = 0;
+      const evaluate = async (params: Tree) => {
+        const { value, grad } = await quartic(params);
+        return { value, grad: ++asked < good ? grad : ((await grad.mul(NaN)) as Tensor) };
+      };
+      const taken = async (nonFinite: 'skip' | 'throw', lr: number) => {
+        asked = 0;
+        const w = await tensor(10, { device: device(), dtype: 'float64' });
+        const optimiser = lbfgs({ lineSearch: 'none', lr, nonFinite });
+        using state = await optimiser.init(w);
+        const { value, grad } = await quartic(w);
+        const call = optimiser.step(w, grad, state, { value, evaluate });
+        const report = await call.catch((error: unknown) => error as Error);
+        const [count, skips] = ['count', 'skips'].map((name) => state.tensors.get(name)?.item());
+        return { w: await w.item(), report, numbers: [await count, await skips] };
+      };
+      const lr = good === 1 ? 1e80 : 1e-4;
+      const skipped = await taken('skip', lr);
+      if (skipped.report instanceof Error) throw skipped.report;
+      expect(await skipped.report.skipped.item()).toBe(1);
+      expect(skipped.numbers).toEqual([0, 1]);
+      expect(asked).toBe(good);
+      if (good === 1) expect(skipped.w).toBe(10);
+      else {
+        expect(skipped.w).toBeLessThan(10);
+        expect(skipped.w).toBeGreaterThan(0);
+      }
+      const thrown = await taken('throw', lr);
+      expect(thrown).toMatchObject({ w: 10, numbers: [0, 0], report: { code: 'NOT_FINITE' } });
+    });
+
     it('finds the minimum', async () => {
       const points = await stepped(
         { maxIterations: 200, maxEvaluations: 1000, history: 6, toleranceChange: 1e-14 },

@@ -1,16 +1,16 @@
 import { replaced } from '@mercer/autodiff/transform';
 import type { Tree } from '@mercer/autodiff';
 import { add, mul, neg, sub, variable } from '@mercer/formula';
-import { describeValue, type OptionNames } from '@mercer/options';
-import { full, map, MercerError, tensor, zeros, type Tensor } from '@mercer/tensor';
+import type { OptionNames } from '@mercer/options';
+import { full, map, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
-import { NamedState, withOptions, wrongState } from '../optimiser-of.js';
+import { checkCount, checkNumber, checkChoice } from '../checks.js';
+import { evaluated } from '../evaluated.js';
+import { checkTensors, NamedState, withOptions } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from '../optimiser.js';
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { FlatForm } from './flat-tensor.js';
-import { checkNumber } from './learning-rate.js';
-import { oneOf } from './muon.js';
 import { strongWolfe, type LinePoint } from './strong-wolfe.js';
 
 /** Options of {@link lbfgs}. */
@@ -29,7 +29,10 @@ export interface LbfgsOptions {
   readonly toleranceChange?: number | undefined;
   /** Default `strongWolfe`; `none` takes a step of `lr`. */
   readonly lineSearch?: 'strongWolfe' | 'none' | undefined;
-  /** What a step does where the gradient or the loss has NaN or infinity; default `skip`. */
+  /**
+   * What a step does where the loss or its gradient has NaN or infinity, at first or where it went: `skip` (default) ends at the last point where both are finite and reports it
+   * in `skipped`; `throw` throws with nothing written. The last point of a call without a line search is not evaluated: there the parameters have to be finite.
+   */
   readonly nonFinite?: 'skip' | 'throw' | undefined;
 }
 
@@ -57,6 +60,9 @@ const TIMES = mul(a, x);
 const NEGATIVE = neg(x);
 const DIFFERENCE = sub(x, y);
 
+/** The numbers of a new state. */
+const FIRST_NUMBERS = [0, 0, 0, 1];
+
 /** Two vectors, and the inverse of their product. */
 interface Pair {
   readonly step: Tensor;
@@ -70,7 +76,7 @@ interface Numbers {
   /** Pairs that were ever kept. */
   pairs: number;
   t: number;
-  /** The first guess of the inverse Hessian is this times the identity. */
+  /** The first guess of the inverse Hessian is this times the identity: 1 until a pair is kept. */
   scale: number;
 }
 
@@ -99,22 +105,23 @@ interface Numbers {
  */
 export function lbfgs(options?: LbfgsOptions): Optimiser {
   const given = readOptions(WHAT, options, LBFGS_OPTIONS);
-  const maxIterations = count(given.maxIterations ?? 20, 'maxIterations');
+  const maxIterations = checkCount(given.maxIterations ?? 20, WHAT, 'maxIterations');
   const settings: Settings = {
     lr: checkNumber(given.lr ?? 1, WHAT, 'lr'),
     maxIterations,
-    maxEvaluations: count(
+    maxEvaluations: checkCount(
       given.maxEvaluations ?? Math.ceil(maxIterations * 1.25),
+      WHAT,
       'maxEvaluations',
     ),
-    history: count(given.history ?? 10, 'history'),
+    history: checkCount(given.history ?? 10, WHAT, 'history'),
     toleranceGrad: checkNumber(given.toleranceGrad ?? 1e-7, WHAT, 'toleranceGrad'),
     toleranceChange: checkNumber(given.toleranceChange ?? 1e-9, WHAT, 'toleranceChange'),
-    lineSearch: oneOf(given.lineSearch ?? 'strongWolfe', WHAT, 'lineSearch', [
+    lineSearch: checkChoice(given.lineSearch ?? 'strongWolfe', WHAT, 'lineSearch', [
       'strongWolfe',
       'none',
     ]),
-    nonFinite: oneOf(given.nonFinite ?? 'skip', WHAT, 'nonFinite', ['skip', 'throw']),
+    nonFinite: checkChoice(given.nonFinite ?? 'skip', WHAT, 'nonFinite', ['skip', 'throw']),
   };
   return withOptions(
     {
@@ -123,15 +130,6 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
       step: (params, grads, state, extras = {}) => takeStep(settings, params, grads, state, extras),
     },
     { ...settings },
-  );
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function count(value: unknown, name: string): number {
-  if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${WHAT}: ${name} is ${describeValue(value)}. Pass a whole number from 1 on.`,
   );
 }
 
@@ -158,29 +156,18 @@ async function initialState(params: unknown, settings: Settings): Promise<NamedS
   const [{ tensor: first }] = leaves as readonly [NamedLeaf];
   const tensors = new Map<string, Tensor>();
   const form = new FlatForm(leaves.map(({ tensor: one }) => one));
-  for (const [name, { shape, dtype }] of Object.entries(layoutOf(form, settings))) {
-    tensors.set(name, await zeros(shape, { dtype, device: first.device }));
+  const { device } = first;
+  try {
+    for (const [name, { shape, dtype }] of Object.entries(layoutOf(form, settings))) {
+      const isNumbers = name === 'numbers';
+      const begin = isNumbers ? tensor(FIRST_NUMBERS, { dtype, device }) : undefined;
+      tensors.set(name, await (begin ?? zeros(shape, { dtype, device })));
+    }
+  } catch (error) {
+    for (const one of tensors.values()) one.dispose();
+    throw error;
   }
   return new NamedState(WHAT, tensors);
-}
-
-/** @throws OptimError WRONG_STATE */
-function checkState(
-  state: OptimiserState,
-  form: FlatForm,
-  settings: Settings,
-): (name: string) => Tensor {
-  if (state.optimiser !== WHAT) throw wrongState(WHAT, `the state is one of ${state.optimiser}`);
-  for (const [name, { shape, dtype }] of Object.entries(layoutOf(form, settings))) {
-    const found = state.tensors.get(name);
-    if (found !== undefined && found.dtype === dtype && String(found.shape) === String(shape))
-      continue;
-    throw wrongState(
-      WHAT,
-      `${name} is ${found === undefined ? 'missing' : found.label}, and should be ${dtype} [${shape.join(', ')}]`,
-    );
-  }
-  return (name) => state.tensors.get(name) as Tensor;
 }
 
 async function takeStep(
@@ -196,7 +183,9 @@ async function takeStep(
   const gradients = await gradientsOf(leaves, grads, WHAT);
   const tensors = leaves.map(({ tensor: one }) => one);
   const form = new FlatForm(tensors);
-  const stored = checkState(state, form, settings);
+  const { device } = tensors[0] as Tensor;
+  const kept = checkTensors(WHAT, state, device, layoutOf(form, settings));
+  const stored = (name: string): Tensor => kept.get(name) as Tensor;
   const { value, evaluate } = extras;
   const evaluates = lineSearch === 'strongWolfe' || maxIterations > 1;
   if (evaluates && (value === undefined || evaluate === undefined)) {
@@ -205,59 +194,52 @@ async function takeStep(
       `${WHAT}: step was given no ${value === undefined ? 'value' : 'evaluate'}. Pass { value, evaluate } as the fourth argument: the loss at the parameters, and a function of parameters that gives { value, grad }.`,
     );
   }
-  const { device } = tensors[0] as Tensor;
   const run = new Iterations(settings, form, device);
   try {
     const grad = run.owned(await form.gathered(gradients));
     const begin = value === undefined ? 0 : Number(await value.item());
     const largest = await run.largest(grad);
-    if (!Number.isFinite(begin) || !Number.isFinite(largest)) {
-      if (nonFinite === 'throw') {
-        throw new OptimError(
-          'NOT_FINITE',
-          `${WHAT}: the loss is ${begin} and the largest element of the gradient ${largest}. Nothing was changed. Start elsewhere, or pass nonFinite: 'skip'.`,
-        );
-      }
-      const skips = stored('skips');
-      await skips.copyFrom(skips.add(1));
-      state.step++;
-      return { skipped: await full([], 1, { dtype: 'int32', device }) };
-    }
-    if (largest > settings.toleranceGrad) {
+    let isFinite = Number.isFinite(begin) && Number.isFinite(largest);
+    let said = `the loss is ${begin} and the largest element of the gradient ${largest}`;
+    if (isFinite && largest > settings.toleranceGrad) {
       await run.load(stored);
       const start = run.owned(await form.gathered(tensors));
       const at = async (point: Tensor): Promise<{ value: number; grad: Tensor }> => {
-        const trial = tensors.map((one) => one.dtype);
-        const parts = form.parts(point);
-        const cast: Tensor[] = [];
-        try {
-          for (const [k, part] of parts.entries()) {
-            cast.push(
-              trial[k] === form.dtype ? part.view() : await part.cast(trial[k] as 'float32'),
-            );
-          }
-          const found = await (evaluate as NonNullable<typeof evaluate>)(
-            replaced(params, cast) as Tree,
+        using scope = new Scope();
+        const trial: Tensor[] = [];
+        for (const [k, part] of form
+          .parts(point)
+          .map((one) => scope.track(one))
+          .entries()) {
+          const { dtype } = tensors[k] as Tensor;
+          trial.push(
+            scope.track(dtype === form.dtype ? part.view() : await part.cast(dtype as 'float32')),
           );
-          const given = await gradientsOf(leaves, found.grad, WHAT);
-          try {
-            return { value: Number(await found.value.item()), grad: await form.gathered(given) };
-          } finally {
-            for (const one of given) one.dispose();
-            found.value.dispose();
-          }
-        } finally {
-          for (const one of [...parts, ...cast]) one.dispose();
         }
+        const tree = replaced(params, trial) as Tree;
+        const found = await evaluated(scope, evaluate as NonNullable<typeof evaluate>, tree);
+        const given = await gradientsOf(leaves, found.grad, WHAT);
+        return { value: Number(await found.value.item()), grad: await form.gathered(given) };
       };
       const end = await run.from(start, grad, begin, at);
-      await form.spread(end, tensors);
-      await run.store(stored);
+      isFinite = end.notFinite === undefined;
+      said = end.notFinite ?? said;
+      if (isFinite || nonFinite !== 'throw') {
+        await form.spread(end.point, tensors);
+        await run.store(stored);
+      }
     }
-    const taken = stored('count');
-    await taken.copyFrom(taken.add(1));
+    if (!isFinite && nonFinite === 'throw') {
+      throw new OptimError(
+        'NOT_FINITE',
+        `${WHAT}: ${said}. Nothing was changed. Start elsewhere, lower lr, or pass nonFinite: 'skip'.`,
+      );
+    }
+    const counted = stored(isFinite ? 'count' : 'skips');
+    using more = await counted.add(1);
+    await counted.copyFrom(more);
     state.step++;
-    return { skipped: await full([], 0, { dtype: 'int32', device }) };
+    return { skipped: await full([], isFinite ? 0 : 1, { dtype: 'int32', device }) };
   } finally {
     run.dispose();
   }
@@ -298,7 +280,8 @@ class Iterations {
       stored('inverses').toTypedArray() as Promise<Float64Array>,
     ]);
     const [iterations = 0, pairs = 0, t = 0, scale = 1] = numbers;
-    this.#numbers = { iterations, pairs, t, scale };
+    // states of older files begin with 0
+    this.#numbers = { iterations, pairs, t, scale: scale === 0 ? 1 : scale };
     for (let k = Math.max(0, pairs - history); k < pairs; k++) {
       const row = k % history;
       this.#pairs.push({
@@ -307,10 +290,8 @@ class Iterations {
         rho: inverses[row] ?? NaN,
       });
     }
-    this.#direction = stored('direction').view();
-    this.#gradient = stored('gradient').view();
-    this.owned(this.#direction);
-    this.owned(this.#gradient);
+    this.#direction = this.owned(stored('direction').view());
+    this.#gradient = this.owned(stored('gradient').view());
   }
 
   /** Leaves them for the next. */
@@ -340,11 +321,20 @@ class Iterations {
 
   async dot(one: Tensor, other: Tensor): Promise<number> {
     using product = await map(mul(x, y), { x: one, y: other }, { dtype: 'float64' });
-    return await product.sum().item();
+    using sum = await product.sum();
+    return await sum.item();
   }
 
   async largest(one: Tensor): Promise<number> {
-    return one.size === 0 ? 0 : Number(await one.abs().max().item());
+    if (one.size === 0) return 0;
+    using most = await one.abs().max();
+    return Number(await most.item());
+  }
+
+  /** The sum of the sizes of elements. */
+  async taxicab(one: Tensor): Promise<number> {
+    using sum = await one.abs().sum();
+    return Number(await sum.item());
   }
 
   /** The direction of a gradient: the two-loop recursion, with coefficients that stay on the device. */
@@ -379,14 +369,16 @@ class Iterations {
   async #remember(grad: Tensor): Promise<void> {
     const { dtype } = this.#form;
     const { history } = this.#settings;
-    const change = await map(DIFFERENCE, { x: grad, y: this.#gradient as Tensor }, { dtype });
-    const step = await map(
-      TIMES,
-      { x: this.#direction as Tensor },
-      { parameters: { a: this.#numbers.t }, dtype },
+    const change = this.owned(
+      await map(DIFFERENCE, { x: grad, y: this.#gradient as Tensor }, { dtype }),
     );
-    this.owned(change);
-    this.owned(step);
+    const step = this.owned(
+      await map(
+        TIMES,
+        { x: this.#direction as Tensor },
+        { parameters: { a: this.#numbers.t }, dtype },
+      ),
+    );
     const curvature = await this.dot(change, step);
     if (!(curvature > LEAST_CURVATURE)) return;
     const pair = { step, change, rho: 1 / curvature };
@@ -397,13 +389,13 @@ class Iterations {
     this.#numbers.scale = curvature / (await this.dot(change, change));
   }
 
-  /** Iterates from a point. @returns where it ends */
+  /** Iterates from a point, where loss and gradient are finite. @returns where it ends, and what was not finite behind it */
   async from(
     start: Tensor,
     first: Tensor,
     value: number,
     evaluate: (point: Tensor) => Promise<{ value: number; grad: Tensor }>,
-  ): Promise<Tensor> {
+  ): Promise<{ readonly point: Tensor; readonly notFinite?: string }> {
     const { lr, maxIterations, maxEvaluations, toleranceGrad, toleranceChange, lineSearch } =
       this.#settings;
     const numbers = this.#numbers;
@@ -419,21 +411,24 @@ class Iterations {
         : await this.#downhill(grad);
       this.#direction = direction;
       this.#gradient = grad;
-      numbers.t = isFirst ? Math.min(1, 1 / Number(await grad.abs().sum().item())) * lr : lr;
+      numbers.t = isFirst ? Math.min(1, 1 / (await this.taxicab(grad))) * lr : lr;
       const slope = await this.dot(grad, direction);
-      if (!(slope <= -toleranceChange)) return point;
+      if (!(slope <= -toleranceChange)) return { point };
       const from = point;
+      /** The iteration was none: the next call begins with the same one. */
+      const back = (notFinite: string): { point: Tensor; notFinite: string } => {
+        numbers.t = 0;
+        numbers.iterations--;
+        return { point: from, notFinite };
+      };
       const moved = async (t: number): Promise<Tensor> =>
         map(ALONG, { x: from, d: direction }, { parameters: { t }, dtype });
       const at = async (t: number): Promise<LinePoint> => {
         using to = await moved(t);
         const found = await evaluate(to);
-        return {
-          t,
-          value: found.value,
-          grad: found.grad,
-          slope: await this.dot(found.grad, direction),
-        };
+        // the search disposes of them at once, and run.dispose where it could not
+        this.owned(found.grad);
+        return { t, ...found, slope: await this.dot(found.grad, direction) };
       };
       const before = loss;
       const size = await this.largest(direction);
@@ -458,11 +453,19 @@ class Iterations {
         loss = found.value;
         grad = this.owned(found.grad);
       }
-      if (isLast || evaluations >= maxEvaluations) return point;
-      if ((await this.largest(grad)) <= toleranceGrad) return point;
+      if (lineSearch === 'none' && isLast) {
+        const far = await this.largest(point);
+        return Number.isFinite(far) ? { point } : back(`a step of ${numbers.t} is infinite`);
+      }
+      const largest = await this.largest(grad);
+      if (!Number.isFinite(loss) || !Number.isFinite(largest)) {
+        return back(
+          `the loss is ${loss} and the largest element of the gradient ${largest} after a step of ${numbers.t}`,
+        );
+      }
+      if (isLast || evaluations >= maxEvaluations || largest <= toleranceGrad) return { point };
       if (size * numbers.t <= toleranceChange || Math.abs(loss - before) < toleranceChange)
-        return point;
-      if (!Number.isFinite(loss)) return point;
+        return { point };
     }
   }
 }

@@ -1,6 +1,6 @@
-import { describeValue } from '@mercer/options';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing } from '@mercer/tensor/operation';
+import { checkNumber } from '../checks.js';
 
 /** A learning rate: a number; a function of the step, which is 1 in the first call; or a 0-d tensor, which a prepared step reads anew each time. */
 export type LearningRate = number | ((step: number) => number) | Tensor;
@@ -16,24 +16,6 @@ export function checkLearningRate(rate: unknown, what: string): LearningRate {
     );
   }
   return checkNumber(rate, what, 'lr');
-}
-
-/** @throws MercerError INVALID_ARGUMENT where it is no number from 0 on */
-export function checkNumber(value: unknown, what: string, name: string): number {
-  if (typeof value === 'number' && value >= 0 && value < Infinity) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${name} is ${describeValue(value)}. Pass a finite number from 0 on.`,
-  );
-}
-
-/** @throws MercerError INVALID_ARGUMENT where it is not in [0, 1) */
-export function checkFraction(value: unknown, what: string, name: string): number {
-  if (typeof value === 'number' && value >= 0 && value < 1) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${name} is ${describeValue(value)}. Pass a number from 0 up to, but not, 1.`,
-  );
 }
 
 /** The learning rate of a step, as a number of the host or a tensor. @throws MercerError INVALID_ARGUMENT where a schedule gives none; CAPTURED */

@@ -2,12 +2,14 @@ import { add, div, mul, sqrt, sub, variable, type RealExpr } from '@mercer/formu
 import { describeValue, type OptionNames } from '@mercer/options';
 import { empty, isTensor, map, MercerError, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
 import {
   composedFor,
   COMMON_OPTIONS,
   optimiserOf,
   readSettings,
   type CommonOptions,
+  type Settings,
 } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { Rule, RuleStep, SteppedLeaf, StepNumbers } from '../rule.js';
@@ -15,15 +17,8 @@ import { groupsRule } from '../training/groups.js';
 import { stateDType, updateInPlace } from '../update.js';
 import { adamW } from './adam.js';
 import { scaledBy } from './elementwise.js';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from './learning-rate.js';
+import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
 import { orthogonalised } from './newton-schulz.js';
-import { checkFlag } from './sgd.js';
 
 /** Options of {@link muon}. */
 export interface MuonOptions extends CommonOptions {
@@ -37,13 +32,13 @@ export interface MuonOptions extends CommonOptions {
   readonly weightDecay?: number | undefined;
   /** What the step is multiplied by: sqrt(max(1, rows / columns)) with `spectral`, the default, or 0.2 sqrt(max(rows, columns)) with `rms`, whose elements are then of the size of Adam's. */
   readonly scale?: 'spectral' | 'rms' | undefined;
-  /** Of the Newton-Schulz iteration; default 5. */
+  /** Of the Newton-Schulz iteration, whole; default 5. */
   readonly iterations?: number | undefined;
   /** What products are rounded to: bfloat16, the default, or the dtype that the parameter's state has. */
   readonly products?: 'bfloat16' | 'state' | undefined;
   /** Whether a parameter is a hidden matrix, which is what the method is for. Default: it has two axes or more. Axes behind the first are one, as of kernels of convolutions. */
   readonly matrices?: ((path: string, tensor: Tensor) => boolean) | undefined;
-  /** The optimiser of all others; default adamW(). */
+  /** The optimiser of all others, without nonFinite and maxGradNorm of its own; default adamW(). */
   readonly fallback?: Optimiser | undefined;
 }
 
@@ -111,9 +106,9 @@ export function muon(options?: MuonOptions): Optimiser {
   const settings: MuonSettings = {
     momentum: checkFraction(given.momentum ?? 0.95, what, 'momentum'),
     nesterov: checkFlag(given.nesterov ?? true, what, 'nesterov'),
-    scale: oneOf(given.scale ?? 'spectral', what, 'scale', ['spectral', 'rms']),
-    products: oneOf(given.products ?? 'bfloat16', what, 'products', ['bfloat16', 'state']),
-    iterations: checkNumber(given.iterations ?? 5, what, 'iterations'),
+    scale: checkChoice(given.scale ?? 'spectral', what, 'scale', ['spectral', 'rms']),
+    products: checkChoice(given.products ?? 'bfloat16', what, 'products', ['bfloat16', 'state']),
+    iterations: checkCount(given.iterations ?? 5, what, 'iterations', 0),
   };
   if (typeof matrices !== 'function') {
     throw new MercerError(
@@ -140,9 +135,11 @@ export function muon(options?: MuonOptions): Optimiser {
     },
     update: (step) => update(step, settings),
   };
+  const others = composedFor(fallback, `${what}: fallback`);
+  checkFallback(fallback.name, others.settings);
   const rules = new Map([
     ['matrices', rule],
-    ['others', composedFor(fallback, `${what}: fallback`).rule],
+    ['others', others.rule],
   ]);
   const name = `groups(matrices: ${what}, others: ${fallback.name})`;
   const groups = groupsRule(name, rules, (leaf) =>
@@ -151,17 +148,18 @@ export function muon(options?: MuonOptions): Optimiser {
   return optimiserOf(groups, readSettings(given, what));
 }
 
-/** @throws MercerError INVALID_ARGUMENT */
-export function oneOf<T extends string>(
-  value: T,
-  what: string,
-  name: string,
-  known: readonly T[],
-): T {
-  if (known.includes(value)) return value;
+/** What is decided of a step is decided for all parameters together. @throws MercerError INVALID_ARGUMENT */
+function checkFallback(name: string, { nonFinite, maxGradNorm, lossScaling }: Settings): void {
+  const own =
+    maxGradNorm !== undefined
+      ? `maxGradNorm ${maxGradNorm}`
+      : nonFinite !== 'skip'
+        ? `nonFinite '${nonFinite}'`
+        : lossScaling && 'a scale of the loss';
+  if (own === undefined) return;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: ${name} is ${describeValue(value)}. Pass ${known.map((one) => `'${one}'`).join(' or ')}.`,
+    `muon: fallback (${name}) has ${own}, and a step is decided for all parameters together. Pass nonFinite and maxGradNorm to muon, and lossScale what muon gives.`,
   );
 }
 

@@ -1,18 +1,13 @@
 import { add, le, mul, select, sub, variable } from '@mercer/formula';
-import { describeValue, type OptionNames } from '@mercer/options';
+import type { OptionNames } from '@mercer/options';
 import { isTensor, MercerError } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkNumber, checkFraction, checkFlag } from '../checks.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { StepNumbers } from '../rule.js';
 import { elementwise } from './elementwise.js';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from './learning-rate.js';
+import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
 
 /** Options of {@link sgd}. */
 export interface SgdOptions extends CommonOptions {
@@ -105,13 +100,4 @@ export function sgd(options?: SgdOptions): Optimiser {
     numbers,
   });
   return optimiserOf(rule, readSettings(given, what));
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-export function checkFlag(value: unknown, what: string, name: string): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: ${name} is ${describeValue(value)}. Pass true or false.`,
-  );
 }

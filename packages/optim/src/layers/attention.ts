@@ -2,17 +2,10 @@ import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
 import { lazyI, lazyJ, rowNumberI, rowNumberJ } from '@mercer/lazy';
 import { isKnownResult, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { checkCount, checkNumber, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import { xavierUniform, zeros } from './initialisers.js';
-import {
-  checkCount,
-  checkFlag,
-  checkNumber,
-  checkTensor,
-  labelOf,
-  layerOperation,
-  shapeError,
-} from './layer-operation.js';
+import { checkTensor, labelOf, layerOperation, shapeError } from './layer-operation.js';
 import { linearFunction, type Weights } from './linear.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
 
@@ -78,8 +71,8 @@ export function attention(
   options?: AttentionOptions,
 ): Value {
   const { causal = false, scale } = readOptions('attention', options, ATTENTION);
-  checkFlag('attention: causal', causal);
-  if (scale !== undefined) checkNumber('attention: scale', scale, -Number.MAX_VALUE);
+  checkFlag(causal, 'attention', 'causal');
+  if (scale !== undefined) checkNumber(scale, 'attention', 'scale', -Number.MAX_VALUE);
   return attending(queries, keys, values, causal, scale);
 }
 
@@ -134,20 +127,20 @@ export type AttentionParams = {
 export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<AttentionParams> {
   const what = 'multiHeadAttention';
   const given = readOptions(what, options, MULTI_HEAD);
-  const features = checkCount(`${what}: features`, given.features);
-  const heads = checkCount(`${what}: heads`, given.heads);
+  const features = checkCount(given.features, what, 'features');
+  const heads = checkCount(given.heads, what, 'heads');
   if (features % heads !== 0) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: ${features} features are no multiple of ${heads} heads. Choose heads that divide them.`,
     );
   }
-  const causal = checkFlag(`${what}: causal`, given.causal ?? false);
+  const causal = checkFlag(given.causal ?? false, what, 'causal');
   const scale =
     given.scale === undefined
       ? undefined
-      : checkNumber(`${what}: scale`, given.scale, -Number.MAX_VALUE);
-  const hasBias = checkFlag(`${what}: bias`, given.bias ?? true);
+      : checkNumber(given.scale, what, 'scale', -Number.MAX_VALUE);
+  const hasBias = checkFlag(given.bias ?? true, what, 'bias');
   const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, xavierUniform());
   return {
     name: what,

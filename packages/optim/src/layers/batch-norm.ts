@@ -2,16 +2,9 @@ import type { OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { stopGradient } from '@mercer/autodiff';
 import { readOptions, sizeOfShape, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { checkCount, checkNumber, checkFlag } from '../checks.js';
 import { ones, zeros } from './initialisers.js';
-import {
-  checkCount,
-  checkFlag,
-  checkNumber,
-  checkTensor,
-  labelOf,
-  layerOperation,
-  shapeError,
-} from './layer-operation.js';
+import { checkTensor, labelOf, layerOperation, shapeError } from './layer-operation.js';
 import { affineMaker, normalised, type Affine } from './layer-norm.js';
 import { readContext, readPlacement, type Layer, type Placement } from './layer.js';
 
@@ -162,10 +155,10 @@ export interface BatchNorm extends Layer<Affine> {
 export function batchNorm(options: BatchNormOptions): BatchNorm {
   const what = 'batchNorm';
   const given = readOptions(what, options, BATCH_NORM);
-  const features = checkCount(`${what}: features`, given.features);
-  const epsilon = checkNumber(`${what}: epsilon`, given.epsilon ?? 1e-5, 0);
-  const momentum = checkNumber(`${what}: momentum`, given.momentum ?? 0.1, 0, 1);
-  const isAffine = checkFlag(`${what}: affine`, given.affine ?? true);
+  const features = checkCount(given.features, what, 'features');
+  const epsilon = checkNumber(given.epsilon ?? 1e-5, what, 'epsilon', 0);
+  const momentum = checkNumber(given.momentum ?? 0.1, what, 'momentum', 0, 1);
+  const isAffine = checkFlag(given.affine ?? true, what, 'affine');
   const call = { features, epsilon };
   return {
     name: what,

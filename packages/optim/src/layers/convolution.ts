@@ -1,10 +1,9 @@
 import { describeList, type OptionNames } from '@mercer/options';
 import { MercerError, stack, type Tensor } from '@mercer/tensor';
 import { readOptions, sizeOfShape, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { checkCount, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import {
-  checkCount,
-  checkFlag,
   checkTensor,
   howOf,
   labelOf,
@@ -46,10 +45,10 @@ const EVERY = 1;
 export function readMoves(what: string, given: ConvolutionSteps, axes: number): Moves {
   const { stride = EVERY, padding = 0, dilation = EVERY, groups = 1 } = given;
   return {
-    stride: perAxis(`${what}: stride`, stride, axes, 1),
-    padding: perAxis(`${what}: padding`, padding, axes, 0),
-    dilation: perAxis(`${what}: dilation`, dilation, axes, 1),
-    groups: checkCount(`${what}: groups`, groups),
+    stride: perAxis(stride, what, 'stride', axes, 1),
+    padding: perAxis(padding, what, 'padding', axes, 0),
+    dilation: perAxis(dilation, what, 'dilation', axes, 1),
+    groups: checkCount(groups, what, 'groups'),
   };
 }
 
@@ -176,9 +175,9 @@ const CONVOLUTION: OptionNames<ConvolutionOptions> = {
 function convolutionLayer(axes: 1 | 2, options: ConvolutionOptions): Layer<Weights> {
   const what = `conv${axes}d`;
   const given = readOptions(what, options, CONVOLUTION);
-  const inputs = checkCount(`${what}: inputs`, given.inputs);
-  const outputs = checkCount(`${what}: outputs`, given.outputs);
-  const kernel = perAxis(`${what}: kernel`, given.kernel, axes, 1);
+  const inputs = checkCount(given.inputs, what, 'inputs');
+  const outputs = checkCount(given.outputs, what, 'outputs');
+  const kernel = perAxis(given.kernel, what, 'kernel', axes, 1);
   const moves = readMoves(what, given, axes);
   const { groups } = moves;
   if (inputs % groups !== 0 || outputs % groups !== 0) {
@@ -190,7 +189,7 @@ function convolutionLayer(axes: 1 | 2, options: ConvolutionOptions): Layer<Weigh
   const otherwise = withinFanIn((inputs / groups) * sizeOfShape(kernel));
   const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, otherwise);
   const biasInit = initialiserOr(`${what}: biasInit`, given.biasInit, otherwise);
-  const hasBias = checkFlag(`${what}: bias`, given.bias ?? true);
+  const hasBias = checkFlag(given.bias ?? true, what, 'bias');
   const operation = operations[axes - 1] as NonNullable<(typeof operations)[0]>;
   const shape = [outputs, inputs / groups, ...kernel];
   return {

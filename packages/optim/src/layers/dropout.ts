@@ -1,7 +1,8 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, random } from '@mercer/tensor';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
-import { checkNumber, checkTensor, layerOperation } from './layer-operation.js';
+import { checkNumber } from '../checks.js';
+import { checkTensor, layerOperation } from './layer-operation.js';
 import { readContext, type Layer, type NoParams } from './layer.js';
 
 /** The function of {@link dropout} in training: elements are 0 with the probability `rate`, by the key, and others divided by `1 - rate`. */
@@ -9,7 +10,7 @@ export const dropoutFunction = layerOperation(
   'dropout',
   async (x: KnownValue, rate: number, key: random.RandomKey): Promise<Value> => {
     checkTensor(x, 'dropout: x');
-    checkNumber('dropout: rate', rate, 0, 1);
+    checkNumber(rate, 'dropout', 'rate', 0, 1);
     if (rate === 0) return x.view();
     const { device, shape } = x;
     // of 24 bits: 0 with exactly the probability, rounded up to a multiple of 2^-24
@@ -36,7 +37,7 @@ const DROPOUT: OptionNames<DropoutOptions> = { rate: true };
 export function dropout(options: DropoutOptions = {}): Layer {
   const what = 'dropout';
   const { rate = 0.5 } = readOptions(what, options, DROPOUT);
-  checkNumber(`${what}: rate`, rate, 0, 1);
+  checkNumber(rate, what, 'rate', 0, 1);
   return {
     name: what,
     init: async () => Promise.resolve<NoParams>({}),

@@ -1,15 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import { type Tensor } from '@mercer/tensor';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { checkCount } from '../checks.js';
 import { initialiserOr, standardNormal, type Initialiser } from './initialiser.js';
-import {
-  checkCount,
-  checkTensor,
-  checkWhole,
-  labelOf,
-  layerOperation,
-  shapeError,
-} from './layer-operation.js';
+import { checkTensor, checkWhole, labelOf, layerOperation, shapeError } from './layer-operation.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
 
 /** The function of {@link embedding}: indices (..), whole numbers, weight (entries, features), result (.., features). */
@@ -21,7 +15,10 @@ export const embeddingFunction = layerOperation(
     checkWhole(indices, 'embedding: indices');
     if (weight.shape.length !== 2)
       throw shapeError(`embedding: weight is ${labelOf(weight)}. Pass (entries, features).`);
-    return weight.take(indices as Tensor<'int32'>, 0);
+    // a negative number would be counted from the end
+    const [entries = 0] = weight.shape;
+    const rows = indices.lt(0).where(entries, indices);
+    return weight.take(rows as unknown as Tensor<'int32'>, 0);
   },
 );
 
@@ -42,7 +39,7 @@ const EMBEDDING: OptionNames<EmbeddingOptions> = {
 };
 
 /**
- * Vectors by number: the rows of a weight (entries, features). The input is int32 or int64 of any shape (..), the result (.., features). A number without a row gives NaN.
+ * Vectors by number: the rows of a weight (entries, features). The input is int32 or int64 of any shape (..), the result (.., features). A number without a row, a negative one too, gives NaN.
  *
  * ```ts
  * import { layers } from '@mercer/optim';
@@ -60,8 +57,8 @@ const EMBEDDING: OptionNames<EmbeddingOptions> = {
 export function embedding(options: EmbeddingOptions): Layer<{ readonly weight: Tensor }> {
   const what = 'embedding';
   const given = readOptions(what, options, EMBEDDING);
-  const entries = checkCount(`${what}: entries`, given.entries);
-  const features = checkCount(`${what}: features`, given.features);
+  const entries = checkCount(given.entries, what, 'entries');
+  const features = checkCount(given.features, what, 'features');
   const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, standardNormal);
   return {
     name: what,

@@ -6,8 +6,8 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, random, tensor } from '@mercer/tensor';
 import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
+import { checkNumber, checkChoice } from '../checks.js';
 import { fansOf, normalBy, uniformBy, type Initialiser, type Shape } from './initialiser.js';
-import { checkChoice, checkNumber } from './layer-operation.js';
 import { readPlacement } from './layer.js';
 
 export type { Initialiser } from './initialiser.js';
@@ -25,8 +25,8 @@ const KAIMING: OptionNames<KaimingOptions> = { mode: true, slope: true };
 /** The standard deviation, as a function of the shape. */
 function kaiming(what: string, given: KaimingOptions | undefined): (shape: Shape) => number {
   const { mode = 'fanIn', slope = 0 } = readOptions(what, given, KAIMING);
-  checkChoice(`${what}: mode`, mode, ['fanIn', 'fanOut']);
-  checkNumber(`${what}: slope`, slope, 0);
+  checkChoice(mode, what, 'mode', ['fanIn', 'fanOut']);
+  checkNumber(slope, what, 'slope', 0);
   return (shape) => Math.sqrt(2 / ((1 + slope ** 2) * fansOf(shape)[mode]));
 }
 
@@ -48,7 +48,7 @@ const XAVIER: OptionNames<XavierOptions> = { gain: true };
 
 function xavier(what: string, given: XavierOptions | undefined): (shape: Shape) => number {
   const { gain = 1 } = readOptions(what, given, XAVIER);
-  checkNumber(`${what}: gain`, gain, 0);
+  checkNumber(gain, what, 'gain', 0);
   return (shape) => {
     const { fanIn, fanOut } = fansOf(shape);
     return gain * Math.sqrt(2 / (fanIn + fanOut));
@@ -79,9 +79,9 @@ const TRUNCATED: OptionNames<TruncatedNormalOptions> = { mean: true, deviation: 
 export function truncatedNormal(options?: TruncatedNormalOptions): Initialiser {
   const what = 'truncatedNormal';
   const { mean = 0, deviation = 1, limit = 2 } = readOptions(what, options, TRUNCATED);
-  checkNumber(`${what}: mean`, mean, -Number.MAX_VALUE);
-  checkNumber(`${what}: deviation`, deviation, 0);
-  checkNumber(`${what}: limit`, limit, 0.1);
+  checkNumber(mean, what, 'mean', -Number.MAX_VALUE);
+  checkNumber(deviation, what, 'deviation', 0);
+  checkNumber(limit, what, 'limit', 0.1);
   return async (key, shape, placement) => {
     const { device, dtype } = readPlacement(what, placement);
     const kept = new Float64Array(sizeOfShape(shape));

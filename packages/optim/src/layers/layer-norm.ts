@@ -2,17 +2,10 @@ import { describeList, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { formatShape, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { ones, zeros } from './initialisers.js';
-import {
-  checkCount,
-  checkFlag,
-  checkNumber,
-  checkTensor,
-  labelOf,
-  layerOperation,
-  shapeError,
-} from './layer-operation.js';
+import { checkTensor, labelOf, layerOperation, shapeError } from './layer-operation.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
 import type { random } from '@mercer/tensor';
+import { checkCount, checkNumber, checkFlag } from '../checks.js';
 
 /** Values with mean 0 and variance 1 along axes. */
 export function normalised(x: Value, axes: readonly number[], epsilon: number): Value {
@@ -113,10 +106,10 @@ export function layerNorm(options: LayerNormOptions): Layer<Affine> {
   const what = 'layerNorm';
   const given = readOptions(what, options, LAYER_NORM);
   const all: readonly unknown[] = Array.isArray(given.shape) ? given.shape : [given.shape];
-  const shape = all.map((one) => checkCount(`${what}: shape ${describeList(all)}`, one));
-  const epsilon = checkNumber(`${what}: epsilon`, given.epsilon ?? 1e-5, 0);
-  const hasWeight = checkFlag(`${what}: weight`, given.weight ?? true);
-  const hasBias = checkFlag(`${what}: bias`, given.bias ?? hasWeight);
+  const shape = all.map((one) => checkCount(one, what, `shape ${describeList(all)}`));
+  const epsilon = checkNumber(given.epsilon ?? 1e-5, what, 'epsilon', 0);
+  const hasWeight = checkFlag(given.weight ?? true, what, 'weight');
+  const hasBias = checkFlag(given.bias ?? hasWeight, what, 'bias');
   if (shape.length === 0) throw shapeError(`${what}: shape is []. Name at least one axis.`);
   return {
     name: what,

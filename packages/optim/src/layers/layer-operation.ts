@@ -1,4 +1,3 @@
-import { describeValue } from '@mercer/options';
 import { MercerError, type DType, type Tensor } from '@mercer/tensor';
 import {
   assertTensor,
@@ -68,46 +67,3 @@ export function checkWhole(x: KnownValue, what: string): void {
 }
 
 const WHOLE: readonly DType[] = ['int32', 'int64'];
-
-/** A whole number that is at least `least`. @throws MercerError INVALID_ARGUMENT */
-export function checkCount(what: string, value: unknown, least = 1): number {
-  if (Number.isSafeInteger(value) && Number(value) >= least) return Number(value);
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what} is ${describeValue(value)}. Pass a whole number of at least ${least}.`,
-  );
-}
-
-/** A finite number in a range. @throws MercerError INVALID_ARGUMENT */
-export function checkNumber(what: string, value: unknown, least: number, most = Infinity): number {
-  if (typeof value === 'number' && Number.isFinite(value) && value >= least && value <= most)
-    return value;
-  const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what} is ${describeValue(value)}. Pass a finite number ${range}.`,
-  );
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-export function checkFlag(what: string, value: unknown): boolean {
-  if (typeof value === 'boolean') return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what} is ${describeValue(value)}. Pass true or false.`,
-  );
-}
-
-/** One of some words. @throws MercerError INVALID_ARGUMENT */
-export function checkChoice<T extends string>(
-  what: string,
-  value: unknown,
-  choices: readonly T[],
-): T {
-  const found = choices.find((one) => one === value);
-  if (found !== undefined) return found;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what} is ${describeValue(value)}. Pass ${choices.map((one) => `'${one}'`).join(', ')}.`,
-  );
-}

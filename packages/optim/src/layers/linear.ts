@@ -1,10 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import { random, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions, sizeOfShape, type KnownValue } from '@mercer/tensor/operation';
+import { checkCount, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import {
-  checkCount,
-  checkFlag,
   checkTensor,
   howOf,
   labelOf,
@@ -94,11 +93,11 @@ export type Weights = {
 export function linear(options: LinearOptions): Layer<Weights> {
   const what = 'linear';
   const given = readOptions(what, options, LINEAR);
-  const inputs = checkCount(`${what}: inputs`, given.inputs);
-  const outputs = checkCount(`${what}: outputs`, given.outputs);
+  const inputs = checkCount(given.inputs, what, 'inputs');
+  const outputs = checkCount(given.outputs, what, 'outputs');
   const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, withinFanIn(inputs));
   const biasInit = initialiserOr(`${what}: biasInit`, given.biasInit, withinFanIn(inputs));
-  const hasBias = checkFlag(`${what}: bias`, given.bias ?? true);
+  const hasBias = checkFlag(given.bias ?? true, what, 'bias');
   return {
     name: what,
     init: weightsMaker(what, [outputs, inputs], hasBias, { weightInit, biasInit }),

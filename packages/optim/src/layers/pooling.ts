@@ -38,9 +38,9 @@ const mean = pooled('averagePool2d');
 
 function pooling(what: Kind, options: PoolingOptions): Layer {
   const given = readOptions(what, options, POOLING);
-  const kernel = perAxis(`${what}: kernel`, given.kernel, 2, 1);
-  const stride = perAxis(`${what}: stride`, given.stride ?? kernel, 2, 1);
-  const padding = perAxis(`${what}: padding`, given.padding ?? 0, 2, 0);
+  const kernel = perAxis(given.kernel, what, 'kernel', 2, 1);
+  const stride = perAxis(given.stride ?? kernel, what, 'stride', 2, 1);
+  const padding = perAxis(given.padding ?? 0, what, 'padding', 2, 0);
   if (padding.some((n, k) => 2 * n > (kernel[k] ?? 0))) {
     throw shapeError(
       `${what}: padding ${padding.join(', ')} is more than half of the kernel ${kernel.join(', ')}, so that windows would hold nothing. Pass less padding.`,

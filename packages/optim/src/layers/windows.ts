@@ -1,7 +1,8 @@
 import { describeList } from '@mercer/options';
 import { MercerError, pad, type Tensor } from '@mercer/tensor';
 import type { KnownValue, Value } from '@mercer/tensor/operation';
-import { checkCount, shapeError, labelOf } from './layer-operation.js';
+import { checkCount } from '../checks.js';
+import { shapeError, labelOf } from './layer-operation.js';
 
 /** How a window moves over the last axes of a tensor: a number for each of them. */
 export interface Window {
@@ -12,12 +13,18 @@ export interface Window {
 }
 
 /** A number for all axes, or one for each. @throws MercerError INVALID_ARGUMENT */
-export function perAxis(what: string, value: unknown, axes: number, least: number): number[] {
+export function perAxis(
+  value: unknown,
+  what: string,
+  name: string,
+  axes: number,
+  least: number,
+): number[] {
   const all: readonly unknown[] = Array.isArray(value) ? value : new Array(axes).fill(value);
-  if (all.length === axes) return all.map((one) => checkCount(what, one, least));
+  if (all.length === axes) return all.map((one) => checkCount(one, what, name, least));
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what} is ${describeList(value)}. Pass a number, or ${axes} of them.`,
+    `${what}: ${name} is ${describeList(value)}. Pass a number, or ${axes} of them.`,
   );
 }
 

@@ -7,9 +7,8 @@ import {
   type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
+import { checkCount, checkNumber } from '../checks.js';
 import {
-  checkCount,
-  checkNumber,
   checkTensor,
   checkWhole,
   labelOf,
@@ -67,13 +66,18 @@ const classLoss = (what: string, isLogits: boolean) =>
     }
     const { ignoreIndex, reduction, smoothing } = call;
     const counts = ignoreIndex === undefined ? undefined : labels.ne(ignoreIndex);
+    const classes = shape[axis] ?? 0;
     const known = counts === undefined ? labels : counts.where(labels, 0);
-    const at = known.reshape(shape.map((extent, k) => (k === axis ? 1 : extent)));
-    const chosen = scores.takeAlongAxis(at as Tensor<'int32'>, axis).reshape(wanted);
+    const hasClass = known.ge(0).logicalAnd(known.lt(classes));
+    const label = hasClass.where(known, 0);
+    const at = label.reshape(shape.map((extent, k) => (k === axis ? 1 : extent)));
+    const chosen = scores.takeAlongAxis(at as unknown as Tensor<'int32'>, axis).reshape(wanted);
     const top = isLogits ? scores.logSumExp(axis) : undefined;
     const share =
       smoothing === 0 ? chosen : chosen.mul(1 - smoothing).add(scores.mean(axis).mul(smoothing));
-    const losses = top === undefined ? share.neg() : top.sub(share);
+    // NaN where there is no class, in gradients too: a step for such an example is none
+    const valid = hasClass.where(1, NaN);
+    const losses = (top === undefined ? share.neg() : top.sub(share)).mul(valid);
     if (counts === undefined) return reduced(losses, reduction);
     const counted = counts.where(losses, 0);
     return reduction === 'mean' ? counted.sum().div(counts.sum()) : reduced(counted, reduction);
@@ -84,9 +88,9 @@ const ofLogProbabilities = classLoss('nll', false);
 
 function readCall(what: string, given: CrossEntropyOptions): ClassLoss {
   const { axis, ignoreIndex, labelSmoothing: smoothing = 0 } = given;
-  checkNumber(`${what}: labelSmoothing`, smoothing, 0, 1);
+  checkNumber(smoothing, what, 'labelSmoothing', 0, 1);
   if (ignoreIndex !== undefined)
-    checkCount(`${what}: ignoreIndex`, ignoreIndex, Number.MIN_SAFE_INTEGER);
+    checkCount(ignoreIndex, what, 'ignoreIndex', Number.MIN_SAFE_INTEGER);
   return { axis, ignoreIndex, smoothing, reduction: checkReduction(what, given.reduction) };
 }
 
@@ -105,7 +109,7 @@ function readCall(what: string, given: CrossEntropyOptions): ClassLoss {
  * ```
  *
  * @param logits (N, classes), (N, classes, ..), or (classes) of one example; with `axis` the classes lie along another axis
- * @param labels int32 or int64 of the other axes, from 0. One without a class gives NaN
+ * @param labels int32 or int64 of the other axes, from 0. One without a class, a negative one too, gives NaN for its example and its gradient; `ignoreIndex` names one that does not count
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, INVALID_ARGUMENT, DEVICE_MISMATCH, DISPOSED
  */
 export function crossEntropy(logits: Value, labels: Value, options?: CrossEntropyOptions): Value {

@@ -1,13 +1,8 @@
 import type { OptionNames } from '@mercer/options';
 import type { Operand } from '@mercer/tensor';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
-import {
-  checkNumber,
-  checkTensor,
-  labelOf,
-  layerOperation,
-  shapeError,
-} from '../layers/layer-operation.js';
+import { checkNumber } from '../checks.js';
+import { checkTensor, labelOf, layerOperation, shapeError } from '../layers/layer-operation.js';
 import {
   checkReduction,
   reduced,
@@ -74,7 +69,7 @@ const huberOf = elementLoss('huber', (p, t, delta: number) => {
 /** Huber's loss (1964): half the square of errors up to `delta`, and `delta (|error| - delta / 2)` beyond, as in torch. See {@link mse}. */
 export function huber(prediction: Value, target: Value, options?: HuberOptions): Value {
   const { reduction, delta = 1 } = readOptions('huber', options, HUBER);
-  checkNumber('huber: delta', delta, Number.MIN_VALUE);
+  checkNumber(delta, 'huber', 'delta', Number.MIN_VALUE);
   return huberOf(prediction, target, checkReduction('huber', reduction), delta);
 }
 

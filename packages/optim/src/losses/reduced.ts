@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import type { Value } from '@mercer/tensor/operation';
-import { checkChoice } from '../layers/layer-operation.js';
+import { checkChoice } from '../checks.js';
 
 /** What becomes of the losses of all elements or examples: their mean, their sum, or they themselves. */
 export type Reduction = 'mean' | 'sum' | 'none';
@@ -15,7 +15,7 @@ export const REDUCTION: OptionNames<ReductionOption> = { reduction: true };
 
 /** @throws MercerError INVALID_ARGUMENT */
 export const checkReduction = (what: string, value: Reduction = 'mean'): Reduction =>
-  checkChoice(`${what}: reduction`, value, ['mean', 'sum', 'none']);
+  checkChoice(value, what, 'reduction', ['mean', 'sum', 'none']);
 
 /** The losses of all, reduced. */
 export function reduced(losses: Value, reduction: Reduction): Value {

@@ -146,11 +146,10 @@ const embedding: LayerRule = ([indices, weight], cotangent, numbers) => {
   const [examples = 0] = given.shape;
   const positions = sizeOfShape(given.shape.slice(1));
   const d = (): Value => rows(cotangent, [examples, positions, features]);
-  // as take counts them; what is outside has no row
+  // what is outside has no row
   const known = (): Value => {
     const at = given.contiguous().reshape([examples, positions]).cast('int64');
-    const counted = at.lt(0).where(at.add(entries), at);
-    return counted.ge(0).logicalAnd(counted.lt(entries)).where(counted, -1);
+    return at.ge(0).logicalAnd(at.lt(entries)).where(at, -1);
   };
   return {
     1: {

@@ -11,7 +11,7 @@ import {
   readOptions,
   type Value,
 } from '@mercer/tensor/operation';
-import { checkChoice, checkCount, checkFlag } from '../layers/layer-operation.js';
+import { checkCount, checkFlag, checkChoice } from '../checks.js';
 import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/observed.js';
 import { disposeOthers } from '../statistics/with-statistics.js';
 import { LAYER_RULES, type ParameterRule } from './layer-rules.js';
@@ -55,7 +55,7 @@ const WHAT = 'perSampleGradients';
  *
  * The loss is a function of a batch: it gives the mean (or the sum) of the losses of its examples, of which none depends on another one. Where each parameter is that of layers (linear, conv1d, conv2d, embedding,
  * layerNorm, and batchNorm without training), one backward pass over the batch gives the gradients of the layers' outputs, and a rule of each layer the gradients by its parameters; the layers' inputs have the examples
- * along axis 0. Anything else is computed by `vmap(grad)` of a batch of one.
+ * along axis 0, in their order. Where another axis is as long as there are examples, the loss runs once more with the first of them, which tells whether axes were moved. Anything else is computed by `vmap(grad)` of a batch of one.
  *
  * ```ts
  * import { layers, losses, perSampleGradients } from '@mercer/optim';
@@ -106,10 +106,10 @@ export async function perSampleGradients<P extends Tree, X, Y>(
     method,
     chunkSize,
   } = readOptions(WHAT, options, OPTIONS);
-  checkChoice(`${WHAT}: reduction`, reduction, ['mean', 'sum']);
-  checkFlag(`${WHAT}: norms`, norms);
-  if (method !== undefined) checkChoice(`${WHAT}: method`, method, ['rules', 'vmap']);
-  if (chunkSize !== undefined) checkCount(`${WHAT}: chunkSize`, chunkSize);
+  checkChoice(reduction, WHAT, 'reduction', ['mean', 'sum']);
+  checkFlag(norms, WHAT, 'norms');
+  if (method !== undefined) checkChoice(method, WHAT, 'method', ['rules', 'vmap']);
+  if (chunkSize !== undefined) checkCount(chunkSize, WHAT, 'chunkSize');
   const leaves = await leavesOf(params, `${WHAT}: the parameters`);
   const count = await countOfExamples(inputs, targets);
   const size = chunkSize ?? examplesAtOnce(leaves);
@@ -261,6 +261,8 @@ async function byRules(
     });
     using value = seen.value;
     ({ layers } = seen);
+    checkAxes(layers, count);
+    await checkMoved(call, layers, inputs, targets, count);
     using numbers = await arange(count, { dtype: 'int64', device: value.device });
     const tensors = layers.flatMap(({ args, outputGradient }) =>
       [...flatArguments(args), outputGradient].filter(isTensor),
@@ -293,6 +295,80 @@ async function byRules(
   }
 }
 
+const hasParameters = (paths: ObservedLayer['paths']): boolean =>
+  paths.slice(1).some((path) => path !== undefined);
+
+/** Layers with parameters, and the shapes of their inputs. */
+const inputsOf = (
+  layers: readonly ObservedLayer[],
+): readonly { readonly name: ObservedLayer['name']; readonly input: Tensor }[] =>
+  layers.flatMap(({ name, args, paths }) =>
+    hasParameters(paths) ? [{ name, input: args[0] as Tensor }] : [],
+  );
+
+/** That the inputs of layers have as many along axis 0 as there are examples, beside their features. @throws NotByRules */
+function checkAxes(layers: readonly ObservedLayer[], count: number): void {
+  for (const { name, input } of inputsOf(layers)) {
+    const least = name === 'embedding' ? 1 : 2;
+    if (input.shape.length >= least && input.shape[0] === count) continue;
+    throw new NotByRules(
+      `a layer (${name}) gets ${input.label} for ${count} examples, which have to lie along axis 0`,
+    );
+  }
+}
+
+/** Sizes of the layers' inputs of which it is known that axis 0 is that of the examples, by the loss. */
+const known = new WeakMap<Call['lossFn'], Set<string>>();
+
+/**
+ * That axis 0 is that of the examples where another one is as long: the batch of the first example alone has to have 1 there. Once for a function and sizes.
+ *
+ * @throws NotByRules
+ */
+async function checkMoved(
+  call: Call,
+  layers: readonly ObservedLayer[],
+  inputs: unknown,
+  targets: unknown,
+  count: number,
+): Promise<void> {
+  const all = inputsOf(layers);
+  const isSure = all.every(({ name, input: { shape } }) => {
+    // no axis of features, over which a layer adds up or whose elements have parameters of their own
+    const places =
+      name === 'linear' ? shape.slice(1, -1) : shape.slice(name.startsWith('conv') ? 2 : 1);
+    return !places.includes(count);
+  });
+  if (isSure || count <= 1) return;
+  const key = all.map(({ name, input }) => `${name} ${formatShape(input.shape)}`).join();
+  let sizes = known.get(call.lossFn);
+  if (sizes === undefined) known.set(call.lossFn, (sizes = new Set()));
+  if (sizes.has(key)) return;
+  const [x, y] = await Promise.all([inputs, targets].map(async (one) => part(one, 0, 1, count)));
+  let alone: readonly ObservedLayer[] = [];
+  try {
+    const seen = await observed(call.lossFn, [call.params, x, y], {
+      what: WHAT,
+      withGradients: false,
+      hasAux: false,
+    });
+    seen.value.dispose();
+    alone = seen.layers;
+    const found = inputsOf(alone);
+    for (const [at, { name, input }] of all.entries()) {
+      const one = found[at]?.input.shape[0];
+      if (one === 1 && found.length === all.length) continue;
+      throw new NotByRules(
+        `a layer (${name}) gets ${input.label} for ${count} examples and ${found[at]?.input.label ?? 'nothing'} for 1, which have to lie along axis 0`,
+      );
+    }
+    sizes.add(key);
+  } finally {
+    for (const layer of alone) disposeOthers(layer);
+    for (const one of [x, y]) await disposeAll(one);
+  }
+}
+
 const inTree = (path: string): string => pathOf(path.slice(`${WHAT}: the parameters`.length));
 
 /** The rules for each parameter by its path: one for each use. @throws NotByRules */
@@ -304,14 +380,7 @@ function rulesOf(
   const [count = 0] = numbers.shape;
   const rules = new Map<string, ParameterRule[]>();
   for (const { name, args, paths, outputGradient } of layers) {
-    const [input] = args as readonly [Tensor];
-    const own = paths.slice(1);
-    if (own.every((path) => path === undefined)) continue;
-    if (input.shape[0] !== count || input.shape.length < 1) {
-      throw new NotByRules(
-        `a layer (${name}) gets ${input.label} for ${count} examples, which have to lie along axis 0`,
-      );
-    }
+    if (!hasParameters(paths)) continue;
     const factor = reduction === 'mean' ? count : 1;
     const rule = LAYER_RULES[name](args, outputGradient, numbers);
     for (const at of [1, 2] as const) {

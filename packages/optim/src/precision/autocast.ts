@@ -3,7 +3,8 @@ import { intercepted, type InterceptedCall } from '@mercer/autodiff/transform';
 import type { Settled } from '@mercer/autodiff';
 import { readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
 import type { DType } from '@mercer/tensor';
-import { checkChoice, isHalf } from '../layers/layer-operation.js';
+import { checkChoice } from '../checks.js';
+import { isHalf } from '../layers/layer-operation.js';
 import { checkLoss } from '../statistics/observed.js';
 
 /** Options of {@link autocast}. */
@@ -44,7 +45,7 @@ export function autocast<A extends readonly unknown[], R>(
   const what = 'autocast';
   checkLoss(what, f);
   const { dtype = 'bfloat16' } = readOptions(what, options, OPTIONS);
-  checkChoice(`${what}: dtype`, dtype, ['bfloat16', 'float16']);
+  checkChoice(dtype, what, 'dtype', ['bfloat16', 'float16']);
   const rounded = (one: unknown): unknown => (isFloat32(one) ? (one as Value).cast(dtype) : one);
   const computes = ({ name, args, call }: InterceptedCall): unknown => {
     if (name === 'einsum') {

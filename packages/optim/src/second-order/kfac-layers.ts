@@ -1,8 +1,8 @@
-import { variable } from '@mercer/formula';
+import { mul, variable } from '@mercer/formula';
 import { map, MercerError, pad, type Scope, type Tensor } from '@mercer/tensor';
 import { formatShape, sizeOfShape } from '@mercer/tensor/operation';
 import { OptimError } from '../optim-error.js';
-import type { SteppedLeaf } from '../rule.js';
+import type { RuleStep, SteppedLeaf } from '../rule.js';
 import type { LayerStatistics, Statistics } from '../statistics/layer-statistics.js';
 import { stateDType } from '../update.js';
 import { productOf } from './along-axes.js';
@@ -141,6 +141,7 @@ function checkShapes(
 }
 
 const SAME = variable('x');
+const UNSCALED = mul(SAME, variable('unscale'));
 
 /** What the rows of a layer's weight were multiplied with, in the order of `weightRows`, each with 1 for the bias: (rows, inputs + 1). */
 async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
@@ -184,13 +185,18 @@ async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
   return scope.track(rows.reshape([count * sizeOfShape(places), width]));
 }
 
-/** Gradients of the layer's outputs: (rows, outputs). */
-async function outputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
+/** Gradients of the layer's outputs, of the loss without its scale: (rows, outputs). */
+async function outputRows(
+  scope: Scope,
+  layer: KfacLayer,
+  { unscale }: RuleStep['numbers'],
+): Promise<Tensor> {
   const { statistics, outputs, dtype } = layer;
   const { kind, outputGradients: g } = statistics;
   const turned = kind === 'linear' ? g : scope.track(g.permute([0, 2, 3, 1]));
   const rows = scope.empty([...turned.shape], { dtype, device: g.device });
-  await map(SAME, { x: turned }, { out: rows });
+  if (unscale === undefined) await map(SAME, { x: turned }, { out: rows });
+  else await map(UNSCALED, { x: turned, unscale: unscale[dtype] as Tensor }, { out: rows });
   return scope.track(rows.reshape([g.size / Math.max(1, outputs), outputs]));
 }
 
@@ -210,9 +216,14 @@ export interface BatchFactors {
  * The factors of a batch of N examples and T places (Martens and Grosse 2015; Grosse and Martens 2016): Ω = (1/N) ΣΣ a aᵀ and Γ = (1/(N T)) ΣΣ g gᵀ. Gradients are of a mean over
  * examples, so that an example's own are N times as large.
  */
-export async function batchFactors(scope: Scope, layer: KfacLayer): Promise<BatchFactors> {
+export async function batchFactors(
+  scope: Scope,
+  layer: KfacLayer,
+  numbers: RuleStep['numbers'],
+): Promise<BatchFactors> {
   const [count = 0] = layer.statistics.inputs.shape;
-  const [rows, outputs] = [await inputRows(scope, layer), await outputRows(scope, layer)];
+  const rows = await inputRows(scope, layer);
+  const outputs = await outputRows(scope, layer, numbers);
   const places = Math.max(1, (rows.shape[0] ?? 0) / Math.max(1, count));
   const a = await productOf(scope, rows, rows, { transposeA: true, alpha: 1 / Math.max(1, count) });
   const g = await productOf(scope, outputs, outputs, { transposeA: true, alpha: count / places });

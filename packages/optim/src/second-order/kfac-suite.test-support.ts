@@ -1,6 +1,6 @@
 import { tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { kfac, type KfacOptions, type LayerStatistics } from '../index.js';
+import { kfac, lossScale, type KfacOptions, type LayerStatistics } from '../index.js';
 import {
   combined,
   identity,
@@ -67,8 +67,10 @@ async function treeOf(values: Values, where: Where): Promise<Record<Name, Tensor
   return Object.fromEntries(await Promise.all(entries)) as Record<Name, Tensor>;
 }
 
-async function statisticsOf(step: number, where: Where): Promise<LayerStatistics[]> {
+/** @param scale of the loss whose gradients they are */
+async function statisticsOf(step: number, where: Where, scale: number): Promise<LayerStatistics[]> {
   const { w1, w2, w3 } = seen(step);
+  for (const { g } of [w1, w2, w3]) g.forEach((x, i) => (g[i] = x * scale));
   const places = [...PLACES];
   return [
     {
@@ -301,9 +303,12 @@ export function kfacSuite(name: string, on: () => Device): void {
     dtype: 'float32' | 'float64',
     within: number,
     evaluates: boolean,
+    isScaled = false,
   ): Promise<void> => {
     const where = { device: on(), dtype };
-    const optimiser = kfac({ ...options, plain: PLAIN });
+    const plain = kfac({ ...options, plain: PLAIN });
+    // the scale grows within the steps
+    const optimiser = isScaled ? lossScale(plain, { initial: 512, growth: 4, interval: 3 }) : plain;
     const wanted = valuesAt(1);
     const { take, state: told } = reference(options);
     const params = await treeOf(wanted, where);
@@ -317,8 +322,10 @@ export function kfacSuite(name: string, on: () => Device): void {
     };
     for (let t = 1; t <= 20; t++) {
       const at = gradsAt(wanted, t);
-      const grads = await treeOf(at, where);
-      const statistics = await statisticsOf(t, where);
+      const scale = isScaled ? Number(await state.tensors.get('lossScale')?.item()) : 1;
+      const scaled = NAMES.map((one) => [one, at[one].map((x) => x * scale)] as const);
+      const grads = await treeOf(Object.fromEntries(scaled) as Values, where);
+      const statistics = await statisticsOf(t, where, scale);
       using value = await tensor(lossOf(wanted), where);
       const { skipped } = await optimiser.step(params, grads, state, {
         statistics,
@@ -353,7 +360,11 @@ export function kfacSuite(name: string, on: () => Device): void {
     describe.each(CASES)('%o', (options) => {
       it('takes the steps of the formulas in float64', () => run(options, 'float64', 1e-10, false));
       it('takes them in float32', () => run(options, 'float32', 1e-4, false));
-      if (options.adaptiveDamping !== true) return;
+      if (options.adaptiveDamping !== true) {
+        it('takes the same where the loss is scaled', () =>
+          run(options, 'float64', 1e-10, false, true));
+        return;
+      }
       it('adapts its damping by evaluate, in its own step', () =>
         run(options, 'float64', 1e-10, true));
     });

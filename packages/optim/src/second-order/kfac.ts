@@ -1,17 +1,11 @@
 import { add, div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
-import { leavesOf } from '@mercer/autodiff/transform';
 import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
-import { checkFlag } from '../first-order/sgd.js';
+import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
+import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
+import { evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
@@ -34,7 +28,7 @@ import {
   type KfacLayer,
 } from './kfac-layers.js';
 import { innerProduct, rateOn, shortening } from './shortened.js';
-import { checkChoice, checkCount, checkDelay } from './options.js';
+import { checkDelay } from './options.js';
 import { begin, checkFailures, everySteps, landed } from './refreshes.js';
 
 /** Options of {@link kfac}. */
@@ -45,7 +39,8 @@ export interface KfacOptions extends CommonOptions {
   readonly damping?: number | undefined;
   /**
    * Whether damping follows how well the quadratic model tells the loss, every 5 steps (Martens and Grosse 2015, section 6.5): steps then need `value`, and compare it with
-   * `evaluate(params)`, or without it with the next step's value. Default false.
+   * `evaluate(params)`, or without it with the next step's value. The model knows of the layers' steps alone, and of the gradient with the weight decay in it: the losses also change by the steps
+   * of `plain` parameters, and have no term for the weight decay unless the function adds one, so that with either the damping follows less well. Default false.
    */
   readonly adaptiveDamping?: boolean | undefined;
   /** What adaptive damping does not go below; default 1e-8. */
@@ -268,6 +263,9 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   return {
     name: what,
     options,
+    refusesScale: isAdaptive
+      ? 'compares losses where its damping adapts, which have to be the loss itself'
+      : undefined,
     globals: {
       damping: scalar(given.damping),
       ...(isAdaptive && { loss: scalar(0), modelled: scalar(0) }),
@@ -307,7 +305,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         await adapt(now, { next: valueOf(extras, device), value: loss, modelled });
       }
       const batches: BatchFactors[] = [];
-      for (const layer of layers) batches.push(await batchFactors(scope, layer));
+      for (const layer of layers) batches.push(await batchFactors(scope, layer, numbers));
       await updateLayers(scope, layers, batches, now, beta);
       await refresh(scope, layers, now, damping);
       if (count < start + delay) return;
@@ -343,11 +341,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         parameters: momentum > 0 ? { momentum } : {},
       });
       if (value === undefined || extras.evaluate === undefined) return;
-      const after = await extras.evaluate(now.params as Tree);
-      scope.track(after.value);
-      for (const { value: one } of await leavesOf(after.grad, 'grad', 'Give the tree of grad()')) {
-        scope.track(one);
-      }
+      const after = await evaluated(scope, extras.evaluate, now.params as Tree);
       const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
       await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
     },

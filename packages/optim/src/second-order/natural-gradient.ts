@@ -6,13 +6,8 @@ import type { OptionNames } from '@mercer/options';
 import { cg, operator } from '@mercer/solvers';
 import { isTensor, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape, readOptions } from '@mercer/tensor/operation';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
+import { checkCount, checkNumber, checkFraction, checkChoice } from '../checks.js';
+import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, PerSample } from '../optimiser.js';
@@ -22,7 +17,6 @@ import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { floats, productOf } from './along-axes.js';
 import { copyAll } from './blocks.js';
 import { ownGradients, withSlots } from './gradients.js';
-import { checkChoice, checkCount } from './options.js';
 import { innerProduct, shortening } from './shortened.js';
 
 /** Options of {@link naturalGradient}. */
@@ -330,6 +324,8 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
   return {
     name: what,
     options,
+    refusesScale:
+      'has its curvature from gradients of examples, which are of the loss itself and not of a scaled one',
     globals: { failures: { shape: [], dtype: 'int32', value: 0 } },
     slots: ({ tensor }) =>
       momentum > 0 ? { m: { shape: tensor.shape, dtype: stateDType(tensor) } } : {},

@@ -14,14 +14,8 @@ import {
 import { describeValue, type OptionNames } from '@mercer/options';
 import { isTensor, map, MercerError, Scope, sumTo, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
-import { checkFlag } from '../first-order/sgd.js';
+import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
+import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
@@ -39,7 +33,7 @@ import {
   type ModeResult,
 } from './factors.js';
 import { forEach, keeping, ownGradients, withSlots } from './gradients.js';
-import { checkChoice, checkCount, checkDelay, checkShare } from './options.js';
+import { checkDelay } from './options.js';
 import {
   begin,
   checkFailures,
@@ -266,7 +260,7 @@ function read(given: ShampooOptions): Read {
   return {
     rate,
     beta1,
-    beta2: checkShare(beta2, what, 'betas[1]'),
+    beta2: checkNumber(beta2, what, 'betas[1]', 0, 1),
     beta3: beta1 === 0 ? 0 : checkFraction(given.beta3 ?? beta1, what, 'beta3'),
     maxDim,
     mergeDim: checkFlag(given.mergeDims ?? true, what, 'mergeDims') ? maxDim : 0,

@@ -2,15 +2,9 @@ import { add, div, eq, gt, lt, mul, pow, select, sqrt, sub, variable } from '@me
 import type { OptionNames } from '@mercer/options';
 import { isTensor, map, Scope, takeAlongAxis, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { checkCount, checkNumber, checkFraction, checkFlag } from '../checks.js';
 import { checkBetas } from '../first-order/adam.js';
-import {
-  checkFraction,
-  checkLearningRate,
-  checkNumber,
-  rateOf,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
-import { checkFlag } from '../first-order/sgd.js';
+import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { CheckedStep, Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
@@ -28,7 +22,7 @@ import {
   type ModeResult,
 } from './factors.js';
 import { forEach, ownGradients, withSlots } from './gradients.js';
-import { checkCount, checkDelay } from './options.js';
+import { checkDelay } from './options.js';
 import {
   begin,
   checkFailures,

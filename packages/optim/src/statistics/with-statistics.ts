@@ -9,8 +9,8 @@ import type {
 } from '@mercer/autodiff';
 import { isTensor, type Tensor } from '@mercer/tensor';
 import { flatArguments, readOptions } from '@mercer/tensor/operation';
+import { checkFlag } from '../checks.js';
 import type { Moves } from '../layers/convolution.js';
-import { checkFlag } from '../layers/layer-operation.js';
 import type { LayerStatistics, Statistics } from './layer-statistics.js';
 import { checkLoss, observed, type ObservedLayer } from './observed.js';
 
@@ -67,7 +67,7 @@ export function withStatistics(
   const what = 'withStatistics';
   checkLoss(what, f);
   const { hasAux = false } = readOptions(what, options, OPTIONS);
-  checkFlag(`${what}: hasAux`, hasAux);
+  checkFlag(hasAux, what, 'hasAux');
   return async (...args) => {
     const { value, grad, aux, layers } = await observed(f, args, {
       what,

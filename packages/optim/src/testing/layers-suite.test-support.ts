@@ -92,15 +92,16 @@ export function layersSuite(name: string, place: () => Device): void {
       const where = { device } as const;
       const layer = layers.embedding({ entries: 4, features: 2 });
       const params = await layer.init(random.key(1), where);
-      const indices = await tensor(Int32Array.of(3, 0, 3, 9), { shape: [2, 2], device });
+      const indices = await tensor(Int32Array.of(3, 0, 3, 9, -1, 1), { shape: [3, 2], device });
       const weight = await toPlain(params.weight);
       const row = (k: number): number[] => [...weight.data.slice(2 * k, 2 * k + 2)];
       const y = await layer.apply(params, indices);
-      expect(y.shape).toEqual([2, 2, 2]);
+      expect(y.shape).toEqual([3, 2, 2]);
       expect((await toPlain(y)).data).toEqual(
-        Float64Array.of(...row(3), ...row(0), ...row(3), NaN, NaN),
+        Float64Array.of(...row(3), ...row(0), ...row(3), NaN, NaN, NaN, NaN, ...row(1)),
       );
-      const known = await tensor(Int32Array.of(3, 0, 3), { device });
+      // a number without a row adds to none
+      const known = await tensor(Int32Array.of(3, 0, -1, 3), { device });
       const gradient = await grad((p: typeof params) => layer.apply(p, known).sum())(params);
       expect(await gradient.weight.toNested()).toEqual([
         [1, 1],

@@ -143,6 +143,26 @@ export function lossesSuite(name: string, place: () => Device): void {
       expect(await losses.crossEntropy(logits, wrong).item()).toBeNaN();
     });
 
+    it.each(['int32', 'int64'] as const)(
+      'a label of %s without a class gives NaN for its example, and its gradient',
+      async (dtype) => {
+        const logits = await tensor([[1, 2], [3, 3], [0, 1], [2, 0]], { device, dtype: 'float64' }); // prettier-ignore
+        const labels = (await tensor(Int32Array.of(0, -1, 2, 1), { device }).cast(dtype)) as Tensor;
+        for (const labelSmoothing of [0, 0.1]) {
+          const run = (v: Tensor, reduction: 'none' | 'sum') =>
+            losses.crossEntropy(v, labels, { reduction, labelSmoothing });
+          const each = (await toPlain(await run(logits as Tensor, 'none'))).data;
+          expect([...each].map(Number.isNaN)).toEqual([false, true, true, false]);
+          const slopes = await grad((v: Tensor) => run(v, 'sum'))(logits as Tensor);
+          const isBad = (await slopes.toNested<number[][]>()).map((row) => row.map(Number.isNaN));
+          expect(isBad).toEqual([[false, false], [true, true], [true, true], [false, false]]); // prettier-ignore
+        }
+        const half = await logits.cast('float16');
+        const some = losses.nll(half, labels, { reduction: 'none', ignoreIndex: -1 });
+        expect(Array.from((await toPlain(await some)).data, (x) => x + 0)).toEqual([-1, 0, NaN, 0]);
+      },
+    );
+
     it('nll of the logarithms of probabilities is the cross entropy', async () => {
       const logits = await placed(await drawn(4, [5, 3]), 'float64', device);
       const labels = await tensor(Int32Array.of(0, 2, 1, 1, 0), { device });

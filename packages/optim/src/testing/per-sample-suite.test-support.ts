@@ -249,6 +249,74 @@ export function perSampleSuite(name: string, place: () => Device): void {
       expectAll(await plains(await perSampleGradients(turned, params, x, y)), other);
     });
 
+    it.each([3, 4])('finds axes that were moved, of %d positions and 3 examples', async (T) => {
+      const model = layers.sequential({
+        norm: layers.layerNorm({ shape: 2 }),
+        linear: layers.linear({ inputs: 2, outputs: 2 }),
+      });
+      const params = await model.init(random.key(1), { device, dtype: F64 });
+      const x = await placed(await drawn(1, [3, T, 2]), F64, device);
+      const y = await placed(await drawn(2, [3, T, 2]), F64, device);
+      let calls = 0;
+      const loss = (isMoved: boolean) => async (p: typeof params, a: Tensor, b: Tensor) => {
+        calls++;
+        const given = isMoved ? a.permute([1, 0, 2]) : a;
+        const out = await model.apply(p, given);
+        return losses.mse(isMoved ? out.permute([1, 0, 2]) : out, b);
+      };
+      for (const isMoved of [true, false]) {
+        const own = loss(isMoved);
+        const each: Plain[][] = [];
+        for (let n = 0; n < 3; n++) {
+          const [a, b] = [x.slice([n, n + 1]), y.slice([n, n + 1])];
+          each.push([...(await plains(await grad(own)(params, a, b)))]);
+        }
+        const wanted = (each[0] as Plain[]).map(({ shape }, at) => ({
+          shape: [3, ...shape],
+          data: Float64Array.from(each.flatMap((all) => [...(all[at] as Plain).data])),
+        }));
+        for (const method of isMoved ? [undefined] : [undefined, 'rules' as const]) {
+          const found = await perSampleGradients(own, params, x, y, { method });
+          expectAll(await plains(found), wanted);
+        }
+        if (isMoved) {
+          const rules = perSampleGradients(own, params, x, y, { method: 'rules' });
+          await expect(rules).rejects.toThrow(/which have to lie along axis 0/);
+        } else {
+          // asked once where sizes do not tell, for the function and these sizes
+          calls = 0;
+          await perSampleGradients(own, params, x, y);
+          expect(calls).toBe(1);
+        }
+      }
+    });
+
+    it('takes no vector for a batch', async () => {
+      const layer = layers.linear({ inputs: 3, outputs: 1 });
+      const params = await layer.init(random.key(1), { device, dtype: F64 });
+      const x = await placed(await drawn(1, [3]), F64, device);
+      const loss = async (p: typeof params, a: Tensor) => layer.apply(p, a).sum();
+      const rules = perSampleGradients(loss as never, params, x, null, { method: 'rules' });
+      await expect(rules).rejects.toThrow(/which have to lie along axis 0/);
+    });
+
+    it('adds nothing to an embedding for numbers without a row', async () => {
+      const layer = layers.embedding({ entries: 3, features: 2 });
+      const params = await layer.init(random.key(1), { device, dtype: F64 });
+      const x = await tensor(Int32Array.of(-1, 1, 7, 2), { shape: [2, 2], device });
+      const loss = async (p: typeof params, a: Tensor) => layer.apply(p, a).sum([1, 2]).mean();
+      for (const method of ['rules', 'vmap'] as const) {
+        const each = await perSampleGradients(loss as never, params, x, null, { method });
+        expect(await each.weight.toNested()).toEqual([
+          [[0, 0], [1, 1], [0, 0]], // prettier-ignore
+          [[0, 0], [0, 0], [1, 1]], // prettier-ignore
+        ]);
+        const all = { method, norms: true } as const;
+        const { total } = await perSampleGradients(loss as never, params, x, null, all);
+        expect((await toPlain(total)).data).toEqual(Float64Array.of(Math.SQRT2, Math.SQRT2));
+      }
+    });
+
     it('takes no examples, and gives all memory back', async () => {
       const layer = layers.linear({ inputs: 3, outputs: 2 });
       const params = await layer.init(random.key(1), { device });

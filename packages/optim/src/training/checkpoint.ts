@@ -81,6 +81,13 @@ export async function saveCheckpoint(
   const what = 'saveCheckpoint';
   const { about = {} } = readOptions(what, options, SAVE);
   const { optimiser, params, state } = readOptions(what, of, CHECKPOINT);
+  for (const [name, one] of Object.entries({ optimiser, state })) {
+    if (typeof one === 'object' && (one as unknown) !== null) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeValue(one)}. Pass { optimiser, params, state }.`,
+    );
+  }
   if (optimiser.name !== state.optimiser) {
     throw new OptimError(
       'WRONG_STATE',

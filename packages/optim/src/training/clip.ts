@@ -1,12 +1,13 @@
-import { div, gt, mul, select, sqrt, variable } from '@mercer/formula';
+import { div, gt, lt, mul, select, sqrt, variable } from '@mercer/formula';
 import { map, MercerError, type Tensor } from '@mercer/tensor';
 import { totals } from '@mercer/tensor/operation';
-import { checkNumber } from '../first-order/learning-rate.js';
+import { checkNumber } from '../checks.js';
 import { SQUARES } from '../measure.js';
 import { namedLeaves } from '../tree.js';
 
 const norm = sqrt(variable('squares'));
-const factor = select(gt(norm, variable('most')), div(variable('most'), norm), 1);
+const most = variable('most');
+const factor = select(lt(norm, Infinity), select(gt(norm, most), div(most, norm), 1), 1);
 const TOTALS = { terms: SQUARES, results: { norm, narrow: factor, wide: factor } };
 const SCALED = mul(variable('g'), variable('factor'));
 
@@ -23,7 +24,7 @@ const SCALED = mul(variable('g'), variable('factor'));
  * console.log(await norm.item(), (await grads.b.item()).toFixed(2)); // 5 0.80
  * ```
  *
- * @returns the norm before, 0-d in float64, which the caller disposes. Where it is NaN nothing is scaled
+ * @returns the norm before, 0-d in float64, which the caller disposes. Where it is NaN or infinite nothing is scaled, so that what is not finite stays to be found
  * @throws MercerError INVALID_ARGUMENT, DISPOSED
  */
 export async function clipByGlobalNorm(

@@ -3,7 +3,7 @@ import { add, mul, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import { map, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
-import { checkFraction } from '../first-order/learning-rate.js';
+import { checkFraction } from '../checks.js';
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { stateDType } from '../update.js';
 

@@ -147,6 +147,9 @@ export function groupsRule(
         ) as Readonly<Record<string, Tensor>>,
       };
     },
+    refusesScale: [...rules.values()]
+      .filter((rule) => rule.refusesScale !== undefined)
+      .map((rule) => `has a group with ${rule.name}, which ${rule.refusesScale ?? ''}`)[0],
     globals: Object.assign(
       {},
       ...[...rules].map(([group, rule]) => prefixed(rule.globals ?? {}, `${group}:`)),
@@ -234,9 +237,14 @@ function renamed(
 
 /** What a group sees of the numbers. */
 function ownNumbers(numbers: RuleStep['numbers'], before: string): RuleStep['numbers'] {
-  const { ok, factor } = numbers;
+  const { ok, factor, unscale } = numbers;
   const own = Object.entries(numbers)
     .filter(([name]) => name.startsWith(before))
     .map(([name, one]) => [name.slice(before.length), one] as const);
-  return { ...Object.fromEntries(own), ok, ...(factor && { factor }) };
+  return {
+    ...Object.fromEntries(own),
+    ok,
+    ...(factor && { factor }),
+    ...(unscale && { unscale }),
+  };
 }

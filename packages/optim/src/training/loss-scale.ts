@@ -1,7 +1,7 @@
 import type { OptionNames } from '@mercer/options';
-import { describeValue } from '@mercer/options';
-import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
+import { MercerError, type Pending, type Tensor, type TensorOperand } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
+import { checkCount, checkNumber } from '../checks.js';
 import type { LossScaling } from '../decide.js';
 import { composedFor, optimiserOf } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
@@ -15,7 +15,7 @@ export interface LossScaleOptions {
   readonly growth?: number | undefined;
   /** What it is multiplied by where a gradient is not finite; default 0.5. */
   readonly backoff?: number | undefined;
-  /** Default 2000. */
+  /** Whole; default 2000. */
   readonly interval?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ const LOSS_SCALE_OPTIONS: OptionNames<LossScaleOptions> = {
 /** An optimiser that is given gradients of a scaled loss. */
 export interface ScaledOptimiser extends Optimiser {
   /** The loss times the scale of the state: what is differentiated. */
-  scaled(loss: Tensor, state: OptimiserState): Pending<Tensor>;
+  scaled(loss: TensorOperand, state: OptimiserState): Pending<Tensor>;
 }
 
 /**
@@ -49,22 +49,30 @@ export interface ScaledOptimiser extends Optimiser {
  * console.log(await w.toNested()); // [ 0.5, 1 ]
  * ```
  *
- * @param optimiser of this package, but `lbfgs`
+ * Statistics for `kfac` are of the scaled loss too, as `withStatistics` gives them with its gradient.
+ *
+ * @param optimiser of this package, but `lbfgs`, `naturalGradient` and `kfac` with adaptive damping
  * @throws MercerError INVALID_ARGUMENT
  */
 export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): ScaledOptimiser {
   const what = 'lossScale';
   const given = readOptions(what, options, LOSS_SCALE_OPTIONS);
   const lossScaling: LossScaling = {
-    initial: between(given.initial ?? 65536, 'initial', 2 ** -24, 2 ** 60),
-    growth: between(given.growth ?? 2, 'growth', 1, 2 ** 16),
-    backoff: between(given.backoff ?? 0.5, 'backoff', 2 ** -16, 1),
-    interval: between(given.interval ?? 2000, 'interval', 1, 2 ** 31),
+    initial: checkNumber(given.initial ?? 65536, what, 'initial', 2 ** -24, 2 ** 60),
+    growth: checkNumber(given.growth ?? 2, what, 'growth', 1, 2 ** 16),
+    backoff: checkNumber(given.backoff ?? 0.5, what, 'backoff', 2 ** -16, 1),
+    interval: checkCount(given.interval ?? 2000, what, 'interval'),
   };
   const { rule, settings } = composedFor(optimiser, what);
+  if (rule.refusesScale !== undefined) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${rule.name} ${rule.refusesScale}. Keep the loss as it is, with parameters and products in bfloat16 or float32, which need no scale.`,
+    );
+  }
   const inner = optimiserOf(rule, { ...settings, lossScaling });
   return Object.assign(inner, {
-    scaled(loss: Tensor, state: OptimiserState): Pending<Tensor> {
+    scaled(loss: TensorOperand, state: OptimiserState): Pending<Tensor> {
       const scale = state.tensors.get('lossScale');
       if (scale === undefined) {
         throw new OptimError(
@@ -72,16 +80,7 @@ export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): Sca
           `${what}: the state has no lossScale. Pass the state that init() of this optimiser made.`,
         );
       }
-      return loss.mul(scale as Tensor<'float32'>);
+      return (loss as Tensor).mul(scale as Tensor<'float32'>);
     },
   });
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function between(value: unknown, name: string, least: number, most: number): number {
-  if (typeof value === 'number' && value >= least && value <= most) return value;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `lossScale: ${name} is ${describeValue(value)}. Pass a number from ${least} to ${most}.`,
-  );
 }

@@ -81,6 +81,17 @@ export function trainingSuite(name: string, device: () => Device): void {
       });
     });
 
+    it('clipByGlobalNorm scales nothing where the norm is not finite', async () => {
+      for (const bad of [Infinity, NaN]) {
+        const grads = { a: await tensor([bad, 1], where()), b: await tensor([-3], where()) };
+        using norm = await clipByGlobalNorm(grads, 1);
+        expect(await norm.item()).toBe(bad);
+        expect(await grads.a.toNested()).toEqual([bad, 1]);
+        expect(await grads.b.toNested()).toEqual([-3]);
+        for (const one of Object.values(grads)) one.dispose();
+      }
+    });
+
     describe('parameter groups', () => {
       const isBias = (path: string): boolean => /bias|scale/.test(path);
       const reference = (): Reference => {
@@ -222,6 +233,17 @@ export function trainingSuite(name: string, device: () => Device): void {
         }
         expect(await state.tensors.get('count')?.item()).toBe(4);
         expect(await state.tensors.get('skips')?.item()).toBe(3);
+      });
+
+      it('grows too where there were more good steps than the interval says', async () => {
+        using w = await tensor([1, 2], where());
+        using g = await tensor([1, 1], where());
+        using state = await lossScale(sgd(), { initial: 4, interval: 100 }).init(w);
+        await state.tensors.get('goodSteps')?.fill(50);
+        const shorter = lossScale(sgd(), { initial: 4, interval: 10 });
+        (await shorter.step(w, g, state)).skipped.dispose();
+        expect(await state.tensors.get('lossScale')?.item()).toBe(8);
+        expect(await state.tensors.get('goodSteps')?.item()).toBe(0);
       });
 
       it('is 65536 at first, and is taken out of norms', async () => {

@@ -192,41 +192,93 @@ function onGpu(
 /** Elements of a part: a thread is woken for no fewer. */
 const LEAST_PART = 2 ** 16;
 
-/** The terms in memory, their sums, and a map of these. */
+/** Elements whose terms are in memory at a time. */
+const CHUNK = 2 ** 20;
+
+/** A view in parts of at most a chunk, which follow each other in its order: cut along its first axes. */
+function cut(view: CallView): readonly CallView[] {
+  if (sizeOfShape(view.shape) <= CHUNK) return [view];
+  const [extent = 1, ...shape] = view.shape;
+  const [stride = 0, ...strides] = view.strides;
+  const row = sizeOfShape(shape);
+  const rows = Math.floor(CHUNK / row);
+  const parts: CallView[] = [];
+  for (let at = 0; at < extent; at += Math.max(1, rows)) {
+    const offset = view.offset + at * stride;
+    if (rows === 0) parts.push(...cut({ ...view, shape, strides, offset }));
+    else parts.push({ ...view, shape: [Math.min(rows, extent - at), ...shape], offset });
+  }
+  return parts;
+}
+
+/** Views in chunks, by their sizes alone. */
+function chunksOf(views: readonly CallView[]): readonly (readonly CallView[])[] {
+  const chunks: CallView[][] = [];
+  let left = 0;
+  for (const part of views.flatMap(cut)) {
+    const size = sizeOfShape(part.shape);
+    if (size > left) {
+      chunks.push([]);
+      left = CHUNK;
+    }
+    chunks.at(-1)?.push(part);
+    left -= size;
+  }
+  return chunks;
+}
+
+/** The terms of a chunk in memory and their sums, one chunk after the other; the sums of these; and a map of them. */
 function onCpu(
   steps: CallSteps,
   { terms, exprs, to, numbers, views, parameters }: Work,
 ): CallPlan['scalars'] {
   const { limits } = steps.device;
   const cores = limits.kind === 'cpu' ? limits.cores : 1;
-  const count = views.reduce((sum, { shape }) => sum + sizeOfShape(shape), 0);
   const names = Object.keys(terms);
+  const scratch = (size: number): readonly CallView[] =>
+    names.map(() => steps.scratchMemory({ shape: [size], dtype: 'float64' }));
   const sums = names.map(() => steps.scratchMemory({ shape: [], dtype: 'float64' }));
   const none = { parameters: {}, indices: {}, computesIn: 'float64' } as const;
-  if (count > 0) {
-    const flat = names.map(() => steps.scratchMemory({ shape: [count], dtype: 'float64' }));
-    let offset = 0;
-    const maps = views.map((view): MapStep => {
-      const { shape, dtype, strides } = view;
-      const at = offset;
-      offset += sizeOfShape(shape);
-      return {
-        ...none,
-        results: names.map((name, r) => ({
-          expr: terms[name] as RealExpr,
-          to: steps.rowMajorView(flat[r] as CallView, shape, at),
-        })),
-        shape,
-        inputs: [{ name: 'x', dtype, strides }],
-        views: [view],
-      };
-    });
-    addMaps(steps, maps, () => ({}));
-    const parts = Math.max(1, Math.min(cores, Math.floor(count / LEAST_PART)));
-    for (const [r, sum] of sums.entries()) {
-      const first = parts === 1 ? sum : steps.scratchMemory({ shape: [parts], dtype: 'float64' });
-      addSum(steps, flat[r] as CallView, first, count, parts);
-      if (parts > 1) addSum(steps, first, sum, parts, 1);
+  const chunks = chunksOf(views);
+  const sizes = chunks.map((chunk) =>
+    chunk.reduce((sum, { shape }) => sum + sizeOfShape(shape), 0),
+  );
+  const partsOf = (size: number): number =>
+    Math.max(1, Math.min(cores, Math.floor(size / LEAST_PART)));
+  const largest = Math.max(0, ...sizes);
+  if (largest > 0) {
+    const flat = scratch(largest);
+    const partial = scratch(partsOf(largest));
+    const ofChunks = chunks.length === 1 ? sums : scratch(chunks.length);
+    for (const [c, chunk] of chunks.entries()) {
+      let offset = 0;
+      const maps = chunk.map((view): MapStep => {
+        const { shape, dtype, strides } = view;
+        const at = offset;
+        offset += sizeOfShape(shape);
+        return {
+          ...none,
+          results: names.map((name, r) => ({
+            expr: terms[name] as RealExpr,
+            to: steps.rowMajorView(flat[r] as CallView, shape, at),
+          })),
+          shape,
+          inputs: [{ name: 'x', dtype, strides }],
+          views: [view],
+        };
+      });
+      addMaps(steps, maps, () => ({}));
+      const parts = partsOf(offset);
+      for (const [r, whole] of ofChunks.entries()) {
+        const sum = steps.rowMajorView(whole, [], c);
+        const first = parts === 1 ? sum : (partial[r] as CallView);
+        addSum(steps, flat[r] as CallView, first, offset, parts);
+        if (parts > 1) addSum(steps, first, sum, parts, 1);
+      }
+    }
+    if (chunks.length > 1) {
+      for (const [r, sum] of sums.entries())
+        addSum(steps, ofChunks[r] as CallView, sum, chunks.length, 1);
     }
   } else {
     for (const sum of sums) steps.fill(sum, 0n);
