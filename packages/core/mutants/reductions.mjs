@@ -35,7 +35,8 @@ export const reductions = [
     name: 'the backward pass adds up as ever',
     file: '../../lazy/src/traced-reductions.ts',
     find: 'const run = { ranges, debug, accumulate, sumScheme, fastMath, ...shardsOf(options) };',
-    replace: 'const run = { ranges, debug, ...shardsOf(options) };\n    void [accumulate, sumScheme, fastMath];',
+    replace:
+      'const run = { ranges, debug, ...shardsOf(options) };\n    void [accumulate, sumScheme, fastMath];',
     test: 'src/lazy-derivatives.test.ts',
     pattern: 'adds up the gradients as the call adds up',
   },
