@@ -123,6 +123,7 @@ async function run(output: Output, options: TrainOptions): Promise<void> {
   }
   if (output.isForPeople) output.text(textOf(output, results, report));
   if (signal !== undefined) process.exitCode = STATUS_OF[signal];
+  else if (results.some(({ ended }) => ended === 'diverged')) process.exitCode = 1;
 }
 
 interface Run {
@@ -147,6 +148,11 @@ async function trained(
     tell('checkpoint', { step: training.step, path });
   };
   tell('start', { ...settings, device: device.id, parameters, step: training.step });
+  if (training.step >= steps) {
+    output.note(
+      `${optimizer}: ${training.step} steps were taken already, and --steps is ${steps}. Pass a larger one to go on.`,
+    );
+  }
   const ended = await training.run(train, {
     onPoint: ({ step, seconds, loss }) => {
       const text = `${optimizer}: loss ${formatLoss(loss)}, ${seconds.toFixed(1)} s`;
