@@ -64,8 +64,7 @@ const OPTIONS: OptionNames<KernelOperatorOptions> = {
  * console.log(k.shape, weights.shape, converged); // [ 3, 3 ] [ 3 ] true
  * ```
  *
- * @param x (M, K), float32 or float64; borrowed, as y and the parameters that are tensors
- * @param y (N, K); default: x
+ * @param x (M, K), float32 or float64; borrowed, as the parameters that are tensors. A second matrix y (N, K) may follow, borrowed too; default: x
  * @returns an operator (M, N), which owns tensors of the parameters that were numbers: the caller disposes it
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH
  */
