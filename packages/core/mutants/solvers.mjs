@@ -64,9 +64,16 @@ export const solvers = [
   {
     ...FORMULAS,
     name: 'nothing stagnates',
-    find: "le(v('gain'), mul(v('unit'), v('total')))",
-    replace: "le(v('gain'), -1)",
+    find: "rests: or(le(v('gain'), mul(v('unit'), v('total'))), ge(v('lost'), MOST_LOST)),",
+    replace: "rests: le(v('gain'), -1 * MOST_LOST),",
     pattern: 'ends by stagnation',
+  },
+  {
+    ...FORMULAS,
+    name: 'restarts that gain nothing go on for ever',
+    find: "ge(v('lost'), MOST_LOST)),",
+    replace: "ge(v('lost'), 1e9 * MOST_LOST)),",
+    pattern: 'a preconditioned solve stagnates too',
   },
   {
     ...LOOP,
