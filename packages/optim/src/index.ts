@@ -11,12 +11,8 @@ export { OptimError, type OptimErrorCode } from './optim-error.js';
 export type { Optimiser, OptimiserState, PerSample, StepExtras, StepReport } from './optimiser.js';
 export { kfac, type KfacOptions } from './second-order/kfac.js';
 export { naturalGradient, type NaturalGradientOptions } from './second-order/natural-gradient.js';
-export {
-  shampoo,
-  type Grafting,
-  type RootOption,
-  type ShampooOptions,
-} from './second-order/shampoo.js';
+export { shampoo } from './second-order/shampoo.js';
+export type { Grafting, RootOption, ShampooOptions } from './second-order/shampoo-options.js';
 export { soap, type SoapOptions } from './second-order/soap.js';
 export type { LayerStatistics, Statistics } from './statistics/layer-statistics.js';
 export * as functional from './layers/functions.js';

@@ -1,7 +1,7 @@
-import { variable } from '@mercer/formula';
 import { empty, map, type Scope, type Tensor } from '@mercer/tensor';
 import { sizeOfShape } from '@mercer/tensor/operation';
 import { stateDType } from '../update.js';
+import { SAME } from './moves.js';
 
 /** The tensors of one parameter that are cut alike: blocks of one shape, at a grid of places. */
 export interface BlockClass {
@@ -135,8 +135,6 @@ function regionOf(scope: Scope, whole: Tensor, { cut, blocks }: Member): Tensor 
 /** What a member has of a tensor (group's count, ..): a view (member's count, ..). */
 export const partOf = (scope: Scope, whole: Tensor, { from, to }: Member): Tensor =>
   from === 0 && to === whole.shape[0] ? whole : scope.track(whole.slice([from, to]));
-
-const SAME = variable('x');
 
 /** Copies tensors to others of their shapes, in one launch. */
 export async function copyAll(from: readonly Tensor[], to: readonly Tensor[]): Promise<void> {

@@ -5,6 +5,7 @@ import { gramOf } from './along-axes.js';
 import { partOf, type Cut, type Group, type Member, countOf } from './blocks.js';
 import type { DeviceNumber } from '../update.js';
 import { note } from './refreshes.js';
+import { SAME } from './moves.js';
 
 /*
  * Kronecker factors: for each axis of each block a symmetric matrix, and what is computed from it. In the state they stand beside their parameter, (count, size, size) for
@@ -87,8 +88,6 @@ export const slotsOf = (
 /** Tensors (count, ..) of a group as parts of its members. */
 const partsOf = (scope: Scope, { members }: Mode, whole: Tensor): readonly Tensor[] =>
   members.map((one) => partOf(scope, whole, one));
-
-const SAME = variable('x');
 
 /** The slots of each mode as one tensor: the slot itself where there is one. */
 export async function joined(

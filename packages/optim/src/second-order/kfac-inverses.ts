@@ -20,6 +20,7 @@ import type { RuleStep } from '../rule.js';
 import { floats, productOf } from './along-axes.js';
 import type { BatchFactors, KfacLayer } from './kfac-layers.js';
 import { note, streamBeside, type Refreshed } from './refreshes.js';
+import { SAME } from './moves.js';
 
 /** The two sides of a layer's curvature. */
 export type Side = 'A' | 'G';
@@ -48,7 +49,6 @@ const MATRIX = { row: -2, column: -1 };
 const KEPT = select(eq(v('info'), 0), v('y'), v('x'));
 const FAILURES = select(eq(v('info'), 0), 0, add(v('failures'), 1));
 const DIVIDED = div(v('x'), add(mul(max(v('w'), 0), max(v('u'), 0)), v('damping')));
-const SAME = v('x');
 
 /** The part of a slot that a layer uses: one without a bias has no row and column for it. */
 export function sideOf(

@@ -6,6 +6,8 @@ import type { RuleStep, SteppedLeaf } from '../rule.js';
 import type { LayerStatistics, Statistics } from '../statistics/layer-statistics.js';
 import { stateDType } from '../update.js';
 import { productOf } from './along-axes.js';
+import { SAME } from './moves.js';
+import { placesOf, windowed } from '../layers/windows.js';
 
 /** A layer of which Kronecker factors are kept. */
 export interface KfacLayer {
@@ -126,21 +128,10 @@ function checkShapes(
   const fits = inputs.rank === 4 && outputGradients.rank === 4 && inputs.shape[1] === channels;
   if (window === undefined || !fits || String(window.kernel) !== String(shape.slice(2)))
     throw wrong();
-  const { kernel, stride, padding, dilation = [1, 1] } = window;
-  const wanted = [0, 1].map((k) =>
-    Math.floor(
-      ((inputs.shape[k + 2] ?? 0) +
-        2 * (padding[k] ?? 0) -
-        (dilation[k] ?? 1) * ((kernel[k] ?? 1) - 1) -
-        1) /
-        (stride[k] ?? 1) +
-        1,
-    ),
-  );
+  const wanted = placesOf('kfac', inputs, { dilation: [1, 1], ...window });
   if (String(outputGradients.shape) !== String([count, outputs, ...wanted])) throw wrong();
 }
 
-const SAME = variable('x');
 const UNSCALED = mul(SAME, variable('unscale'));
 
 /** What the rows of a layer's weight were multiplied with, in the order of `weightRows`, each with 1 for the bias: (rows, inputs + 1). */
@@ -159,28 +150,20 @@ async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
     await map(SAME, { x }, { out: part });
     return scope.track(rows.reshape([sizeOfShape(lead), width]));
   }
-  const { kernel, stride, padding, dilation = [1, 1] } = window;
+  const { padding } = window;
   const [count = 0, channels = 0] = x.shape;
   const places = statistics.outputGradients.shape.slice(2);
   const widths = [[0, 0], [0, 0], ...padding.map((n) => [n, n] as const)] as const;
   const whole = padding.every((n) => n === 0) ? x : scope.track(await pad(x, widths));
   const rows = scope.empty([count, ...places, width], { dtype, device });
   await scope.track(rows.slice(null, null, null, [inputs, width])).fill(1);
-  const from: Tensor[] = [];
-  const to: Tensor[] = [];
-  const size = sizeOfShape(kernel);
-  for (let k = 0; k < size; k++) {
-    const offset = [Math.floor(k / kernel[1]), k % kernel[1]];
-    const ranges = offset.map((at, axis): [number, number, number] => {
-      const step = stride[axis] ?? 1;
-      const start = at * (dilation[axis] ?? 1);
-      return [start, start + ((places[axis] ?? 0) - 1) * step + 1, step];
-    });
-    from.push(scope.track(whole.slice(null, null, ...ranges)));
-    // channels beside each other for each element of the window
+  const moves = { dilation: [1, 1], ...window, padding: [0, 0] };
+  const from = windowed(whole, 2, moves, places).map((one) => scope.track(one as Tensor));
+  // channels beside each other for each element of the window
+  const to = from.map((_, k) => {
     const columns = scope.track(rows.slice(null, null, null, [k * channels, (k + 1) * channels]));
-    to.push(scope.track(columns.permute([0, 3, 1, 2])));
-  }
+    return scope.track(columns.permute([0, 3, 1, 2]));
+  });
   if (channels > 0) await map(SAME, { x: from }, { out: to });
   return scope.track(rows.reshape([count * sizeOfShape(places), width]));
 }

@@ -1,4 +1,4 @@
-import { add, div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
+import { div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
 import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
@@ -30,6 +30,7 @@ import {
 import { innerProduct, rateOn, shortening } from './shortened.js';
 import { checkDelay } from './options.js';
 import { begin, checkFailures, everySteps, landed } from './refreshes.js';
+import { MOVED, MOVED_ON, SAME } from './moves.js';
 
 /** Options of {@link kfac}. */
 export interface KfacOptions extends CommonOptions {
@@ -108,11 +109,6 @@ const ADAPTED = select(
     v('least'),
   ),
 );
-const SAME = v('x');
-const step = mul(v('nu'), v('u'));
-const next = add(mul(v('momentum'), v('m')), step);
-const MOVED = { p: sub(v('p'), mul(v('rate'), step)) };
-const MOVED_ON = { p: sub(v('p'), mul(v('rate'), next)), m: next };
 
 interface Read {
   readonly rate: LearningRate;

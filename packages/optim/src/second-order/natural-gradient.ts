@@ -1,6 +1,6 @@
 import type { Tree } from '@mercer/autodiff';
 import { leavesOf } from '@mercer/autodiff/transform';
-import { abs, add, div, eq, le, mul, select, sub, variable } from '@mercer/formula';
+import { abs, add, div, eq, le, select, sub, variable } from '@mercer/formula';
 import { solveCholesky } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
 import { cg, operator } from '@mercer/solvers';
@@ -18,6 +18,7 @@ import { floats, productOf } from './along-axes.js';
 import { copyAll } from './blocks.js';
 import { ownGradients, withSlots } from './gradients.js';
 import { innerProduct, shortening } from './shortened.js';
+import { MOVED, MOVED_ON } from './moves.js';
 
 /** Options of {@link naturalGradient}. */
 export interface NaturalGradientOptions extends CommonOptions {
@@ -65,10 +66,6 @@ const TAKEN = select(eq(v('bad'), 0), v('ok'), 0);
 const FAILURES = select(eq(v('bad'), 0), 0, add(v('failures'), 1));
 // where nothing is solved a step is 0 and not NaN
 const FINITE = select(le(abs(v('x')), Number.MAX_VALUE), v('x'), 0);
-const step = mul(v('nu'), v('u'));
-const next = add(mul(v('momentum'), v('m')), step);
-const MOVED = { p: sub(v('p'), mul(v('rate'), step)) };
-const MOVED_ON = { p: sub(v('p'), mul(v('rate'), next)), m: next };
 
 interface Read {
   readonly rate: LearningRate;

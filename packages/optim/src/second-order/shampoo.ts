@@ -11,12 +11,10 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
-import { describeValue, type OptionNames } from '@mercer/options';
-import { isTensor, map, MercerError, Scope, sumTo, type Tensor } from '@mercer/tensor';
+import { isTensor, map, Scope, sumTo, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
-import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
-import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
-import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
+import { rateOf } from '../first-order/learning-rate.js';
+import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
@@ -33,7 +31,6 @@ import {
   type ModeResult,
 } from './factors.js';
 import { forEach, keeping, ownGradients, withSlots } from './gradients.js';
-import { checkDelay } from './options.js';
 import {
   begin,
   checkFailures,
@@ -43,96 +40,14 @@ import {
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
-import { dividedByTrace, extentsOf, haveTurned, inverseRoots, type RootMethod } from './roots.js';
-
-/** Whose step gives each block its length. */
-export type Grafting = 'none' | 'sgd' | 'adagrad' | 'rmsprop' | 'adam';
-
-/** How inverse roots are computed: exactly, by products (see `matrixPower`), or from eigenvectors that follow by QR iterations. */
-export type RootOption = 'eigh' | 'newton' | 'higherOrder' | 'qr';
-
-/** Options of {@link shampoo}. */
-export interface ShampooOptions extends CommonOptions {
-  /** Default 1e-2. */
-  readonly lr?: LearningRate | undefined;
-  /** Of the mean of gradients, 0 for none, and of the factors, 1 for their sum; default [0.9, 1]. */
-  readonly betas?: readonly [number, number] | undefined;
-  /** Of the mean of gradients and the last one that is used; default: the first of `betas`. */
-  readonly beta3?: number | undefined;
-  /** What is added to the factors' diagonals; default 1e-12. */
-  readonly eps?: number | undefined;
-  /** The most that an axis of a block has: larger ones are cut; default 1024. */
-  readonly maxDim?: number | undefined;
-  /** Whether small axes are merged while their product is at most `maxDim`; default true. */
-  readonly mergeDims?: boolean | undefined;
-  /** Steps from one refresh of the roots to the next; default 1. */
-  readonly frequency?: number | undefined;
-  /** The step of the first refresh; before it takes effect, the grafted step alone is taken. Default: `frequency`. */
-  readonly start?: number | undefined;
-  /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. */
-  readonly delay?: number | undefined;
-  /**
-   * Whose step gives each block its length; default 'adam'. With 'none', directions of which the last refresh saw no gradient are multiplied by powers of 1 / `eps`: take a larger
-   * `eps` then, or refresh at each step.
-   */
-  readonly grafting?: Grafting | undefined;
-  /** Of the squares of gradients in grafting; default 0.99 of 'rmsprop', 0.999 of 'adam'. */
-  readonly graftingBeta?: number | undefined;
-  /** Default 1e-10. */
-  readonly graftingEps?: number | undefined;
-  /** Default 'eigh'. */
-  readonly root?: RootOption | undefined;
-  /** Steps of 'newton' and 'higherOrder'; default: as `matrixPower`. */
-  readonly rootSteps?: number | undefined;
-  /** QR iterations of a refresh; default 1. */
-  readonly iterations?: number | undefined;
-  /** What roots are computed in; default: what the state is kept in. */
-  readonly rootDType?: 'float32' | 'float64' | undefined;
-  /** Whether factors are divided by the roots of their traces; default false. */
-  readonly traceScaling?: boolean | undefined;
-  /** Of the steps; default 0. */
-  readonly momentum?: number | undefined;
-  /** How much less a step adds to the momentum; default 0. */
-  readonly dampening?: number | undefined;
-  /** Default false. */
-  readonly nesterov?: boolean | undefined;
-  /** Default 0. */
-  readonly weightDecay?: number | undefined;
-  /**
-   * `decoupled` (default) adds `weightDecay` times the parameter to the step, which lr multiplies; `l2` adds it to the gradient; `corrected` is decoupled times `lr / peakLr`;
-   * `independent` is decoupled divided by `peakLr`.
-   */
-  readonly decay?: 'decoupled' | 'l2' | 'corrected' | 'independent' | undefined;
-  /** The largest learning rate of a schedule, for `decay`; default: lr, where it is a number. */
-  readonly peakLr?: number | undefined;
-}
-
-const SHAMPOO_OPTIONS: OptionNames<ShampooOptions> = {
-  ...COMMON_OPTIONS,
-  lr: true,
-  betas: true,
-  beta3: true,
-  eps: true,
-  maxDim: true,
-  mergeDims: true,
-  frequency: true,
-  start: true,
-  delay: true,
-  grafting: true,
-  graftingBeta: true,
-  graftingEps: true,
-  root: true,
-  rootSteps: true,
-  iterations: true,
-  rootDType: true,
-  traceScaling: true,
-  momentum: true,
-  dampening: true,
-  nesterov: true,
-  weightDecay: true,
-  decay: true,
-  peakLr: true,
-};
+import {
+  readShampoo,
+  SHAMPOO_OPTIONS,
+  type Grafting,
+  type ShampooOptions,
+  type ShampooSettings,
+} from './shampoo-options.js';
+import { dividedByTrace, extentsOf, haveTurned, inverseRoots } from './roots.js';
 
 const what = 'shampoo';
 const v = variable;
@@ -143,7 +58,7 @@ const unbiased = (beta: number, name: string, count: RealExpr): RealExpr =>
   beta === 1 ? constant(1) : select(lt(0, count), div(1, sub(1, pow(v(name), count))), 1);
 
 /** Numbers of a step, of the count t. */
-const numbersOf = ({ beta2, beta1, grafting, graftingBeta }: Read) => ({
+const numbersOf = ({ beta2, beta1, grafting, graftingBeta }: ShampooSettings) => ({
   rate: v('lr'),
   // one mean of means: the last gradient has the share 1 - beta3
   unbias: beta1 === 0 ? constant(1) : div(1, sub(1, mul(v('beta3'), pow(v('beta1'), sub(t, 1))))),
@@ -153,7 +68,7 @@ const numbersOf = ({ beta2, beta1, grafting, graftingBeta }: Read) => ({
 });
 
 /** What becomes of means, and the filtered gradient `u` and the grafted direction `d` that follow. */
-function filters({ beta1, grafting }: Read): Readonly<Record<string, RealExpr>> {
+function filters({ beta1, grafting }: ShampooSettings): Readonly<Record<string, RealExpr>> {
   const g = v('g');
   const u =
     beta1 === 0
@@ -180,7 +95,7 @@ function moves({
   nesterov,
   weightDecay,
   decay,
-}: Read): Readonly<Record<string, RealExpr>> {
+}: ShampooSettings): Readonly<Record<string, RealExpr>> {
   const isInStep = weightDecay > 0 && decay !== 'l2';
   const share =
     decay === 'corrected'
@@ -198,119 +113,11 @@ const SQUARE = mul(v('x'), v('x'));
 /** Blocks with the lengths of others. */
 const GRAFTED = mul(v('x'), div(sqrt(v('wanted')), add(sqrt(v('own')), 1e-16)));
 
-interface Read {
-  readonly rate: LearningRate;
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly beta3: number;
-  readonly maxDim: number;
-  readonly mergeDim: number;
-  readonly frequency: number;
-  readonly start: number;
-  readonly delay: number;
-  readonly grafting: Grafting;
-  readonly graftingBeta: number;
-  readonly graftingEps: number;
-  readonly how: RootMethod;
-  readonly rootDType: 'float32' | 'float64' | undefined;
-  readonly traceScaling: boolean;
-  readonly momentum: number;
-  readonly dampening: number;
-  readonly nesterov: boolean;
-  readonly weightDecay: number;
-  readonly decay: 'decoupled' | 'l2' | 'corrected' | 'independent';
-  readonly peakLr: number;
-}
-
-function read(given: ShampooOptions): Read {
-  const { grafting = 'adam', root = 'eigh', decay = 'decoupled' } = given;
-  const [first, beta2] = pairOf(given.betas ?? [0.9, 1]);
-  const beta1 = checkFraction(first, what, 'betas[0]');
-  const maxDim = checkCount(given.maxDim ?? 1024, what, 'maxDim');
-  const frequency = checkCount(given.frequency ?? 1, what, 'frequency');
-  const method = checkChoice(root, what, 'root', ['eigh', 'newton', 'higherOrder', 'qr']);
-  const kind = checkChoice(grafting, what, 'grafting', GRAFTINGS);
-  const rate = checkLearningRate(given.lr ?? 1e-2, what);
-  const weightDecay = checkNumber(given.weightDecay ?? 0, what, 'weightDecay');
-  const momentum = checkFraction(given.momentum ?? 0, what, 'momentum');
-  const dampening = checkFraction(given.dampening ?? 0, what, 'dampening');
-  const nesterov = checkFlag(given.nesterov ?? false, what, 'nesterov');
-  if (nesterov && (momentum === 0 || dampening !== 0)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: nesterov with momentum ${momentum} and dampening ${dampening}. Pass a momentum, and no dampening.`,
-    );
-  }
-  const byProducts = method === 'newton' || method === 'higherOrder';
-  if (given.rootSteps !== undefined && !byProducts) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: rootSteps with root '${method}', which has none. Leave it away, or pass root 'newton' or 'higherOrder'.`,
-    );
-  }
-  const decays = checkChoice(decay, what, 'decay', ['decoupled', 'l2', 'corrected', 'independent']);
-  const needsPeak = weightDecay > 0 && (decays === 'corrected' || decays === 'independent');
-  const peak = given.peakLr ?? (typeof rate === 'number' ? rate : undefined);
-  if (needsPeak && !(typeof peak === 'number' && peak > 0 && peak < Infinity)) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: peakLr is ${describeValue(peak)} with decay '${decays}'. Pass the largest learning rate of the schedule.`,
-    );
-  }
-  return {
-    rate,
-    beta1,
-    beta2: checkNumber(beta2, what, 'betas[1]', 0, 1),
-    beta3: beta1 === 0 ? 0 : checkFraction(given.beta3 ?? beta1, what, 'beta3'),
-    maxDim,
-    mergeDim: checkFlag(given.mergeDims ?? true, what, 'mergeDims') ? maxDim : 0,
-    frequency,
-    start: checkCount(given.start ?? frequency, what, 'start'),
-    delay: checkDelay(given.delay ?? 0, what, frequency),
-    grafting: kind,
-    graftingBeta: checkFraction(
-      given.graftingBeta ?? (kind === 'adam' ? 0.999 : 0.99),
-      what,
-      'graftingBeta',
-    ),
-    graftingEps: checkNumber(given.graftingEps ?? 1e-10, what, 'graftingEps'),
-    how: {
-      method,
-      eps: checkNumber(given.eps ?? 1e-12, what, 'eps'),
-      steps:
-        given.rootSteps === undefined ? undefined : checkCount(given.rootSteps, what, 'rootSteps'),
-      iterations: checkCount(given.iterations ?? 1, what, 'iterations'),
-    },
-    rootDType:
-      given.rootDType === undefined
-        ? undefined
-        : checkChoice(given.rootDType, what, 'rootDType', ['float32', 'float64'] as const),
-    traceScaling: checkFlag(given.traceScaling ?? false, what, 'traceScaling'),
-    momentum,
-    dampening,
-    nesterov,
-    weightDecay,
-    decay: decays,
-    peakLr: typeof peak === 'number' && peak > 0 ? peak : 1,
-  };
-}
-
-/** @throws MercerError INVALID_ARGUMENT */
-function pairOf(betas: unknown): readonly unknown[] {
-  if (Array.isArray(betas) && betas.length === 2) return betas;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: betas is ${describeValue(betas)}. Pass two numbers, such as [0.9, 1].`,
-  );
-}
-
-const GRAFTINGS = ['none', 'sgd', 'adagrad', 'rmsprop', 'adam'] as const;
-
 const everyAxis = (): boolean => true;
 
 /** Computes the roots of factors, of a snapshot that is given or in the state. */
 async function computeRoots(
-  given: Read,
+  given: ShampooSettings,
   groups: readonly Group[],
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
@@ -352,7 +159,7 @@ async function computeRoots(
   }
 }
 
-function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+function ruleOf(given: ShampooSettings, options: Readonly<Record<string, unknown>>): Rule {
   const { rate, beta1, beta2, beta3, how, delay, start, frequency, grafting, weightDecay } = given;
   const { graftingBeta, graftingEps, momentum, dampening, peakLr, decay } = given;
   const schedule = everySteps(start, frequency, delay);
@@ -514,5 +321,5 @@ async function grafted(scope: Scope, x: Tensor, like: Tensor): Promise<Tensor> {
 export function shampoo(options?: ShampooOptions): Optimiser {
   const given = readOptions(what, options, SHAMPOO_OPTIONS);
   const { lr: _lr, ...told } = given;
-  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+  return optimiserOf(ruleOf(readShampoo(given), told), readSettings(given, what));
 }

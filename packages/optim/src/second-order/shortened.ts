@@ -2,10 +2,10 @@ import { constant, div, gt, mul, select, sqrt, variable } from '@mercer/formula'
 import { map, type Scope, type Tensor } from '@mercer/tensor';
 import type { RuleStep } from '../rule.js';
 import type { DeviceNumber } from '../update.js';
+import { SAME } from './moves.js';
 
 const v = variable;
 const ONE = constant(1);
-const SAME = v('x');
 const PRODUCT = mul(v('g'), v('u'));
 /** How much a step is shortened, so that `rate² product` is at most `most`. */
 const SHORTENED = select(
