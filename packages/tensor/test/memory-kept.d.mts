@@ -8,3 +8,12 @@ interface Kept {
 export const NOTHING: Kept;
 export function undisposedBytes(...devices: readonly Pick<Counted, 'memory'>[]): number;
 export function memoryKept(device: Counted, work: () => unknown): Promise<Kept>;
+interface Report {
+  readonly liveBytes: number;
+  readonly leakedBytes: number;
+  readonly tensors: number;
+  readonly leaks: number;
+}
+type Undisposed = readonly [bytes: number, tensors: number];
+export function undisposed(report: Report): Undisposed;
+export function settledUndisposed(report: () => Report): Promise<Undisposed>;

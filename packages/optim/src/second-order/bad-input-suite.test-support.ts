@@ -16,6 +16,7 @@ import {
   treeOf,
   valuesOf,
 } from '../testing/trajectory.test-support.js';
+import { settledUndisposed, undisposed } from '../../../tensor/test/memory-kept.mjs';
 
 type TestTree = Awaited<ReturnType<typeof treeOf>>;
 
@@ -43,12 +44,6 @@ async function stepped(
 async function snapshotOf(state: OptimiserState): Promise<Record<string, unknown>> {
   const entries = [...state.tensors].map(async ([name, one]) => [name, await one.toNested()]);
   return Object.fromEntries(await Promise.all(entries)) as Record<string, unknown>;
-}
-
-/** What was not given back. */
-function held(): readonly number[] {
-  const { liveBytes, leakedBytes, leaks, tensors } = memory();
-  return [liveBytes + leakedBytes, leaks + tensors];
 }
 
 const slotOf = (state: OptimiserState, name: string): Tensor => {
@@ -201,12 +196,12 @@ export function badInputSuite(name: string, on: () => Device): void {
       it('gives back all memory, of a state that is disposed with a refresh under way too', async () => {
         const params = await treeOf(initial(), on(), 'float64');
         const optimiser = make({ delay: 2, frequency: 2 });
-        const before = held();
+        const before = await settledUndisposed(memory);
         for (const steps of [4, 5]) {
           const state = await optimiser.init(params);
           for (let t = 0; t < steps; t++) await stepped(optimiser, params, state);
           state[Symbol.dispose]();
-          await vi.waitFor(() => expect(held()).toEqual(before));
+          await vi.waitFor(() => expect(undisposed(memory())).toEqual(before));
         }
         disposeTree(params);
       });
@@ -443,14 +438,14 @@ export function badInputSuite(name: string, on: () => Device): void {
         naturalGradient(),
         naturalGradient({ solver: 'cg' }),
       ]) {
-        const before = held();
+        const before = await settledUndisposed(memory);
         const state = await optimiser.init(params);
         for (let t = 0; t < 6; t++) {
           const extras = { statistics, value, perSample, evaluate };
           (await optimiser.step(params, grads, state, extras)).skipped.dispose();
         }
         state[Symbol.dispose]();
-        await vi.waitFor(() => expect(held()).toEqual(before));
+        await vi.waitFor(() => expect(undisposed(memory())).toEqual(before));
       }
     });
 

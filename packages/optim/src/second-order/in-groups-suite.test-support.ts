@@ -15,17 +15,13 @@ import {
   type OptimiserState,
   type StepExtras,
 } from '../index.js';
+import { settledUndisposed, undisposed } from '../../../tensor/test/memory-kept.mjs';
 
 const wave = (k: number): number => Math.sin(1.7 * k + 0.3) + 0.25 * Math.cos(0.37 * k * k);
 const waves = (size: number, seed: number): Float64Array =>
   Float64Array.from({ length: size }, (_, i) => wave(3 * i + 17 * seed));
 
 type Params = Record<string, Tensor>;
-
-const held = (): readonly number[] => {
-  const { liveBytes, leakedBytes, leaks, tensors } = memory();
-  return [liveBytes + leakedBytes, leaks + tensors];
-};
 
 /** Optimisers of second order in groups and under wrappers, on any device: they do what they do alone. */
 export function inGroupsSuite(name: string, on: () => Device): void {
@@ -127,7 +123,7 @@ export function inGroupsSuite(name: string, on: () => Device): void {
             of: { a: 'first', b: 'second' },
           });
           const copy = { b: await both['b']!.clone() };
-          const before = held();
+          const before = await settledUndisposed(memory);
           const state = await groups.init(both);
           const single = await one().init(copy);
           for (let seed = 1; seed <= 7; seed++) {
@@ -139,7 +135,7 @@ export function inGroupsSuite(name: string, on: () => Device): void {
           expect(found['b']).toEqual((await valuesOf(copy))['b']);
           state[Symbol.dispose]();
           single[Symbol.dispose]();
-          await vi.waitFor(() => expect(held()).toEqual(before));
+          await vi.waitFor(() => expect(undisposed(memory())).toEqual(before));
           dispose(both);
           dispose(copy);
         }
@@ -224,7 +220,7 @@ export function inGroupsSuite(name: string, on: () => Device): void {
 
     it('refresh beside the steps of an accumulation, throw, and give all back', async () => {
       const params = await paramsOf({ a: [2, 2] });
-      const before = held();
+      const before = await settledUndisposed(memory);
       const options = {
         betas: [0, 1],
         frequency: 3,
@@ -236,7 +232,7 @@ export function inGroupsSuite(name: string, on: () => Device): void {
       const state = await optimiser.init(params);
       for (let seed = 1; seed <= 4; seed++) await stepped(optimiser, params, state, { seed });
       state[Symbol.dispose]();
-      await vi.waitFor(() => expect(held()).toEqual(before));
+      await vi.waitFor(() => expect(undisposed(memory())).toEqual(before));
       const failing = accumulate(shampoo({ frequency: 1, mergeDims: false }), { every: 2 });
       using other = await failing.init(params);
       await other.tensors.get('a/factor0.0')?.fill(NaN);

@@ -18,11 +18,7 @@ import {
   type Optimiser,
   type OptimiserState,
 } from '../index.js';
-
-const held = (): readonly number[] => {
-  const { liveBytes, leakedBytes, leaks, tensors } = memory();
-  return [liveBytes + leakedBytes, leaks + tensors];
-};
+import { settledUndisposed, undisposed } from '../../../tensor/test/memory-kept.mjs';
 
 /** What becomes of states where steps are not awaited, refused, or states loaded, on any device. */
 export function statesSuite(name: string, on: () => Device): void {
@@ -227,16 +223,16 @@ export function statesSuite(name: string, on: () => Device): void {
       using w = await make([1, 2]);
       using b = await make([3]);
       using broad = b.broadcastTo([3]);
-      const before = held();
+      const before = await settledUndisposed(memory);
       await expect(clipByGlobalNorm({ w, broad }, 1)).rejects.toMatchObject({ code: 'OVERLAP' });
-      expect(held()).toEqual(before);
+      expect(undisposed(memory())).toEqual(before);
       const fail = (): never => {
         throw new Error('no memory');
       };
       const cast = vi.spyOn(b, 'cast').mockImplementation(fail);
       await expect(ema({ w, b })).rejects.toThrow('no memory');
       cast.mockRestore();
-      expect(held()).toEqual(before);
+      expect(undisposed(memory())).toEqual(before);
     });
 
     it('give back what is under way, of a step that is refused and taken again too', async () => {
@@ -248,7 +244,7 @@ export function statesSuite(name: string, on: () => Device): void {
         [1, 0],
         [2, 1],
       ]);
-      const before = held();
+      const before = await settledUndisposed(memory);
       const optimiser = shampoo({ frequency: 2, delay: 2, start: 1, mergeDims: false });
       const state = await optimiser.init(w);
       await take(optimiser, w, state, g);
@@ -256,7 +252,7 @@ export function statesSuite(name: string, on: () => Device): void {
       state.step = 0;
       await take(optimiser, w, state, g);
       state[Symbol.dispose]();
-      await vi.waitFor(() => expect(held()).toEqual(before));
+      await vi.waitFor(() => expect(undisposed(memory())).toEqual(before));
     });
   });
 }
