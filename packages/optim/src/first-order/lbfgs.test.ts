@@ -1,6 +1,6 @@
 import { device, memory, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
-import { lbfgs } from '../index.js';
+import { lbfgs, type OptimiserState } from '../index.js';
 import { lbfgsSuite } from './lbfgs-suite.test-support.js';
 import { strongWolfe, type LinePoint } from './strong-wolfe.js';
 
@@ -39,6 +39,24 @@ describe('strong Wolfe conditions', () => {
       point.grad === start.grad ? [start.grad] : [start.grad, point.grad],
     );
   });
+});
+
+it('lbfgs takes steps that are not awaited one after another', async () => {
+  const cpu = { device: 'cpu', dtype: 'float64' } as const;
+  const optimiser = lbfgs({ lineSearch: 'none', maxIterations: 1, lr: 0.1 });
+  const ended = async (together: boolean): Promise<readonly unknown[]> => {
+    using w = await tensor([1, 2], cpu);
+    using first = await tensor([1, -1], cpu);
+    using second = await tensor([0.5, -0.75], cpu);
+    using state = (await optimiser.init(w)) as OptimiserState & Disposable;
+    const steps = [first, second].map((g) => () => optimiser.step(w, g, state));
+    if (together) await Promise.all(steps.map((step) => step()));
+    else for (const step of steps) await step();
+    return [state.step, await w.toNested(), await state.tensors.get('numbers')?.toNested()];
+  };
+  const wanted = await ended(false);
+  expect(wanted[0]).toBe(2);
+  expect(await ended(true)).toEqual(wanted);
 });
 
 describe('lbfgs refuses', () => {
