@@ -6,33 +6,22 @@ import { defaultPython } from '../bench/peers.js';
 import type { Spread } from '../bench/statistics.js';
 import { assertWritable } from '../files/assert-writable.js';
 import { chooseDevice } from '../options/choose-device.js';
-import { parseChoice, parseList } from '../options/parse-option.js';
 import { significant } from '../output/format.js';
 import type { Output } from '../output/output.js';
-import { sub, writeJson, type BenchOptions } from './bench-suite.js';
+import { sub, withNames, writeJson, type NamedBenchOptions } from './bench-suite.js';
 import { action } from './with-output.js';
 
-interface CallsOptions extends BenchOptions {
-  readonly operations: readonly CallName[];
-  readonly python?: string;
-  readonly peers: boolean;
+interface CallsOptions extends NamedBenchOptions<CallName> {
   readonly keops?: string;
 }
 
 /** `mercer bench calls`. */
 export function benchCallsCommand(): Command {
-  return sub(
+  const command = sub(
     'calls',
     'host time of ordinary and prepared calls of small problems, beside torch and KeOps',
-  )
-    .option(
-      '--operations <list>',
-      CALL_NAMES.join(', '),
-      parseList(parseChoice<CallName>(CALL_NAMES)),
-      [...CALL_NAMES],
-    )
-    .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
-    .option('--no-peers', 'do not look for other libraries')
+  );
+  return withNames(command, CALL_NAMES)
     .option('--keops <folder>', 'a checkout of KeOps, for that peer where it is not installed')
     .action(action(calls));
 }

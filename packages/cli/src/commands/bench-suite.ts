@@ -1,6 +1,8 @@
 import { writeFileWhole } from '@mercer/core/npy';
 import { Command } from 'commander';
+import type { Device } from '@mercer/core';
 import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
+import { commandLine, describeMachine } from '../bench/machine.js';
 import { defaultPython } from '../bench/peers.js';
 import { plotReport, renderReport } from '../bench/render-report.js';
 import { runSuite, type SuiteOptions } from '../bench/suite.js';
@@ -98,6 +100,71 @@ export async function measure(
     await writeFileWhole(options.plot, [Buffer.from(plotReport(report))]);
   }
   output.result(report, () => renderReport(report, output));
+}
+
+/** Of benchmarks of operations by name, beside other libraries. */
+export interface NamedBenchOptions<N extends string> extends BenchOptions {
+  readonly operations: readonly N[];
+  readonly python?: string;
+  readonly peers: boolean;
+}
+
+/** Adds the choice of operations and of other libraries. */
+export function withNames(command: Command, names: readonly string[], peers = 'torch'): Command {
+  return command
+    .option('--operations <list>', names.join(', '), parseList(parseChoice(names)), [...names])
+    .option('--python <path>', `the Python that has ${peers}; MERCER_PYTHON, else python3`)
+    .option('--no-peers', 'do not look for other libraries');
+}
+
+/** A benchmark of operations by name, whose rows are those of this library and of others. */
+interface NamedSuite<N extends string, R> {
+  readonly suite: string;
+  readonly names: readonly N[];
+  readonly unit: string;
+  readonly measure: (
+    device: Device,
+    names: readonly N[],
+    onName: (name: string) => void,
+  ) => Promise<readonly R[]>;
+  readonly measurePeers: (
+    python: string,
+    device: Device,
+    names: readonly N[],
+  ) => Promise<{ readonly rows: readonly R[]; readonly missing: readonly string[] } | undefined>;
+  readonly render: (output: Output, rows: readonly R[]) => string;
+}
+
+/** Measures operations by name, and the same of other libraries, writes what was asked for and prints it. */
+export async function measureNamed<N extends string, R>(
+  output: Output,
+  options: NamedBenchOptions<N>,
+  { suite, names: all, unit, measure, measurePeers, render }: NamedSuite<N, R>,
+): Promise<void> {
+  await assertWritable(options.out);
+  const device = chooseDevice(options.device);
+  const names = all.filter((name) => options.operations.includes(name));
+  const startedAt = new Date().toISOString();
+  const rows = await measure(device, names, (name) => output.progress.update(name));
+  const python = options.peers ? (options.python ?? defaultPython()) : undefined;
+  output.progress.update('peers');
+  const peers = python === undefined ? undefined : await measurePeers(python, device, names);
+  const result = {
+    schema: 1,
+    suite,
+    command: commandLine(),
+    startedAt,
+    machine: describeMachine(),
+    device: { id: device.id, name: device.name },
+    unit,
+    rows,
+    ...(peers === undefined ? {} : { peers }),
+  };
+  await writeJson(options.out, result);
+  output.result(result, () => {
+    const missing = (peers?.missing ?? []).map((why) => `\nNot measured: ${why}`);
+    return `${render(output, [...rows, ...(peers?.rows ?? [])])}${missing.join('')}`;
+  });
 }
 
 export async function writeJson(path: string | undefined, value: unknown): Promise<void> {
