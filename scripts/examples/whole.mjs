@@ -2,9 +2,10 @@
 // `node scripts/examples/whole.mjs FILE`, on a machine with a GPU. The table of docs/performance/tutorials.md comes from it.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir, totalmem } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { describeMachine } from '../../packages/cli/dist/bench/machine.js';
 
 const [file, folder = fileURLToPath(new URL('../../examples/', import.meta.url))] =
   process.argv.slice(2);
@@ -34,19 +35,12 @@ const rows = readdirSync(folder)
       passed: status === 0,
     }));
   });
-const machine = {
-  cpu: cpus()[0]?.model,
-  cores: cpus().length,
-  memoryBytes: totalmem(),
-  platform: `${process.platform} ${process.arch}`,
-  node: process.versions.node,
-};
 const report = {
   schema: 1,
   suite: 'tutorials',
   command: 'node scripts/examples/whole.mjs tutorials.json',
   startedAt,
-  machine,
+  machine: describeMachine(),
   device: gpu && { id: gpu.id, name: gpu.name },
   unit: 'seconds of the work named, first calls and the compilation of their kernels included',
   rows,

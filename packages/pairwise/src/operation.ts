@@ -4,3 +4,4 @@
  * @packageDocumentation
  */
 export { kernelFormula, type KernelFormula } from './kernel-formula.js';
+export { KERNEL_MATRIX_OPTIONS } from './run-kernel-options.js';

@@ -117,10 +117,8 @@ export interface AnyRunKernelOptions<D extends PairwiseDType = PairwiseDType, O 
   readonly parameters?: Readonly<Record<string, ParameterValue<D>>> | undefined;
 }
 
-/** Names of {@link AnyRunKernelOptions}. */
-export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
-  ...SHARD_OPTIONS,
-  ...OUT_OPTION,
+/** Names of those that say which matrix it is. */
+export const KERNEL_MATRIX_OPTIONS = {
   p: true,
   innerP: true,
   outerP: true,
@@ -131,9 +129,16 @@ export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
   degree: true,
   epsilon: true,
   parameters: true,
-  symmetric: true,
   scale: true,
   regularization: true,
+} as const satisfies Partial<OptionNames<AnyRunKernelOptions>>;
+
+/** Names of {@link AnyRunKernelOptions}. */
+export const RUN_KERNEL_OPTIONS: OptionNames<AnyRunKernelOptions> = {
+  ...SHARD_OPTIONS,
+  ...OUT_OPTION,
+  ...KERNEL_MATRIX_OPTIONS,
+  symmetric: true,
   regularizationOffset: true,
   align: true,
   device: true,

@@ -1,7 +1,7 @@
 import { LazyTensor, lazyI, lazyJ, param } from '@mercer/lazy';
 import { describeValue, type OptionNames } from '@mercer/options';
 import type { KernelDescriptor, RowsAndOptions, RunKernelOptions } from '@mercer/pairwise';
-import { kernelFormula } from '@mercer/pairwise/operation';
+import { KERNEL_MATRIX_OPTIONS, kernelFormula } from '@mercer/pairwise/operation';
 import { full, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { isTraced, readOptions } from '@mercer/tensor/operation';
 import { shifted } from './compose.js';
@@ -30,18 +30,7 @@ export type KernelOperatorOptions<
 > = Without<RunKernelOptions<F, D>> & LazyOperatorOptions;
 
 const OPTIONS: OptionNames<KernelOperatorOptions> = {
-  p: true,
-  innerP: true,
-  outerP: true,
-  bandwidth: true,
-  alpha: true,
-  gamma: true,
-  offset: true,
-  degree: true,
-  epsilon: true,
-  parameters: true,
-  scale: true,
-  regularization: true,
+  ...KERNEL_MATRIX_OPTIONS,
   ...LAZY_OPERATOR_OPTIONS,
 };
 
