@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { LbfgsOptions } from '../index.js';
 
-/** Values of torch.optim: see references/torch-optim.py. */
+/** Values of torch.optim: see test/torch-optim.py. */
 export const TORCH = JSON.parse(
-  readFileSync(new URL('../../references/torch-optim.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../test/torch-optim.json', import.meta.url), 'utf8'),
 ) as {
   readonly firstOrder: readonly {
     readonly optimiser: 'sgd' | 'adam' | 'adamW';

@@ -1,6 +1,6 @@
 """The steps of torch.optim in float64, for the tests of this package.
 
-    python3 packages/optim/references/torch-optim.py > packages/optim/references/torch-optim.json
+    python3 packages/optim/test/torch-optim.py > packages/optim/test/torch-optim.json
 
 Needs torch (any build; it runs on the CPU). Tests compare with the committed values.
 """
