@@ -15,10 +15,14 @@ const NODES = /** @type {const} */ ({
   '24.21.0':
     '3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
 });
-/** Commands that compute and measure as on any Node: `npm test` has them, and cdist, which reads and writes files and streams, is run. */
+/**
+ * What computes and measures as on any Node: `npm test` has it. Of the commands cdist is run, which reads and writes files and streams; of
+ * core the lists of exports, options, errors and signals.
+ */
 const LIKE_ON_ANY_NODE = [
   '**/src/{bench,digits}/**',
-  '**/src/commands/{bench-*,demo,kernel,linear-algebra,reduce,weighted-differences}.test.ts',
+  '**/src/commands/{bench-*,demo,kernel,linear-algebra,reduce,solve*,train,weighted-differences}.test.ts',
+  '**/src/{*derivative*,degenerate-spectrum,kernel-second-order}.test.ts',
 ];
 const SUITES = [
   ...['jit-cache', 'core', 'cli'].flatMap((name) => ['--project', `@mercer/${name}`]),

@@ -1,6 +1,7 @@
 /**
  * Takes each protection of a package away in turn, on a copy, and demands that its tests fail. Runs in the package's folder, whose
- * `mutants/mutants.mjs` lists them: `node ../../scripts/mutants/run.mjs [text]` runs only those whose promise or name contains the text.
+ * `mutants/mutants.mjs` lists them: `node ../../scripts/mutants/run.mjs [text...]` runs only those whose promise or name contains one of
+ * the texts; with `--covering` only one of each promise and of each file, and of the others it demands that their text stands in the source.
  *
  * `--out FILE` records each verdict in a JSON file, with the tests that failed: what the file says of mutants that did not run stays.
  */
@@ -115,6 +116,24 @@ function write(/** @type {string} */ copy, /** @type {string} */ file, /** @type
   writeFileSync(join(copy, 'packages', ...place).replace(/\.ts$/, '.js'), outputText);
 }
 
+const STALE = 'STALE: its text does not stand exactly once in the source';
+
+/** Whether an edit of a mutant cannot be made. */
+function isStale(/** @type {Mutant} */ { file, find, and }) {
+  const text = readFileSync(join(root, 'src', file), 'utf8');
+  return [find, ...(and ? [and.find] : [])].some((part) => text.split(part).length !== 2);
+}
+
+/** Mutants of which each is the first of its promise or of its file. */
+function covering(/** @type {readonly Mutant[]} */ list) {
+  const seen = new Set();
+  return list.filter(({ promise, file }) => {
+    const before = seen.size;
+    seen.add(`promise ${promise}`).add(`file ${file}`);
+    return seen.size > before;
+  });
+}
+
 /** @returns {Promise<{ failed: number, passed: number, killers: readonly string[], output: string }>} */
 async function runTests(
   /** @type {string} */ copy,
@@ -151,12 +170,17 @@ async function runTests(
 }
 
 const { values: flags, positionals } = parseArgs({
-  options: { out: { type: 'string' } },
+  options: { out: { type: 'string' }, covering: { type: 'boolean', default: false } },
   allowPositionals: true,
 });
-const [wanted = ''] = positionals;
-const chosen = mutants.filter(({ promise, name }) => `${promise} ${name}`.includes(wanted));
-for (const { name, find, replace } of chosen) {
+const named = mutants.filter(
+  ({ promise, name }) =>
+    positionals.length === 0 || positionals.some((text) => `${promise} ${name}`.includes(text)),
+);
+const chosen = flags.covering ? covering(named) : named;
+const stale = named.filter((one) => !chosen.includes(one) && isStale(one));
+for (const { name } of stale) console.error(`${name}: ${STALE}`);
+for (const { name, find, replace } of named) {
   if (find === replace) throw new Error(`The mutant '${name}' changes nothing: mend its list.`);
 }
 rmSync(area, { recursive: true, force: true });
@@ -202,9 +226,8 @@ async function work(/** @type {number} */ number) {
     /** @type {readonly string[]} */
     let killers = [];
     const edits = [mutant, ...(mutant.and ? [mutant.and] : [])];
-    if (edits.some(({ find }) => text.split(find).length !== 2)) {
-      verdict = 'STALE: its text does not stand exactly once in the source';
-    } else {
+    if (isStale(mutant)) verdict = STALE;
+    else {
       const mutated = edits.reduce((all, edit) => all.replace(edit.find, () => edit.replace), text);
       write(copy, mutant.file, mutated);
       const ran = await runTests(copy, mutant.test, mutant.pattern, mutant);
@@ -243,4 +266,5 @@ console.log(
 );
 rmSync(area, { recursive: true, force: true });
 const met = new Set(results.map(({ mutant }) => mutant.promise)).size;
-if (killed < results.length || (wanted === '' && met < promises)) process.exit(1);
+if (stale.length > 0 || killed < results.length) process.exit(1);
+if (positionals.length === 0 && met < promises) process.exit(1);

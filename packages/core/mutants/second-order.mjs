@@ -88,7 +88,7 @@ export const secondOrder = [
     find: 'if (order === undefined) return squares;',
     replace: 'if (order !== squares) return squares;',
     test: '../optim/src/second-order/soap.test.ts',
-    pattern: 'takes the steps',
+    pattern: 'turns squares with bases',
   },
   {
     ...STEPS,
@@ -105,7 +105,7 @@ export const secondOrder = [
     file: '../../linalg/src/coupled-root.ts',
     find: "select(lt(v('least'), 0.25), 1, v('done'))",
     replace: "select(lt(v('least'), -1), 1, v('done'))",
-    test: '../linalg/src/powers.test.ts',
-    pattern: 'satisfies its equation by products|ends each matrix',
+    test: '../linalg/src/prepared.test.ts',
+    pattern: 'matrixPower of higher order',
   },
 ];

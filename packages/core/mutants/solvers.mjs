@@ -260,8 +260,9 @@ export const solvers = [
   {
     ...BLOCK,
     name: 'columns that are done go on moving',
-    find: 'await moving.eq(0).where(0, solved);',
-    replace: 'await solved.mul(1);',
+    file: '../../solvers/src/krylov/cg-formulas.ts',
+    find: "STEP: where(eq(v('moving'), 1), { x",
+    replace: "STEP: where(eq(v('moving'), v('moving')), { x",
     pattern: 'a column that is done does not move while others go on',
   },
   {
@@ -311,6 +312,6 @@ export const solvers = [
     name: 'a root has a slope at distance 0',
     find: 'if (!isRoot || features === 0) return',
     replace: 'if (isRoot || features === 0 || !isRoot) return',
-    pattern: 'a root has no slope between equal rows',
+    pattern: 'products of a norm are differentiated by x and parameters, twice',
   },
 ];

@@ -150,6 +150,23 @@ export function powersSuite(where: string, orders: readonly number[]): void {
       }
     });
 
+    it.each(['newton', 'higherOrder'] as const)(
+      'changes nothing once it has converged: %s',
+      async (method) => {
+        const all = Array.from({ length: 12 }, (_, k) =>
+          symmetricWith(geometric(6, 10 ** (k / 2)), k),
+        );
+        for (const dtype of DTYPES) {
+          const a = await toTensor(all, dtype);
+          const once = await matrixPower(a, -0.25, { method, steps: 40 });
+          const twice = await matrixPower(a, -0.25, { method, steps: 80 });
+          expect(await once.infos.toNested()).toEqual(all.map(() => 0));
+          expect(await twice.result.toNested()).toEqual(await once.result.toNested());
+          expect(await twice.errors.toNested()).toEqual(await once.errors.toNested());
+        }
+      },
+    );
+
     it('has no root where the steps do not suffice, and says how far it came', async () => {
       const a = await toTensor(symmetricWith(geometric(4, 1e6), 1), 'float64');
       for (const method of ['newton', 'higherOrder'] as const) {

@@ -1,7 +1,7 @@
 import type { Device } from '@mercer/tensor';
-import { describe, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { soap, type SoapOptions } from '../index.js';
-import { compare, type Reference } from '../testing/trajectory.test-support.js';
+import { compare, gradientAt, type Reference } from '../testing/trajectory.test-support.js';
 import {
   along,
   combined,
@@ -15,7 +15,11 @@ import {
 } from './jacobi.test-support.js';
 
 /** Vyas et al. 2024, algorithm 3, with the order of a step that the optimiser documents. */
-function soapReference(options: SoapOptions, shapes: readonly (readonly number[])[]): Reference {
+function soapReference(
+  options: SoapOptions,
+  shapes: readonly (readonly number[])[],
+  onOrder?: (order: readonly number[]) => void,
+): Reference {
   const {
     betas = [0.95, 0.95],
     eps = 1e-8,
@@ -56,6 +60,7 @@ function soapReference(options: SoapOptions, shapes: readonly (readonly number[]
           if (t === 1) return jacobi(l).vectors;
           const now = times(transposed(old), times(l, old));
           orders[k]!.sort((i, j) => now[j]![j]! - now[i]![i]!);
+          onOrder?.(orders[k]!);
           let q = old.map((row) => orders[k]!.map((i) => row[i]!));
           for (let i = 0; i < iterations; i++) q = orthonormal(times(l, q));
           return q;
@@ -129,6 +134,23 @@ export function soapSuite(name: string, on: () => Device): void {
           dtype: 'float32',
           within: 1e-4,
         }));
+    });
+
+    it('turns squares with bases whose columns change places', async () => {
+      const options = { lr: 0.02, frequency: 2, factorBeta: 0.3, maxDim: 3 };
+      const orders: string[] = [];
+      const reference = soapReference(options, shapes, (order) => orders.push(order.join('')));
+      await compare(soap(options), reference, {
+        device: on(),
+        dtype: 'float64',
+        within: 1e-10,
+        // another row is the largest every four steps
+        gradients: (params, t) =>
+          gradientAt(params, t).map((one) =>
+            one.map((x, i) => x * (Math.floor(i / 4) === Math.floor(t / 4) % 3 ? 8 : 1)),
+          ),
+      });
+      expect(new Set(orders).size).toBeGreaterThan(2);
     });
   });
 }

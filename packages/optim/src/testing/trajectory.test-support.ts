@@ -61,18 +61,20 @@ export async function compare(
     dtype,
     within,
     steps = STEPS,
+    gradients = gradientAt,
   }: {
     readonly device?: Device | 'cpu';
     readonly dtype: DType;
     readonly within: number;
     readonly steps?: number;
+    readonly gradients?: typeof gradientAt;
   },
 ): Promise<void> {
   const wanted = initial();
   const params = await treeOf(wanted, device, dtype);
   using state = await optimiser.init(params);
   for (let t = 1; t <= steps; t++) {
-    const at = gradientAt(wanted, t);
+    const at = gradients(wanted, t);
     const grads = await treeOf(at, device, dtype);
     const { skipped } = await optimiser.step(params, grads, state);
     expect(await skipped.item()).toBe(0);

@@ -74,10 +74,9 @@ export class BlockCgMethod implements KrylovMethod<BlockCgState> {
     const { least: pap } = energies;
     using wideR = await r.cast('float64');
     using along = await times(wideP, wideR, { transposeA: true });
-    using solved = await energies.solve(along);
+    using wideSteps = await energies.solve(along);
     const { status } = columns;
     using moving = await map(BLOCK.MOVES, { status, pap }, IN_FLOAT64);
-    using wideSteps: Tensor = await moving.eq(0).where(0, solved);
     using gained = await dots.of(along, wideSteps);
     using steps = await wideSteps.cast(dtype);
     using dx = await times(p, steps);

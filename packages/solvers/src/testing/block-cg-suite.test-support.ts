@@ -164,6 +164,18 @@ export function blockCgSuite(name: string, place: () => Device): void {
       expect(columns[0]?.iterations).toBe(0);
       expect(columns[1]?.iterations).toBeGreaterThan(5);
       expect((await nested(x)).map((row) => row[0])).toEqual(Array(N).fill(1));
+
+      // a residual that is small enough, and not 0, leads no further either
+      const near = right.map(([one = 0, other = 0], i) => [one * (1 + 1e-3 * Math.sin(i)), other]);
+      const b0 = await float64(near, device);
+      const options = { ...BLOCK, x0, rtol: 1e-5 };
+      const whole = await cg(dense, b0, options);
+      const [first, second] = whole.columns.map(({ iterations }) => iterations);
+      expect(second).toBeGreaterThan((first ?? NaN) + 1);
+      const part = await cg(dense, b0, { ...options, maxIterations: first });
+      const column = async ({ x: all }: { x: Tensor }): Promise<unknown> =>
+        (await nested(all as Tensor<'float64'>)).map((row) => row[0]);
+      expect(await column(whole)).toEqual(await column(part));
     });
 
     it('float32 is done at 1e-4 by the true residual', async () => {
