@@ -34,7 +34,8 @@ export function layersSuite(name: string, place: () => Device): void {
       device = place();
     });
 
-    describe.each(LAYER_CASES)('$name', ({ shapes, run, reference }) => {
+    describe.each(LAYER_CASES.map((one) => [one.name, one] as const))('%s', (_, one) => {
+      const { shapes, run, reference } = one;
       it.each(['float64', 'float32'] as const)('values and gradients in %s', async (dtype) => {
         const names = Object.keys(shapes);
         const arrays: Record<string, Plain> = {};
