@@ -93,4 +93,3 @@ export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
 export { cpuGaussianSum, cpuGaussianSumKernel } from './limits/cpu-gaussian-sum.js';
-export type { NamedKernel } from './named-kernel.js';
