@@ -76,7 +76,7 @@ export type {
   OuterConfig,
   OuterPlan,
   PairwisePlan,
-  PowerConfig,
+  PairPower,
   ProductsPlan,
   TilePlan,
 } from './pairwise/plan-types.js';
