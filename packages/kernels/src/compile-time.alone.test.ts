@@ -5,7 +5,7 @@ import { defaultPairwiseKernels } from './default-kernels.test-support.js';
 import { everyOpKernel } from './emit/every-op-kernel.test-support.js';
 import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.test-support.js';
 import { FUNCTION_CASES, FUNCTION_EXPRESSIONS } from './math/function-cases.test-support.js';
-import type { NamedKernel } from './named-kernel.js';
+import type { NamedKernel } from './named-kernel.test-support.js';
 import { H200 } from './testing/h200.test-support.js';
 
 useNvrtc();

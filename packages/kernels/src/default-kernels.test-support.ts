@@ -4,13 +4,12 @@ import { defaultMaps, defaultSums } from './elementwise/default-maps.test-suppor
 import { defaultElementwisePlans } from './elementwise/default-elementwise.test-support.js';
 import { emitCopyPieces } from './elementwise/copy-pieces.js';
 import { emitCopy } from './elementwise/emit-copy.js';
-import { emitFill } from './elementwise/emit-fill.js';
 import { cpuLimitKernels } from './limits/cpu-fma.js';
 import { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
 import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.test-support.js';
 import { defaultMatrixKernels } from './matrix/default-matrix-kernels.test-support.js';
-import { distinctKernels, type NamedKernel } from './named-kernel.js';
+import { distinctKernels, type NamedKernel } from './named-kernel.test-support.js';
 import { defaultPairwiseProblems } from './pairwise/default-problems.test-support.js';
 import { defaultParameterisedKernels } from './pairwise/default-parameterised.test-support.js';
 import { emitPairwise } from './pairwise/emit.js';
@@ -51,9 +50,7 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
 /** Built-in functions of the CPU have no text. */
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
-  const kernels = defaultElementwisePlans().map((plan) =>
-    plan.family === 'copy' ? emitCopy(plan, kind) : emitFill(plan, kind),
-  );
+  const kernels = defaultElementwisePlans().map((plan) => emitCopy(plan, kind));
   return [...kernels, emitCopyPieces()].map((kernel) => ({ name: kernel.name, kernel }));
 }
 

@@ -76,7 +76,7 @@ export type {
   OuterConfig,
   OuterPlan,
   PairwisePlan,
-  PowerConfig,
+  PairPower,
   ProductsPlan,
   TilePlan,
 } from './pairwise/plan-types.js';
@@ -93,4 +93,3 @@ export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
 export { cpuGaussianSum, cpuGaussianSumKernel } from './limits/cpu-gaussian-sum.js';
-export type { NamedKernel } from './named-kernel.js';

@@ -1,4 +1,3 @@
-import type { NamedKernel } from '@mercer/kernels';
 import { device, gatherRows, scatterAdd, tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { defaultKernels } from '../../kernels/test/default-kernels.mjs';
@@ -24,7 +23,10 @@ async function expectDenormals(after: string): Promise<void> {
 const STEP = process.env['MERCER_TEST_FULL'] === '1' ? 1 : 8;
 
 /** The kernels to load, and the family of each. */
-function sampleKernels(): readonly (readonly [family: string, NamedKernel])[] {
+function sampleKernels(): readonly (readonly [
+  family: string,
+  ReturnType<typeof defaultKernels>[number],
+])[] {
   const met = new Map<string, number>();
   const all = defaultKernels(cpu.limits).map(
     (named) => [/^(mercer_)?[a-z]+/.exec(named.kernel.entry)?.[0] ?? '', named] as const,

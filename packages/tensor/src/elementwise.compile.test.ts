@@ -1,5 +1,5 @@
 import { nvrtc } from '@mercer/cuda-runtime';
-import { emitCopy, emitFill, type CudaKernel } from '@mercer/kernels';
+import { emitCopy, type CudaKernel } from '@mercer/kernels';
 import { describe, expect, it } from 'vitest';
 import { useNvrtc } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { defaultElementwisePlans } from '../../kernels/test/default-kernels.mjs';
@@ -8,9 +8,7 @@ import { defaultElementwisePlans } from '../../kernels/test/default-kernels.mjs'
 
 useNvrtc();
 
-const kernels: CudaKernel[] = defaultElementwisePlans().map((plan) =>
-  plan.family === 'copy' ? emitCopy(plan, 'cuda') : emitFill(plan, 'cuda'),
-);
+const kernels: CudaKernel[] = defaultElementwisePlans().map((plan) => emitCopy(plan, 'cuda'));
 /** One text of each mode. */
 const samples = kernels.filter(({ entry }) =>
   /f32_f16_(linear|strided|tiled)|fill_b64_/.test(entry),

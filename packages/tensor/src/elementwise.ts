@@ -1,12 +1,10 @@
 import {
   dtypeBytes,
   emitCopy,
-  emitFill,
   planCopy,
   planFill,
-  type CopyPlan,
   type DType,
-  type FillPlan,
+  type ElementsPlan,
   type LaunchableKernel,
   type Scalars,
 } from '@mercer/kernels';
@@ -29,14 +27,11 @@ export interface ElementView extends Layout {
 const kernels = new RecentMap<string, LaunchableKernel>(() => REMEMBERED_KERNELS);
 
 /** The kernel of a copy or a fill. */
-export function elementKernel(
-  plan: CopyPlan | FillPlan,
-  dialect: 'cpu' | 'cuda',
-): LaunchableKernel {
+export function elementKernel(plan: ElementsPlan, dialect: 'cpu' | 'cuda'): LaunchableKernel {
   const key = `${dialect} ${JSON.stringify(plan)}`;
   let kernel = kernels.get(key);
   if (kernel === undefined) {
-    kernel = plan.family === 'copy' ? emitCopy(plan, dialect) : emitFill(plan, dialect);
+    kernel = emitCopy(plan, dialect);
     kernels.set(key, kernel);
   }
   return kernel;

@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../device-limits.js';
 import type { KernelProgram } from '../kernel-program.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitCdistGrad } from './emit.js';
 import { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';

@@ -9,13 +9,6 @@ export interface FmaConfig {
   readonly tileO: number;
   readonly perThreadN: number;
   readonly perThreadM: number;
-  readonly threadsN: number;
-  readonly threadsM: number;
-  /** Steps of k that one stage in shared memory holds. */
-  readonly tileK: number;
-  readonly stages: number;
-  /** Steps of k that the text repeats. */
-  readonly chunkK: number;
   readonly blocksPerMultiprocessor: number;
 }
 
@@ -29,7 +22,6 @@ export interface MmaConfig {
   readonly perWarpM: number;
   readonly warpsN: number;
   readonly warpsM: number;
-  readonly stages: number;
   readonly blocksPerMultiprocessor: number;
 }
 

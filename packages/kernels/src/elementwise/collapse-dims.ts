@@ -1,43 +1,7 @@
-/** One dimension of a strided pair, strides in elements. */
-export interface PairDim {
-  readonly extent: number;
-  readonly src: number;
-  readonly dst: number;
-}
+import { PlanError } from '../plan-error.js';
 
-export interface CollapsedPair {
-  /** Outermost first; never empty: a single element is one dimension of extent 1. */
-  readonly dims: readonly PairDim[];
-  /** Elements to add to the source's and the destination's start, from dimensions that were turned round. */
-  readonly srcOffset: number;
-  readonly dstOffset: number;
-}
-
-/**
- * The fewest dimensions that visit the same pairs of elements: extents of 1 go, dimensions with a negative destination
- * stride are walked backwards, the rest is ordered by destination stride, and neighbours that continue each other on
- * both sides are merged. The order in which elements are visited may change, the set of pairs does not.
- *
- * @example
- * ```ts
- * import { collapseDims } from '@mercer/kernels';
- *
- * const { dims } = collapseDims([4, 5, 6], [30, 6, 1], [30, 6, 1]);
- * console.log(dims); // [{ extent: 120, src: 1, dst: 1 }]
- * ```
- */
-export function collapseDims(
-  shape: readonly number[],
-  srcStrides: readonly number[],
-  dstStrides: readonly number[],
-): CollapsedPair {
-  const { dims, offsets } = collapseStrides(shape, [dstStrides, srcStrides]);
-  return {
-    dims: dims.map(({ extent, strides: [dst = 0, src = 0] }) => ({ extent, src, dst })),
-    srcOffset: offsets[1] ?? 0,
-    dstOffset: offsets[0] ?? 0,
-  };
-}
+/** Most dimensions of a kernel over elements, once they are collapsed. */
+export const MAX_COPY_RANK = 8;
 
 /** One dimension of several operands that are visited together, strides in elements. */
 export interface SharedDim {
@@ -54,10 +18,18 @@ export interface CollapsedOperands {
   readonly offsets: readonly number[];
 }
 
-/** {@link collapseDims} for any number of operands; the first is the destination. */
-export function collapseStrides(
+/**
+ * The fewest dimensions that visit the same elements of all operands together: extents of 1 go, dimensions with a negative
+ * stride of the first operand, the destination, are walked backwards, the rest is ordered by its stride, and neighbours
+ * that continue each other in all operands are merged. The order in which elements are visited may change.
+ *
+ * @param what of an error, and what it advises
+ * @throws PlanError when more than eight dimensions are left
+ */
+export function collapseDims(
   shape: readonly number[],
   operands: readonly (readonly number[])[],
+  [what, advice]: readonly [what: string, advice: string],
 ): CollapsedOperands {
   const offsets = operands.map(() => 0);
   const dims: SharedDim[] = [];
@@ -81,6 +53,12 @@ export function collapseStrides(
     }
   }
   if (merged.length === 0) merged.push({ extent: 1, strides: operands.map(() => 1) });
+  if (merged.length > MAX_COPY_RANK) {
+    throw new PlanError(
+      'UNSUPPORTED',
+      `${what}: ${merged.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. ${advice}.`,
+    );
+  }
   return { dims: merged, offsets };
 }
 
@@ -92,3 +70,15 @@ function outerFirst(a: readonly number[], b: readonly number[]): number {
   }
   return 0;
 }
+
+/** The scalars of dimensions: extents `n0`, ..., and the strides of each operand by its prefix. */
+export const dimScalars = (
+  dims: readonly SharedDim[],
+  prefixes: readonly string[],
+): Record<string, number> =>
+  Object.fromEntries([
+    ...dims.map(({ extent }, i) => [`n${i}`, extent] as const),
+    ...prefixes.flatMap((prefix, operand) =>
+      dims.map(({ strides }, i) => [`${prefix}${i}`, strides[operand] ?? 0] as const),
+    ),
+  ]);

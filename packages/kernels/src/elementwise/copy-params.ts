@@ -2,9 +2,8 @@ import { upTo } from '../emit/indent.js';
 import type { DType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
-import type { CopyPlan } from './copy-plan.js';
+import type { ElementsPlan } from './copy-plan.js';
 import { elementInfo, isRaw, type ElementType } from './element-type.js';
-import type { FillPlan } from './fill-plan.js';
 
 /** A named scalar of a launch; a missing one is a mistake of the caller. */
 export function scalar(scalars: Scalars, name: string): number {
@@ -14,54 +13,42 @@ export function scalar(scalars: Scalars, name: string): number {
 }
 
 /** Elements visited by a launch. */
-export function elementCount(plan: CopyPlan | FillPlan, scalars: Scalars): number {
+export function elementCount(plan: ElementsPlan, scalars: Scalars): number {
   if (plan.mode === 'linear') return scalar(scalars, 'count');
   return upTo(plan.rank).reduce((product, i) => product * scalar(scalars, `n${i}`), 1);
 }
 
-/** `src` and `dst`: of raw elements they take any dtype; the caller has compared the two sides. */
-export function copyPointers({ from, to }: CopyPlan): readonly KernelParam[] {
+/**
+ * `src` and `dst`, or `dst` and the element's bits `lo` and `hi`. Pointers to raw elements take any dtype; the caller has compared the two
+ * sides.
+ */
+export function copyPointers(plan: ElementsPlan): readonly KernelParam[] {
   const dtypeOf = (type: ElementType): DType | 'byte' => (isRaw(type) ? 'byte' : type);
-  return [pointer('src', dtypeOf(from), 'read'), pointer('dst', dtypeOf(to), 'write')];
+  const dst = pointer('dst', dtypeOf(plan.to), 'write');
+  if (plan.family === 'copy') return [pointer('src', dtypeOf(plan.from), 'read'), dst];
+  return [dst, ...['lo', 'hi'].map((name) => ({ name, kind: 'scalar', type: 'int32' }) as const)];
 }
 
-/** `src`, `dst`, then `count`, or `n0..`, `s0..`, `d0..` outermost first. */
-export function copyParams(plan: CopyPlan): readonly KernelParam[] {
-  const dims = ['n', 's', 'd'].flatMap((p) => upTo(plan.rank).map((i) => `${p}${i}`));
+/** Prefixes of the extents, and of the strides of the source, if any, and of the destination. */
+export const dimPrefixes = ({ family }: ElementsPlan): readonly string[] =>
+  family === 'copy' ? ['n', 's', 'd'] : ['n', 'd'];
+
+/** Those of `copyPointers`, then `count`, or `n0..` and strides, outermost first. */
+export function copyParams(plan: ElementsPlan): readonly KernelParam[] {
+  const dims = dimPrefixes(plan).flatMap((p) => upTo(plan.rank).map((i) => `${p}${i}`));
   return [...copyPointers(plan), ...(plan.mode === 'linear' ? ['count'] : dims).map(int64)];
 }
 
-/** `dst`, the element's bits `lo` and `hi`, then `count`, or `n0..`, `d0..` outermost first. */
-export function fillParams(plan: FillPlan): readonly KernelParam[] {
-  const dims = ['n', 'd'].flatMap((p) => upTo(plan.rank).map((i) => `${p}${i}`));
-  return [
-    pointer('dst', 'byte', 'write'),
-    { name: 'lo', kind: 'scalar', type: 'int32' },
-    { name: 'hi', kind: 'scalar', type: 'int32' },
-    ...(plan.mode === 'linear' ? ['count'] : dims).map(int64),
-  ];
-}
-
 /** Bytes read and written once each. */
-export function copyCost(plan: CopyPlan, scalars: Scalars): KernelCost {
-  const width = elementInfo(plan.from).bytes + elementInfo(plan.to).bytes;
-  return { bytes: elementCount(plan, scalars) * width, flops: 0 };
+export function copyCost(plan: ElementsPlan, scalars: Scalars): KernelCost {
+  const read = plan.family === 'copy' ? elementInfo(plan.from).bytes : 0;
+  return { bytes: elementCount(plan, scalars) * (read + elementInfo(plan.to).bytes), flops: 0 };
 }
 
-/** Bytes written once. */
-export function fillCost(plan: FillPlan, scalars: Scalars): KernelCost {
-  return { bytes: elementCount(plan, scalars) * plan.bytes, flops: 0 };
-}
-
-/** `mercer_copy_f32_f16_strided3` and the like: the whole plan, so names never clash. */
-export function copyEntry(plan: CopyPlan): string {
-  const tag = `${elementInfo(plan.from).tag}_${elementInfo(plan.to).tag}`;
-  const verb = plan.from === plan.to ? 'copy' : 'cast';
-  return `mercer_${verb}_${tag}_${plan.mode}${plan.mode === 'linear' ? '' : String(plan.rank)}`;
-}
-
-/** `mercer_fill_b32_linear` and the like. */
-export function fillEntry(plan: FillPlan): string {
-  const rank = plan.mode === 'linear' ? '' : String(plan.rank);
-  return `mercer_fill_b${plan.bytes * 8}_${plan.mode}${rank}`;
+/** `mercer_copy_f32_f16_strided3`, `mercer_fill_b32_linear` and the like: the whole plan, so names never clash. */
+export function copyEntry(plan: ElementsPlan): string {
+  const tags = plan.family === 'copy' ? [plan.from, plan.to] : [plan.to];
+  const verb = plan.family === 'copy' && plan.from !== plan.to ? 'cast' : plan.family;
+  const name = [verb, ...tags.map((type) => elementInfo(type).tag), plan.mode].join('_');
+  return `mercer_${name}${plan.mode === 'linear' ? '' : String(plan.rank)}`;
 }

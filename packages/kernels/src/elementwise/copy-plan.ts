@@ -1,11 +1,7 @@
 import type { DType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
-import { PlanError } from '../plan-error.js';
-import { collapseDims, type PairDim } from './collapse-dims.js';
-import { rawElement, type ElementType } from './element-type.js';
-
-/** Largest rank of a strided copy after its dimensions were collapsed. */
-export const MAX_COPY_RANK = 8;
+import { collapseDims, dimScalars, type SharedDim } from './collapse-dims.js';
+import { rawElement, type ElementType, type RawElement } from './element-type.js';
 
 /**
  * How elements are visited. 'linear': both sides are contiguous. 'strided': along the destination's last dimension.
@@ -23,6 +19,17 @@ export interface CopyPlan {
   readonly rank: number;
 }
 
+/** Everything that decides the text of a fill kernel. */
+export interface FillPlan {
+  readonly family: 'fill';
+  readonly to: RawElement;
+  readonly mode: Exclude<CopyMode, 'tiled'>;
+  readonly rank: number;
+}
+
+/** A kernel that writes elements: those of another view, or one everywhere. */
+export type ElementsPlan = CopyPlan | FillPlan;
+
 /** A copy between two strided views of one shape; strides in elements. */
 export interface CopyProblem {
   readonly from: DType;
@@ -30,6 +37,13 @@ export interface CopyProblem {
   readonly shape: readonly number[];
   readonly srcStrides: readonly number[];
   readonly dstStrides: readonly number[];
+}
+
+/** A view to fill; strides in elements. */
+export interface FillProblem {
+  readonly dtype: DType;
+  readonly shape: readonly number[];
+  readonly strides: readonly number[];
 }
 
 /** A plan with the arguments that make it this copy. */
@@ -41,6 +55,14 @@ export interface PlannedCopy {
   readonly dstOffset: number;
 }
 
+/** A plan with the arguments that make it this fill; `lo` and `hi` are the element's bits and come from the caller. */
+export interface PlannedFill {
+  readonly plan: FillPlan;
+  readonly scalars: Scalars;
+  /** Elements to add to the start of the destination. */
+  readonly dstOffset: number;
+}
+
 /** Tiles are worth their set-up from this extent on, on both sides. */
 const MIN_TILED_EXTENT = 8;
 
@@ -49,43 +71,51 @@ const MIN_TILED_EXTENT = 8;
  *
  * @throws PlanError when more than eight dimensions are left after collapsing.
  */
-export function planCopy(problem: CopyProblem): PlannedCopy {
-  const { dims, srcOffset, dstOffset } = collapseDims(
-    problem.shape,
-    problem.srcStrides,
-    problem.dstStrides,
+export function planCopy({ shape, srcStrides, dstStrides, ...problem }: CopyProblem): PlannedCopy {
+  const { dims, offsets } = collapseDims(
+    shape,
+    [dstStrides, srcStrides],
+    ['strided copy', 'Copy in slices'],
   );
-  if (dims.length > MAX_COPY_RANK) {
-    throw new PlanError(
-      'UNSUPPORTED',
-      `strided copy: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Copy in slices.`,
-    );
-  }
+  const [dstOffset = 0, srcOffset = 0] = offsets;
   const same = problem.from === problem.to;
+  const [from, to] = [problem.from, problem.to].map((one) => (same ? rawElement(one) : one)) as [
+    ElementType,
+    ElementType,
+  ];
   const { mode, ordered } = arrange(dims);
-  const plan: CopyPlan = Object.freeze({
-    family: 'copy',
-    from: same ? rawElement(problem.from) : problem.from,
-    to: same ? rawElement(problem.to) : problem.to,
-    mode,
-    rank: mode === 'linear' ? 1 : ordered.length,
-  });
-  return { plan, scalars: copyScalars(mode, ordered), srcOffset, dstOffset };
+  const plan = Object.freeze<CopyPlan>({ family: 'copy', from, to, mode, rank: ordered.length });
+  return { plan, scalars: scalarsOf(mode, ordered, ['d', 's']), srcOffset, dstOffset };
 }
 
-function arrange(dims: readonly PairDim[]): { mode: CopyMode; ordered: readonly PairDim[] } {
+/**
+ * Chooses the kernel for a fill. The shape must hold at least one element.
+ *
+ * @throws PlanError when more than eight dimensions are left after collapsing.
+ */
+export function planFill({ dtype, shape, strides }: FillProblem): PlannedFill {
+  const { dims, offsets } = collapseDims(shape, [strides], ['fill', 'Fill in slices']);
+  const mode = isContiguous(dims) ? 'linear' : 'strided';
+  const to = rawElement(dtype);
+  const plan = Object.freeze<FillPlan>({ family: 'fill', to, mode, rank: dims.length });
+  return { plan, scalars: scalarsOf(mode, dims, ['d']), dstOffset: offsets[0] ?? 0 };
+}
+
+const isContiguous = (dims: readonly SharedDim[]): boolean =>
+  dims.length === 1 && dims[0]?.strides.every((stride) => stride === 1) === true;
+
+function arrange(dims: readonly SharedDim[]): { mode: CopyMode; ordered: readonly SharedDim[] } {
+  if (isContiguous(dims)) return { mode: 'linear', ordered: dims };
   const last = dims.at(-1);
-  if (dims.length === 1 && last?.src === 1 && last.dst === 1) {
-    return { mode: 'linear', ordered: dims };
-  }
-  const across = dims.findIndex((d) => Math.abs(d.src) === 1);
+  const [lastDst, lastSrc] = last?.strides ?? [];
+  const across = dims.findIndex(({ strides: [, src = 0] }) => Math.abs(src) === 1);
   const inner = dims[across];
   if (
     inner !== undefined &&
     last !== undefined &&
     across < dims.length - 1 &&
-    last.dst === 1 &&
-    last.src !== 0 &&
+    lastDst === 1 &&
+    lastSrc !== 0 &&
     inner.extent >= MIN_TILED_EXTENT &&
     last.extent >= MIN_TILED_EXTENT
   ) {
@@ -95,16 +125,8 @@ function arrange(dims: readonly PairDim[]): { mode: CopyMode; ordered: readonly 
   return { mode: 'strided', ordered: dims };
 }
 
-function copyScalars(mode: CopyMode, dims: readonly PairDim[]): Scalars {
-  const scalars: Record<string, number> = {};
-  if (mode === 'linear') {
-    scalars['count'] = dims[0]?.extent ?? 1;
-    return scalars;
-  }
-  dims.forEach((dim, i) => {
-    scalars[`n${i}`] = dim.extent;
-    scalars[`s${i}`] = dim.src;
-    scalars[`d${i}`] = dim.dst;
-  });
-  return scalars;
-}
+const scalarsOf = (
+  mode: CopyMode,
+  dims: readonly SharedDim[],
+  prefixes: readonly string[],
+): Scalars => (mode === 'linear' ? { count: dims[0]?.extent ?? 1 } : dimScalars(dims, prefixes));

@@ -2,41 +2,48 @@ import { upTo } from '../emit/indent.js';
 import type { BuiltinKernel, Scalars } from '../emitted-kernel.js';
 import { elementNumber } from '../interpret/element-types.js';
 import { int64 } from '../kernel-param.js';
-import { copyCost, copyEntry, copyPointers, elementCount, scalar } from './copy-params.js';
-import { MAX_COPY_RANK, type CopyPlan } from './copy-plan.js';
-import type { FillPlan } from './fill-plan.js';
+import { MAX_COPY_RANK } from './collapse-dims.js';
+import {
+  copyCost,
+  copyEntry,
+  copyPointers,
+  dimPrefixes,
+  elementCount,
+  scalar,
+} from './copy-params.js';
+import type { CopyPlan, ElementsPlan } from './copy-plan.js';
 import { CPU_TASK_ELEMENTS } from './cpu-spans.js';
 
 const TILE = 64;
 
-/** A copy or cast as a built-in function. */
-export function cpuCopyKernel(plan: CopyPlan): BuiltinKernel {
-  const { from, to, mode, rank } = plan;
-  const { names, constants } = dimensions(plan, { n: 1, s: 0, d: 0 });
-  const own = {
-    from: elementNumber(from),
-    to: elementNumber(to),
-    tiled: +(mode === 'tiled'),
-    rank,
-  };
+/** A copy, a cast or a fill as a built-in function. */
+export function cpuCopyKernel(plan: ElementsPlan): BuiltinKernel {
+  const { names, constants } = dimensions(plan);
+  const own = ownNumbers(plan);
   return {
     dialect: 'builtin',
     name: copyEntry(plan).replace('mercer_', ''),
-    entry: 'copy',
+    entry: plan.family,
     params: [...copyPointers(plan), ...[...Object.keys(own), ...names].map(int64)],
     constants: { ...own, ...constants },
-    geometry: (scalars) => ({
-      tasks: mode === 'tiled' ? tiles(plan, scalars) : elementTasks(plan, scalars),
-      chunk: mode === 'tiled' ? 4 : 1,
-      scratchBytes: 0,
-    }),
+    geometry: (scalars) =>
+      plan.mode === 'tiled'
+        ? { tasks: tiles(plan, scalars), chunk: 4, scratchBytes: 0 }
+        : {
+            tasks: Math.ceil(elementCount(plan, scalars) / CPU_TASK_ELEMENTS),
+            chunk: 1,
+            scratchBytes: 0,
+          },
     cost: (scalars) => copyCost(plan, scalars),
   };
 }
 
-/** How many tasks visit the elements along the last dimension. */
-export const elementTasks = (plan: CopyPlan | FillPlan, scalars: Scalars): number =>
-  Math.ceil(elementCount(plan, scalars) / CPU_TASK_ELEMENTS);
+function ownNumbers(plan: ElementsPlan): Scalars {
+  const { to, rank } = plan;
+  if (plan.family === 'fill') return { type: elementNumber(to), rank };
+  const tiled = +(plan.mode === 'tiled');
+  return { from: elementNumber(plan.from), to: elementNumber(to), tiled, rank };
+}
 
 function tiles({ rank }: CopyPlan, scalars: Scalars): number {
   const planes = upTo(rank - 2).reduce((n, i) => n * scalar(scalars, `n${i}`), 1);
@@ -45,21 +52,21 @@ function tiles({ rank }: CopyPlan, scalars: Scalars): number {
 }
 
 /**
- * The numbers that describe eight dimensions, by prefix outermost first, and those that no launch passes: of dimensions that the plan has not
- * (`none`), and the strides 1 of a linear one, whose extent is `count`.
+ * The numbers that describe eight dimensions, by prefix outermost first, and those that no launch passes: extents 1 and strides 0 of dimensions
+ * that the plan has not, and the strides 1 of a linear one, whose extent is `count`.
  */
-export function dimensions(
-  { mode, rank }: CopyPlan | FillPlan,
-  none: Scalars,
-): { readonly names: readonly string[]; readonly constants: Scalars } {
+function dimensions(plan: ElementsPlan): {
+  readonly names: readonly string[];
+  readonly constants: Scalars;
+} {
   const names: string[] = [];
   const constants: Record<string, number> = {};
-  for (const [prefix, value] of Object.entries(none)) {
+  for (const prefix of dimPrefixes(plan)) {
     for (const i of upTo(MAX_COPY_RANK)) {
-      const isLinear = mode === 'linear' && i === 0;
+      const isLinear = plan.mode === 'linear' && i === 0;
       const name = isLinear && prefix === 'n' ? 'count' : `${prefix}${i}`;
       names.push(name);
-      if (i >= rank) constants[name] = value;
+      if (i >= plan.rank) constants[name] = prefix === 'n' ? 1 : 0;
       else if (isLinear && prefix !== 'n') constants[name] = 1;
     }
   }

@@ -12,6 +12,7 @@ import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.
 import {
   mapCost,
   mapName,
+  mapOffsets,
   mapParams,
   mapResults,
   mapSpelling,
@@ -129,11 +130,7 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
   const last = `[${plan.rank - 1}]`;
   const block = String(blockOf(plan));
   const results = mapResults(plan);
-  const offsets = [
-    ...results.map(({ offset, stride }) => ({ name: offset, stride })),
-    ...plan.inputs.map((_, k) => ({ name: `from${k}`, stride: `s${k}_` })),
-    ...plan.indices.map((_, j) => ({ name: `index${j}`, stride: `i${j}_` })),
-  ];
+  const offsets = mapOffsets(plan);
   const span = lines(
     `for (i64 x = 0; x < run; x += ${block}) {`,
     `  const i64 n = run - x < ${block} ? run - x : ${block};`,

@@ -3,7 +3,7 @@ import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { conversionText, prelude } from './conversion-text.js';
 import { copyCost, copyEntry, copyParams, elementCount, scalar } from './copy-params.js';
-import type { CopyPlan } from './copy-plan.js';
+import type { CopyPlan, ElementsPlan, FillPlan } from './copy-plan.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';
@@ -12,15 +12,15 @@ const TILE = 32;
 const TILE_ROWS = 8;
 const MAX_GRID_X = 2 ** 31 - 1;
 
-/** A copy or cast in CUDA C++. */
-export function emitCudaCopy(plan: CopyPlan): CudaKernel {
-  const { text, geometry } = MODES[plan.mode](plan);
-  const source = `${prelude('cuda')}${conversionText(plan.from, plan.to, 'cuda')}${text}`;
+/** A copy, a cast or a fill in CUDA C++. */
+export function emitCudaCopy(plan: ElementsPlan): CudaKernel {
+  const { text, geometry } = bodyOf(plan);
+  const conversion = plan.family === 'copy' ? conversionText(plan.from, plan.to, 'cuda') : '';
   return {
     dialect: 'cuda',
     name: copyEntry(plan).replace('mercer_', ''),
     entry: copyEntry(plan),
-    source,
+    source: `${prelude('cuda')}${conversion}${text}`,
     params: copyParams(plan),
     options: [],
     geometry,
@@ -33,33 +33,39 @@ interface Body {
   readonly geometry: (scalars: Scalars) => CudaGeometry;
 }
 
-const MODES: { readonly [M in CopyPlan['mode']]: (plan: CopyPlan) => Body } = {
-  linear,
-  strided,
-  tiled,
-};
-
-function storages(plan: CopyPlan): { S: string; D: string } {
-  return { S: elementInfo(plan.from).storage, D: elementInfo(plan.to).storage };
+function bodyOf(plan: ElementsPlan): Body {
+  if (plan.mode === 'tiled') return tiled(plan);
+  if (plan.mode === 'strided') return strided(plan);
+  return plan.family === 'copy' ? linearCopy(plan) : linearFill(plan);
 }
 
-function signature(plan: CopyPlan): string {
-  const { S, D } = storages(plan);
-  const elements = { src: S, dst: D };
-  return parameterList(copyParams(plan), { integers: SHORT_INTEGERS, elements });
+const storage = (plan: CopyPlan, side: 'from' | 'to'): string => elementInfo(plan[side]).storage;
+
+/** The first lines of a kernel. */
+function head(plan: ElementsPlan, threads = 256): string {
+  const dst = elementInfo(plan.to).storage;
+  const elements = plan.family === 'copy' ? { src: storage(plan, 'from'), dst } : { dst };
+  return `extern "C" __global__ void __launch_bounds__(${threads})
+${copyEntry(plan)}(${parameterList(copyParams(plan), { integers: SHORT_INTEGERS, elements })}) {`;
+}
+
+/** Declares the element that is written everywhere. */
+function valueText({ to }: FillPlan): string {
+  const type = elementInfo(to).storage;
+  const bits = type === 'u64' ? '(u64)(u32)lo | ((u64)(u32)hi << 32)' : `(${type})(u32)lo`;
+  return `  const ${type} value = ${bits};`;
 }
 
 /** Packs of up to 16 bytes where both pointers allow them, single elements where not. */
-function linear(plan: CopyPlan): Body {
-  const { S, D } = storages(plan);
+function linearCopy(plan: CopyPlan): Body {
+  const [S, D] = [storage(plan, 'from'), storage(plan, 'to')];
   const from = elementInfo(plan.from).bytes;
   const to = elementInfo(plan.to).bytes;
   const lanes = 16 / Math.max(from, to);
   const text = `struct alignas(${lanes * from}) SourcePack { ${S} v[${lanes}]; };
 struct alignas(${lanes * to}) TargetPack { ${D} v[${lanes}]; };
 
-extern "C" __global__ void __launch_bounds__(256)
-${copyEntry(plan)}(${signature(plan)}) {
+${head(plan)}
   const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
   const i64 step = (i64)gridDim.x * 256;
   i64 done = 0;
@@ -80,24 +86,53 @@ ${copyEntry(plan)}(${signature(plan)}) {
   return { text, geometry: (scalars) => linearGeometry(scalar(scalars, 'count'), lanes) };
 }
 
-function strided(plan: CopyPlan): Body {
+/** The same with one pack for all. */
+function linearFill(plan: FillPlan): Body {
+  const { storage: T, bytes } = elementInfo(plan.to);
+  const lanes = 16 / bytes;
+  const text = `struct alignas(16) Pack { ${T} v[${lanes}]; };
+
+${head(plan)}
+${valueText(plan)}
+  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
+  const i64 step = (i64)gridDim.x * 256;
+  i64 done = 0;
+  if ((u64)dst % 16 == 0) {
+    const i64 packs = count / ${lanes};
+    Pack pack;
+#pragma unroll
+    for (int j = 0; j < ${lanes}; ++j) pack.v[j] = value;
+    for (i64 i = first; i < packs; i += step) reinterpret_cast<Pack*>(dst)[i] = pack;
+    done = packs * ${lanes};
+  }
+  for (i64 i = done + first; i < count; i += step) dst[i] = value;
+}
+`;
+  return { text, geometry: (scalars) => linearGeometry(scalar(scalars, 'count'), lanes) };
+}
+
+/** The offsets of an element on the sides that there are. */
+const FROM = { name: 'from', stride: 's' };
+const TO = { name: 'to', stride: 'd' };
+
+const offsetsText = (
+  count: number,
+  offsets: readonly { readonly name: string; readonly stride: string }[],
+): string => unravel(count, offsets, (prefix, i) => `${prefix}${i}`);
+
+function strided(plan: ElementsPlan): Body {
+  const isCopy = plan.family === 'copy';
   const last = String(plan.rank - 1);
+  const offsets = isCopy ? [FROM, TO] : [TO];
+  const value = isCopy ? `convert(src[from + x * s${last}])` : 'value';
   const text = `${plan.rank > 2 ? QUOTIENT : ''}
-extern "C" __global__ void __launch_bounds__(256)
-${copyEntry(plan)}(${signature(plan)}) {
-  const i64 rows = ${productOf('n', plan.rank - 1)};
+${head(plan)}
+${isCopy ? '' : `${valueText(plan)}\n`}  const i64 rows = ${productOf('n', plan.rank - 1)};
 ${ROW_INDEXING}
   for (i64 row = firstRow; row < rows; row += rowStep) {
-    ${plan.rank > 1 ? 'i64 rest = row, ' : 'i64 '}from = 0, to = 0;
-${unravel(
-  plan.rank - 1,
-  [
-    { name: 'from', stride: 's' },
-    { name: 'to', stride: 'd' },
-  ],
-  (p, i) => p + String(i),
-)}
-    for (i64 x = firstX; x < n${last}; x += xStep) dst[to + x * d${last}] = convert(src[from + x * s${last}]);
+    ${plan.rank > 1 ? 'i64 rest = row, ' : 'i64 '}${offsets.map(({ name }) => `${name} = 0`).join(', ')};
+${offsetsText(plan.rank - 1, offsets)}
+    for (i64 x = firstX; x < n${last}; x += xStep) dst[to + x * d${last}] = ${value};
   }
 }
 `;
@@ -112,12 +147,11 @@ ${unravel(
 
 /** Through shared memory, one column of padding against bank conflicts. */
 function tiled(plan: CopyPlan): Body {
-  const { D } = storages(plan);
+  const D = storage(plan, 'to');
   const x = String(plan.rank - 1);
   const y = String(plan.rank - 2);
   const text = `${QUOTIENT}
-extern "C" __global__ void __launch_bounds__(${TILE * TILE_ROWS})
-${copyEntry(plan)}(${signature(plan)}) {
+${head(plan, TILE * TILE_ROWS)}
   __shared__ ${D} tile[${TILE}][${TILE + 1}];
   const i64 tilesX = (n${x} + ${TILE - 1}) / ${TILE}, tilesY = (n${y} + ${TILE - 1}) / ${TILE};
   const i64 tiles = tilesX * tilesY * ${productOf('n', plan.rank - 2)};
@@ -125,14 +159,7 @@ ${copyEntry(plan)}(${signature(plan)}) {
     const i64 plane = quotient(t, tilesX), tx = t - plane * tilesX;
     i64 rest = quotient(plane, tilesY), from = 0, to = 0;
     const i64 ty = plane - rest * tilesY;
-${unravel(
-  plan.rank - 2,
-  [
-    { name: 'from', stride: 's' },
-    { name: 'to', stride: 'd' },
-  ],
-  (p, i) => p + String(i),
-)}
+${offsetsText(plan.rank - 2, [FROM, TO])}
     const i64 x0 = tx * ${TILE}, y0 = ty * ${TILE};
     const i64 readY = y0 + threadIdx.x, writeX = x0 + threadIdx.x;
 #pragma unroll

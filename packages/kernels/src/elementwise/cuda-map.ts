@@ -15,6 +15,7 @@ import {
   mapCost,
   mapCount,
   mapName,
+  mapOffsets,
   mapParams,
   mapResults,
   mapSpelling,
@@ -208,19 +209,7 @@ function linearBody(plan: MapPlan, T: string): string {
 function stridedBody(plan: MapPlan, T: string): string {
   const last = String(plan.rank - 1);
   const results = mapResults(plan);
-  const offsets = [
-    ...results.map(({ offset, stride }) => ({ name: offset, start: '0', stride })),
-    ...plan.inputs.map((_, k) => ({
-      name: `from${k}`,
-      start: '0',
-      stride: `s${k}_`,
-    })),
-    ...plan.indices.map((_, j) => ({
-      name: `index${j}`,
-      start: `i${j}`,
-      stride: `i${j}_`,
-    })),
-  ];
+  const offsets = mapOffsets(plan);
   const inputs = plan.inputs.map((input, k) => {
     const [name, number] = [`x${k}`, String(k)];
     return `${loadName(input)}(${name}[from${number} + x * s${number}_${last}])`;

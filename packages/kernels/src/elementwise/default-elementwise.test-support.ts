@@ -1,18 +1,17 @@
 import { DTYPES } from '../dtype.js';
-import type { CopyMode, CopyPlan } from './copy-plan.js';
-import type { FillPlan } from './fill-plan.js';
+import type { CopyMode, ElementsPlan } from './copy-plan.js';
 import { rawElement, type ElementType } from './element-type.js';
 
-const WIDTHS = [1, 2, 4, 8] as const;
+const RAW = ['bits8', 'bits16', 'bits32', 'bits64'] as const;
 const RANKS = [1, 2, 3, 4, 5, 6, 7, 8] as const;
 
 /**
  * Plans that together show every line of text this family can print: each dtype pair in each mode, each rank in each
  * mode for one pair, each width of fill.
  */
-export function defaultElementwisePlans(): readonly (CopyPlan | FillPlan)[] {
-  const plans = new Map<string, CopyPlan | FillPlan>();
-  const add = (plan: CopyPlan | FillPlan): void => {
+export function defaultElementwisePlans(): readonly ElementsPlan[] {
+  const plans = new Map<string, ElementsPlan>();
+  const add = (plan: ElementsPlan): void => {
     plans.set(JSON.stringify(plan), Object.freeze(plan));
   };
   const copy = (from: ElementType, to: ElementType, mode: CopyMode, rank: number): void => {
@@ -29,11 +28,11 @@ export function defaultElementwisePlans(): readonly (CopyPlan | FillPlan)[] {
   for (const rank of RANKS) {
     copy('bits32', 'bits32', 'strided', rank);
     if (rank >= 2) copy('bits32', 'bits32', 'tiled', rank);
-    add({ family: 'fill', bytes: 4, mode: 'strided', rank });
+    add({ family: 'fill', to: 'bits32', mode: 'strided', rank });
   }
-  for (const bytes of WIDTHS) {
-    add({ family: 'fill', bytes, mode: 'linear', rank: 1 });
-    add({ family: 'fill', bytes, mode: 'strided', rank: 2 });
+  for (const to of RAW) {
+    add({ family: 'fill', to, mode: 'linear', rank: 1 });
+    add({ family: 'fill', to, mode: 'strided', rank: 2 });
   }
   return [...plans.values()];
 }

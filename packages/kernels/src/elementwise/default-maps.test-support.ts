@@ -1,7 +1,7 @@
 import { add, div, exp, gt, lt, max, mul, pow, select, sub, tanh, variable } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
-import type { NamedKernel } from '../named-kernel.js';
+import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitSum } from './emit-sum.js';
 import { planSum } from './sum-plan.js';
 import { emitMap } from './emit-map.js';

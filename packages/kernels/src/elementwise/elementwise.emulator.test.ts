@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { DType } from '../dtype.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
-import { planCopy, type CopyProblem } from './copy-plan.js';
+import { planCopy, planFill, type CopyProblem } from './copy-plan.js';
 import { emitCopy } from './emit-copy.js';
-import { emitFill } from './emit-fill.js';
-import { planFill } from './fill-plan.js';
 
 /** Runs the copy of a problem; gives its mode. */
 function copy(problem: CopyProblem, from: Memory, to: Memory): string {
@@ -115,7 +113,7 @@ describe('fills', () => {
     const { plan, scalars } = planFill({ dtype, shape, strides });
     const bits = new Uint32Array(new Float64Array([-1.5]).buffer);
     const [lo = 0, hi = 0] = dtype === 'float64' ? bits : [0x12345678, 1];
-    runCudaKernel(emitFill(plan, 'cuda'), { scalars: { ...scalars, lo, hi }, pointers: [dst] });
+    runCudaKernel(emitCopy(plan, 'cuda'), { scalars: { ...scalars, lo, hi }, pointers: [dst] });
     const value = { uint8: 0x78, float64: -1.5, int64: 0x112345678n }[dtype];
     const filled = new Set(indicesOf(shape).map((i) => place(i, strides)));
     dst.forEach((x: number | bigint, i: number) => {

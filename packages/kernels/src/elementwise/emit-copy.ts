@@ -2,10 +2,11 @@ import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-ker
 import type { Dialect } from './conversion-text.js';
 import { cpuCopyKernel } from './cpu-copy.js';
 import { emitCudaCopy } from './cuda-copy.js';
-import type { CopyPlan } from './copy-plan.js';
+import type { ElementsPlan } from './copy-plan.js';
 
 /**
- * A copy or cast, for any pair of element types and any rank up to 8: CUDA C++, or a built-in function of the CPU's runtime.
+ * A copy or cast, for any pair of element types, or a fill, of any rank up to 8: CUDA C++, or a built-in function of the CPU's runtime. A fill takes
+ * the scalars `lo` and `hi`, the low and high 32 bits of one element, so every dtype and every NaN is written exactly.
  *
  * @example
  * ```ts
@@ -22,9 +23,9 @@ import type { CopyPlan } from './copy-plan.js';
  * console.log(kernel.entry, scalars); // mercer_cast_f32_f16_linear { count: 12 }
  * ```
  */
-export function emitCopy(plan: CopyPlan, dialect: 'cuda'): CudaKernel;
-export function emitCopy(plan: CopyPlan, dialect: 'cpu'): BuiltinKernel;
-export function emitCopy(plan: CopyPlan, dialect: Dialect): LaunchableKernel;
-export function emitCopy(plan: CopyPlan, dialect: Dialect): LaunchableKernel {
+export function emitCopy(plan: ElementsPlan, dialect: 'cuda'): CudaKernel;
+export function emitCopy(plan: ElementsPlan, dialect: 'cpu'): BuiltinKernel;
+export function emitCopy(plan: ElementsPlan, dialect: Dialect): LaunchableKernel;
+export function emitCopy(plan: ElementsPlan, dialect: Dialect): LaunchableKernel {
   return dialect === 'cuda' ? emitCudaCopy(plan) : cpuCopyKernel(plan);
 }

@@ -1,6 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import { withConstants } from '../builtin-kernel.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
+import { cudaType } from '../emit/cuda-literal.js';
 import { SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type {
   BuiltinKernel,
@@ -11,14 +12,12 @@ import type {
 } from '../emitted-kernel.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { scalar } from './copy-params.js';
-import { sumParams, type SumDType, type SumPlan } from './sum-plan.js';
+import { sumParams, type SumPlan } from './sum-plan.js';
 
 const THREADS = 256;
 /** Outputs of one task on a CPU. */
 const SPAN = 256;
 const MAX_GRID_X = 2 ** 31 - 1;
-
-const typeOf = (dtype: SumDType): string => (dtype === 'float32' ? 'float' : 'double');
 
 /**
  * A sum over an axis: CUDA C++, or a built-in function of the CPU's runtime.
@@ -47,7 +46,7 @@ function outputCount(scalars: Scalars): number {
 }
 
 function emitSumCuda(plan: SumPlan): CudaKernel {
-  const [S, D] = [typeOf(plan.from), typeOf(plan.to)];
+  const [S, D] = [cudaType(plan.from), cudaType(plan.to)];
   const place = `const i64 o = index / inner, i = index - o * inner;
     const ${S}* const from = src + o * strideOuter + i * strideInner;`;
   const body =

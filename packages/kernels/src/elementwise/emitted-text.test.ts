@@ -2,7 +2,7 @@ import { mul, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import { CPU, emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { emitFill, emitMap, emitSum, planFill, planSum } from './index.js';
+import { emitCopy, emitMap, emitSum, planFill, planSum } from './index.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 
 const scaled: OneResult = {
@@ -41,7 +41,7 @@ describe('the text for a GPU', () => {
   });
 
   it('of a fill', () => {
-    expect(emittedText(emitFill(fill, 'cuda'), 'kernel')).toMatchInlineSnapshot(`
+    expect(emittedText(emitCopy(fill, 'cuda'), 'kernel')).toMatchInlineSnapshot(`
       "extern "C" __global__ void __launch_bounds__(256)
       mercer_fill_b32_linear(u32* __restrict__ dst, i32 lo, i32 hi, i64 count) {
         const u32 value = (u32)(u32)lo;

@@ -1,21 +1,22 @@
-export { collapseDims, type CollapsedPair, type PairDim } from './collapse-dims.js';
+export { MAX_COPY_RANK } from './collapse-dims.js';
 export { emitCopyPieces, MOST_PIECES, pieceScalars, type PieceSize } from './copy-pieces.js';
 export {
-  MAX_COPY_RANK,
   planCopy,
-  type CopyMode,
+  planFill,
   type CopyPlan,
   type CopyProblem,
+  type ElementsPlan,
+  type FillPlan,
+  type FillProblem,
   type PlannedCopy,
+  type PlannedFill,
 } from './copy-plan.js';
-export { planFill, type FillPlan, type FillProblem, type PlannedFill } from './fill-plan.js';
 export { planMap } from './map-plan.js';
 export type { MapInput, MapPlan, MapProblem, PlannedInput, PlannedMap } from './map-plan-types.js';
 export { emitMap } from './emit-map.js';
 export { segmentNames } from './map-params.js';
 export { groupSegments, planSegments } from './map-segments.js';
 export { emitCopy } from './emit-copy.js';
-export { emitFill } from './emit-fill.js';
 export type { ElementType, RawElement } from './element-type.js';
 export { planSum, type SumDType, type SumPlan, type SumProblem } from './sum-plan.js';
 export { emitSum } from './emit-sum.js';

@@ -49,17 +49,19 @@ export function mapResults({ results }: Pick<MapPlan, 'results'>): readonly {
   );
 }
 
-/** Prefixes of the strides over the dimensions, in order: the results, the inputs, the indices. */
-export function stridePrefixes(
+/** Where an element of each operand stands: the name of the offset, what it starts at, and the prefix of its strides. */
+export const mapOffsets = (
   plan: Pick<MapPlan, 'results' | 'inputs' | 'indices'>,
-): readonly string[] {
-  const { inputs, indices: names } = plan;
-  return [
-    ...mapResults(plan).map(({ stride }) => stride),
-    ...inputs.map((_, k) => `s${k}_`),
-    ...names.map((_, j) => `i${j}_`),
-  ];
-}
+): readonly { readonly name: string; readonly start: string; readonly stride: string }[] => [
+  ...mapResults(plan).map(({ offset, stride }) => ({ name: offset, start: '0', stride })),
+  ...plan.inputs.map((_, k) => ({ name: `from${k}`, start: '0', stride: `s${k}_` })),
+  ...plan.indices.map((_, j) => ({ name: `index${j}`, start: `i${j}`, stride: `i${j}_` })),
+];
+
+/** Prefixes of the strides over the dimensions, in order: the results, the inputs, the indices. */
+export const stridePrefixes = (
+  plan: Pick<MapPlan, 'results' | 'inputs' | 'indices'>,
+): readonly string[] => mapOffsets(plan).map(({ stride }) => stride);
 
 /** For each segment the inputs, the results, extents `n`, strides and the first value of each index; then the parameters. */
 export function mapParams(plan: MapPlan): readonly KernelParam[] {

@@ -1,8 +1,7 @@
 import { variables } from '@mercer/formula';
 import { parameterLimit, type DeviceLimits } from '../device-limits.js';
 import { PlanError } from '../plan-error.js';
-import { collapseStrides } from './collapse-dims.js';
-import { MAX_COPY_RANK } from './copy-plan.js';
+import { collapseDims, dimScalars } from './collapse-dims.js';
 import { parameterBytes, stridePrefixes } from './map-params.js';
 import type { MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
 
@@ -44,18 +43,16 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   const indexNames = Object.keys(indices).filter((name) => names.has(name));
   const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
   const axes = indexNames.map((name) => indices[name] ?? 0);
-  const { dims, offsets } = collapseStrides(shape, [
-    ...results.map(({ strides }) => strides),
-    ...read.map(({ strides }) => strides),
-    // an index is the offset of an operand that steps by 1 along its axis
-    ...axes.map((axis) => shape.map((_, i) => (i === axis ? 1 : 0))),
-  ]);
-  if (dims.length > MAX_COPY_RANK) {
-    throw new PlanError(
-      'UNSUPPORTED',
-      `map: ${dims.length} dimensions are left after collapsing, at most ${MAX_COPY_RANK} are supported. Map slices, or make the inputs contiguous.`,
-    );
-  }
+  const { dims, offsets } = collapseDims(
+    shape,
+    [
+      ...results.map(({ strides }) => strides),
+      ...read.map(({ strides }) => strides),
+      // an index is the offset of an operand that steps by 1 along its axis
+      ...axes.map((axis) => shape.map((_, i) => (i === axis ? 1 : 0))),
+    ],
+    ['map', 'Map slices, or make the inputs contiguous'],
+  );
   const inputStride = (input: number, dim: number): number =>
     dims[dim]?.strides[results.length + input] ?? 0;
   const linear =
@@ -84,12 +81,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     segments: undefined,
   });
   checkOperands(plan, parameterLimit(limits));
-  const scalars: Record<string, number> = {};
-  dims.forEach(({ extent }, i) => (scalars[`n${i}`] = extent));
-  const operands = stridePrefixes(plan);
-  operands.forEach((prefix, operand) => {
-    dims.forEach(({ strides }, i) => (scalars[prefix + String(i)] = strides[operand] ?? 0));
-  });
+  const scalars = dimScalars(dims, stridePrefixes(plan));
   axes.forEach((_, j) => (scalars[`i${j}`] = offsets[results.length + read.length + j] ?? 0));
   parameterNames.forEach((name, k) => (scalars[`p${k}`] = parameters[name] ?? 0));
   return {

@@ -2,11 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { packParams } from '../kernel-param.js';
 import { PlanError } from '../plan-error.js';
 import { isEmitted } from '../emitted-kernel.js';
-import { planCopy } from './copy-plan.js';
+import { planCopy, planFill } from './copy-plan.js';
 import { defaultElementwisePlans } from './default-elementwise.test-support.js';
 import { emitCopy } from './emit-copy.js';
-import { emitFill } from './emit-fill.js';
-import { planFill } from './fill-plan.js';
 
 const f32 = { from: 'float32', to: 'float32' } as const;
 
@@ -65,7 +63,7 @@ describe('every default plan', () => {
     (dialect) => {
       const entries = new Set<string>();
       for (const plan of plans) {
-        const kernel = plan.family === 'copy' ? emitCopy(plan, dialect) : emitFill(plan, dialect);
+        const kernel = emitCopy(plan, dialect);
         entries.add(kernel.name);
         expect(isEmitted(kernel)).toBe(dialect === 'cuda');
         if (isEmitted(kernel)) {

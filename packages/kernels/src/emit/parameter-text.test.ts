@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { defaultKernels } from '../default-kernels.test-support.js';
 import { defaultElementwisePlans } from '../elementwise/default-elementwise.test-support.js';
-import { emitCopy, emitFill, emitSum, planSum } from '../elementwise/index.js';
+import { emitCopy, emitSum, planSum } from '../elementwise/index.js';
 import type { BuiltinKernel } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';
 import { parameterisedProblems } from '../pairwise/default-parameterised.test-support.js';
@@ -86,9 +86,7 @@ function builtinKernels(): BuiltinKernel[] {
   ];
   return [
     ...programs.flatMap(({ steps }) => steps.map(({ kernel }) => kernel)),
-    ...defaultElementwisePlans().map((plan) =>
-      plan.family === 'copy' ? emitCopy(plan, 'cpu') : emitFill(plan, 'cpu'),
-    ),
+    ...defaultElementwisePlans().map((plan) => emitCopy(plan, 'cpu')),
     emitSum(planSum({ from: 'float32', to: 'float64', outputs: 3, count: 5 }), 'cpu'),
     cpuReduceKernel('sum', 'float32', 'float64'),
     cpuReduceKernel('argMax', 'float64', 'float64'),

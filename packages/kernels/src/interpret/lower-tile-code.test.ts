@@ -3,6 +3,7 @@ import {
   add,
   exp,
   log,
+  finish,
   lt,
   max,
   mul,
@@ -31,7 +32,7 @@ const far = sub(a, exp(b));
 const cube = mul(mul(difference, difference), difference);
 
 const lower = (roots: readonly Expr[], nonNegative: readonly string[] = []): TileCode =>
-  new ProgramBuilder('float32', ['p']).code(roots, ['a', 'b', 's'], nonNegative);
+  finish(new ProgramBuilder('float32', ['p']).code(roots, ['a', 'b', 's'], nonNegative));
 const operations = (code: TileCode): string[] =>
   code.instructions.map(([operation]) => TILE_OPERATIONS[operation] ?? '');
 
@@ -78,7 +79,7 @@ describe('codes over tiles', () => {
 
   it('round every operation by itself where that is asked for', () => {
     const roots = [add(s, mul(difference, difference)), add(s, mul(a, b)), add(s, abs(sub(b, a)))];
-    const code = new ProgramBuilder('float32', [], true).code(roots, ['a', 'b', 's']);
+    const code = finish(new ProgramBuilder('float32', [], true).code(roots, ['a', 'b', 's']));
     expect(operations(code)).toEqual([
       ...['squaredDifference', 'add', 'mul', 'add', 'absoluteDifference', 'add'],
     ]);
@@ -106,14 +107,14 @@ describe('codes over tiles', () => {
 
   it('take what depends on the launch alone from a code of its own, choices as numbers', () => {
     const builder = new ProgramBuilder('float32', ['p']);
-    const code = builder.code([select(lt(p, 2), a, mul(b, exp(p)))], ['a', 'b']);
+    const code = finish(builder.code([select(lt(p, 2), a, mul(b, exp(p)))], ['a', 'b']));
     expect(operations(code)).toEqual(['mul', 'ne', 'select']);
-    expect(operations(builder.launchCode())).toEqual(['exp', 'lt', 'select']);
+    expect(operations(finish(builder.launchCode()))).toEqual(['exp', 'lt', 'select']);
   });
 
   it('give a power what rounding its exponent lost', () => {
     const builder = new ProgramBuilder('float32', ['p']);
-    const code = builder.code([pow(abs(a), 1.3), pow(abs(a), p)], ['a']);
+    const code = finish(builder.code([pow(abs(a), 1.3), pow(abs(a), p)], ['a']));
     expect(operations(code)).toEqual(['abs', 'powNonNegative', 'powNonNegative']);
     const [, one, two] = code.instructions;
     expect(builder.constants).toEqual([1.3, 1.3 - Math.fround(1.3)]);

@@ -1,4 +1,4 @@
-import { constant, finish, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
+import { constant, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { allocateRegisters, type Operand, type VirtualInstruction } from './allocate-registers.js';
 import { chooseInstruction, type ChosenInstruction } from './choose-instruction.js';
@@ -30,17 +30,12 @@ export interface TileCodeParts {
 }
 
 /**
- * Expressions as instructions over tiles; every distinct node is computed once, and results lie in
+ * In steps, expressions as instructions over tiles; every distinct node is computed once, and results lie in
  * registers of their own.
  *
  * @throws NoInstruction for an operation that the interpreter lacks
  */
-export function lowerTileCode(parts: TileCodeParts): TileCode {
-  return finish(lowerTileCodeSteps(parts));
-}
-
-/** {@link lowerTileCode} in steps. */
-export function* lowerTileCodeSteps(parts: TileCodeParts): Steps<TileCode> {
+export function* lowerTileCode(parts: TileCodeParts): Steps<TileCode> {
   const { roots, inputs, tables, nonNegative, rounded } = parts;
   const given = new Map<Expr, Operand>();
   inputs.forEach((node, index) => given.set(node, { kind: 'input', index }));

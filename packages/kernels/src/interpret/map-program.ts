@@ -1,3 +1,4 @@
+import { finish, type Steps } from '@mercer/formula';
 import { mapFormulas } from '../elementwise/map-formula.js';
 import { mapVariables } from '../elementwise/map-params.js';
 import type { MapPlan } from '../elementwise/map-plan-types.js';
@@ -10,13 +11,13 @@ import { writeTileProgram, type TileProgram } from './tile-program.js';
 export function mapProgram(plan: MapPlan): TileProgram | undefined {
   const { dtype, rank, results, inputs } = plan;
   const names = mapVariables(plan);
-  return unlessNoInstruction(() => {
+  const make = function* (): Steps<TileProgram> {
     const builder = new ProgramBuilder(dtype, names.parameters);
-    const value = builder.code(mapFormulas(plan), [...names.inputs, ...names.indices]);
-    return writeTileProgram({
+    const value = yield* builder.code(mapFormulas(plan), [...names.inputs, ...names.indices]);
+    return yield* writeTileProgram({
       family: 'map',
       dtype,
-      codes: [builder.launchCode(), value],
+      codes: [yield* builder.launchCode(), value],
       constants: builder.constants,
       settings: [
         ...[rank, results.length, inputs.length, names.indices.length, names.parameters.length],
@@ -25,5 +26,6 @@ export function mapProgram(plan: MapPlan): TileProgram | undefined {
         plan.segments ?? 1,
       ],
     });
-  });
+  };
+  return finish(unlessNoInstruction(make()));
 }

@@ -14,15 +14,15 @@ import { addsNothing } from '../map-reduce/plan-sums.js';
 import { PLAIN_SUMS, type SumOptions } from '../map-reduce/reducers/sum-options.js';
 import {
   gatheredComponents,
-  usedComponentsSteps,
+  usedComponents,
   type UsedComponents,
 } from '../map-reduce/used-components.js';
 import { blockedSums } from './blocked-sums.js';
 import { elementNumber } from './element-types.js';
 import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
-import { unlessNoInstructionSteps } from './no-instruction.js';
+import { unlessNoInstruction } from './no-instruction.js';
 import { ProgramBuilder } from './program-builder.js';
-import { writeTileProgramSteps, type TileProgram } from './tile-program.js';
+import { writeTileProgram, type TileProgram } from './tile-program.js';
 
 /** Reductions in the order of their numbers in native/interpreter/program.h of cpu-runtime. */
 const REDUCTIONS: readonly ReductionKind[] = [
@@ -97,7 +97,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
   if (plan.splits > 1) return undefined;
   const { pair, chosen, selection, reductions, rounded } = parts;
   const { gathers = [] } = plan;
-  const used = yield* usedComponentsSteps(plan, [
+  const used = yield* usedComponents(plan, [
     ...pair,
     ...chosen,
     ...gathers.map(({ index }) => index),
@@ -126,16 +126,16 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
       ...names(ofPairs),
     ];
     const codes = [
-      yield* builder.codeSteps(stages.own, [...names(own), ...names(parameters)]),
-      yield* builder.codeSteps(stages.other, [...names(other), ...names(parameters)]),
-      yield* builder.codeSteps(pair, inputs),
-      ...(chosen.length > 0 ? [yield* builder.codeSteps(chosen, inputs)] : []),
+      yield* builder.code(stages.own, [...names(own), ...names(parameters)]),
+      yield* builder.code(stages.other, [...names(other), ...names(parameters)]),
+      yield* builder.code(pair, inputs),
+      ...(chosen.length > 0 ? [yield* builder.code(chosen, inputs)] : []),
     ];
-    for (const { index } of gathers) codes.push(yield* builder.codeSteps([index], inputs));
+    for (const { index } of gathers) codes.push(yield* builder.code([index], inputs));
     const components = [...own, ...other, ...parameters];
     const hasPairs = rowInputs(plan.inputs, 'pair').length > 0;
     let tables = 0;
-    return yield* writeTileProgramSteps({
+    return yield* writeTileProgram({
       family: 'map-reduce',
       dtype: plan.dtype,
       codes,
@@ -158,7 +158,7 @@ function* pairProgram(plan: CpuMapReducePlan, parts: PairParts): Steps<TileProgr
       ],
     });
   };
-  return yield* unlessNoInstructionSteps(make());
+  return yield* unlessNoInstruction(make());
 }
 
 /** A component that a code reads: of an input by its place, or of none the row's own number. */

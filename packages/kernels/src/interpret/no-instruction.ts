@@ -5,20 +5,10 @@ export class NoInstruction extends Error {
   override readonly name = 'NoInstruction';
 }
 
-/** The same for what is made in steps. */
-export function* unlessNoInstructionSteps<R>(make: Steps<R>): Steps<R | undefined> {
+/** In steps, what `make` makes, or nothing where the interpreter lacks an operation. */
+export function* unlessNoInstruction<R>(make: Steps<R>): Steps<R | undefined> {
   try {
     return yield* make;
-  } catch (error) {
-    if (error instanceof NoInstruction) return undefined;
-    throw error;
-  }
-}
-
-/** What `make` makes, or nothing where the interpreter lacks an operation. */
-export function unlessNoInstruction<R>(make: () => R): R | undefined {
-  try {
-    return make();
   } catch (error) {
     if (error instanceof NoInstruction) return undefined;
     throw error;

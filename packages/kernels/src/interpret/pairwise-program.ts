@@ -1,4 +1,4 @@
-import { add, isNonNegative, max, variable } from '@mercer/formula';
+import { add, finish, isNonNegative, max, variable, type Steps } from '@mercer/formula';
 import type { CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import type { Layout } from '../pairwise/problem.js';
 import { unlessNoInstruction } from './no-instruction.js';
@@ -14,24 +14,25 @@ export function pairwiseProgram(plan: CpuPairwisePlan): TileProgram | undefined 
   const running = freeName('running', parameters);
   // where 'p' is a parameter it takes the place of the launch's own scalar
   const launch = [freeName('p', parameters), ...parameters];
-  return unlessNoInstruction(() => {
+  const make = function* (): Steps<TileProgram> {
     const builder = new ProgramBuilder(dtype, launch);
     const step = reduce === 'sum' ? add(variable(running), inner) : max(variable(running), inner);
     const known = fromZero ? [running] : [];
-    const innerCode = builder.code([step], [running, 'a', 'b'], known);
-    const outerCode = builder.code([outer], ['s'], isNonNegative(inner) ? ['s'] : []);
-    return writeTileProgram({
+    const innerCode = yield* builder.code([step], [running, 'a', 'b'], known);
+    const outerCode = yield* builder.code([outer], ['s'], isNonNegative(inner) ? ['s'] : []);
+    return yield* writeTileProgram({
       family: 'pairwise',
       dtype,
       constants: builder.constants,
-      codes: [builder.launchCode(), innerCode, outerCode],
+      codes: [yield* builder.launchCode(), innerCode, outerCode],
       settings: [
         ...[plan.layoutA, plan.layoutB, plan.layoutOut].map(layoutNumber),
         ...[reduce === 'sum' ? 0 : fromZero ? 2 : 1, symmetric === true ? 1 : 0],
         parameters.length,
       ],
     });
-  });
+  };
+  return finish(unlessNoInstruction(make()));
 }
 
 /** A variable's name that none of `taken` is: parameters are named by users. */

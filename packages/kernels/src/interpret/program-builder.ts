@@ -1,8 +1,8 @@
-import { finish, select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula';
+import { select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula';
 import { isUniform } from '../emit/is-uniform.js';
 import { expandFunctionsSteps } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import { lowerTileCode, lowerTileCodeSteps, type TileTables } from './lower-tile-code.js';
+import { lowerTileCode, type TileTables } from './lower-tile-code.js';
 import type { TileCode } from './tile-program.js';
 
 /** Codes of one program: they share constants and the values of the launch. */
@@ -30,23 +30,14 @@ export class ProgramBuilder {
     };
   }
 
-  /** A code over tiles, in the variables `inputs` (or nodes computed before) and those of the launch. */
-  code(
-    roots: readonly Expr[],
-    inputs: readonly (string | Expr)[],
-    nonNegative: readonly string[] = [],
-  ): TileCode {
-    return finish(this.codeSteps(roots, inputs, nonNegative));
-  }
-
-  /** {@link code} in steps. */
-  *codeSteps(
+  /** In steps, a code over tiles, in the variables `inputs` (or nodes computed before) and those of the launch. */
+  *code(
     roots: readonly Expr[],
     inputs: readonly (string | Expr)[],
     nonNegative: readonly string[] = [],
   ): Steps<TileCode> {
     const nodes = inputs.map((input) => (typeof input === 'string' ? variable(input) : input));
-    return yield* lowerTileCodeSteps({
+    return yield* lowerTileCode({
       dtype: this.#dtype,
       inputs: nodes,
       nonNegative,
@@ -56,9 +47,9 @@ export class ProgramBuilder {
     });
   }
 
-  /** The code that computes the values of the launch that the codes so far read. */
-  launchCode(): TileCode {
-    return lowerTileCode({
+  /** In steps, the code that computes the values of the launch that the codes so far read. */
+  *launchCode(): Steps<TileCode> {
+    return yield* lowerTileCode({
       dtype: 'float64',
       roots: this.#uniforms.map((node) =>
         node.type === 'bool' ? select(node as BoolExpr, 1, 0) : node,

@@ -1,4 +1,4 @@
-import { finish, visitSteps, type Steps } from '@mercer/formula';
+import { visitSteps, type Steps } from '@mercer/formula';
 
 /**
  * A kernel for the interpreter that ships with the CPU's runtime: what is to be computed as numbers, so
@@ -47,13 +47,8 @@ export interface TileProgramParts {
 const wordsOf = ({ slots, instructions, roots }: TileCode): number =>
   4 + 2 * slots.length + 5 * instructions.length + roots.length;
 
-/** Writes a program as plain data. */
-export function writeTileProgram(parts: TileProgramParts): TileProgram {
-  return finish(writeTileProgramSteps(parts));
-}
-
-/** {@link writeTileProgram} in steps. */
-export function* writeTileProgramSteps(parts: TileProgramParts): Steps<TileProgram> {
+/** In steps, writes a program as plain data. */
+export function* writeTileProgram(parts: TileProgramParts): Steps<TileProgram> {
   const { family, dtype, settings, codes, constants } = parts;
   const head = [
     ...[VERSION, TILE_FAMILIES.indexOf(family), dtype === 'float64' ? 1 : 0],

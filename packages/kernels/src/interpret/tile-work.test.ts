@@ -1,4 +1,4 @@
-import { add, call, exp, mul, variable, type RealExpr } from '@mercer/formula';
+import { add, call, exp, finish, mul, variable, type RealExpr } from '@mercer/formula';
 import { expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import { emitMap } from '../elementwise/index.js';
@@ -48,12 +48,14 @@ it('counts the instructions of every code, wherever they stand', () => {
     registers: 3,
   });
   const add = 1;
-  const program = writeTileProgram({
-    family: 'pairwise',
-    dtype: 'float32',
-    settings: [7, 7, 7],
-    constants: [],
-    codes: [code([]), code([add, add]), code([add, add, add])],
-  });
+  const program = finish(
+    writeTileProgram({
+      family: 'pairwise',
+      dtype: 'float32',
+      settings: [7, 7, 7],
+      constants: [],
+      codes: [code([]), code([add, add]), code([add, add, add])],
+    }),
+  );
   expect(tileWork(program, 'x86-64-v2')).toBe(5 / 4);
 });

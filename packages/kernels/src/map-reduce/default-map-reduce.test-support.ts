@@ -1,6 +1,6 @@
 import { ops, pm, reduction, traitsOf, vi, vj, type Reduction } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitMapReduce } from './emit.js';
 import { planMapReduce } from './plan.js';
 import { emitSelection } from './selection/emit-selection.js';

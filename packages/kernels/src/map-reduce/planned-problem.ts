@@ -11,7 +11,6 @@ import {
   planInputs,
   type InputReads,
 } from './plan-inputs.js';
-import { fastMathOf, fastMathText } from './plan-fast-math.js';
 import { planSums, sumsText } from './plan-sums.js';
 import type { MapReduceProblem } from './problem.js';
 
@@ -43,7 +42,8 @@ export function plannedProblem(problem: MapReduceProblem, limits: DeviceLimits):
   const roots = all.flatMap(rootsOf);
   const { kept, reduced } = sidesOf(reduction);
   const sums = planSums(problem);
-  const fastMath = fastMathOf(problem, limits);
+  // where kernels have other functions for it
+  const isFast = problem.fastMath === true && limits.kind === 'cuda' && dtype === 'float32';
   const kinds = all.map(({ kind, k = 1 }) => `${kind}${k > 1 ? ` ${k}` : ''}`).join(' + ');
   return {
     all,
@@ -56,7 +56,7 @@ export function plannedProblem(problem: MapReduceProblem, limits: DeviceLimits):
       axis,
       ranges: ranges === true ? true : undefined,
       sums,
-      ...fastMath,
+      ...(isFast && { fastMath: true }),
       ...plannedReduction(reduction),
       further: further.length > 0 ? Object.freeze(further.map(plannedReduction)) : undefined,
     },
@@ -75,7 +75,7 @@ export function plannedProblem(problem: MapReduceProblem, limits: DeviceLimits):
       ...inputs.flatMap(({ position, storage }) => (storage ? [`${storage} ${position}`] : [])),
       ...(ranges === true ? ['ranges'] : []),
       ...(sums === undefined ? [] : [sumsText(sums)]),
-      ...fastMathText(fastMath),
+      ...(isFast ? ['fast math'] : []),
     ],
   };
 }

@@ -1,4 +1,4 @@
-import { finish, variablesSteps, type Category, type RealExpr, type Steps } from '@mercer/formula';
+import { variablesSteps, type Category, type RealExpr, type Steps } from '@mercer/formula';
 import type { HalfDType } from './half-dtype.js';
 import { ROW_NAMES } from './lowering/lower.js';
 import { componentName, gatherName } from './lowering/written-out.js';
@@ -23,13 +23,8 @@ export interface UsedComponents {
   readonly names: readonly string[];
 }
 
-/** Which components and row numbers `values` and the numbers of gathered rows read. */
-export function usedComponents(plan: UnrolledPlan, values: readonly RealExpr[]): UsedComponents {
-  return finish(usedComponentsSteps(plan, values));
-}
-
-/** {@link usedComponents} in steps. */
-export function* usedComponentsSteps(
+/** In steps, which components and row numbers `values` and the numbers of gathered rows read. */
+export function* usedComponents(
   { inputs }: UnrolledPlan,
   values: readonly RealExpr[],
 ): Steps<UsedComponents> {

@@ -1,5 +1,5 @@
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { NamedKernel } from '../named-kernel.js';
+import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitAddCorrections } from './add.js';
 import { emitAdvance } from './advance.js';
 import { emitDeterminants } from './determinant.js';
@@ -7,8 +7,7 @@ import { emitExchangeRows } from './exchange-rows.js';
 import { emitIdentityMatrices } from './identity.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
-import { emitNewtonFactor, emitNewtonStart } from './newton.js';
-import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
+import { emitConditions, emitOneNorms } from './norms.js';
 import { emitPackMatrices } from './pack.js';
 import { emitSmallSolve } from './small-solve.js';
 import { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
@@ -36,9 +35,6 @@ export function defaultMatrixKernels(): NamedKernel[] {
       emitDeterminants(dtype),
       emitOneNorms(dtype),
       emitConditions(dtype),
-      emitDistances(dtype),
-      emitNewtonStart(dtype),
-      emitNewtonFactor(dtype),
       emitScaleMatrices(dtype),
       emitEigenPowers(dtype),
       emitSingularReciprocals(dtype),

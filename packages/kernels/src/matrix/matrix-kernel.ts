@@ -98,3 +98,7 @@ export const TILE_TEXT = lines(
 
 /** One block for each matrix. */
 export const entryGrid = ({ count = 0 }: Scalars): number => count;
+
+/** Declares `name`: whether the rows of an operand lie closer together than its columns. */
+export const alongRowsText = (name: string, operand: string): string =>
+  `const bool ${name} = (${operand}Row < 0 ? -${operand}Row : ${operand}Row) <= (${operand}Column < 0 ? -${operand}Column : ${operand}Column);`;

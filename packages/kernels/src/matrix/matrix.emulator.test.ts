@@ -8,8 +8,7 @@ import { emitIdentityMatrices } from './identity.js';
 import type { MatrixDType } from './matrix-kernel.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
-import { emitNewtonFactor, emitNewtonStart } from './newton.js';
-import { emitConditions, emitDistances, emitOneNorms } from './norms.js';
+import { emitConditions, emitOneNorms } from './norms.js';
 import { emitPackMatrices } from './pack.js';
 import { emitSmallSolve, type SmallSolveMethod } from './small-solve.js';
 import { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
@@ -185,25 +184,6 @@ describe.each(DTYPES)('matrices of %s', (dtype) => {
     infos.set([0, 2, 0]);
     run(emitConditions(dtype), { ...scalars, lu: 0 }, inputs);
     expect([...conditions]).toEqual([6, NaN, 6]);
-  });
-
-  test('take steps of a Newton iteration', () => {
-    const m = floats(dtype, 8, (i) => [4, 1, 1, 2, 1, 0, 0, NaN][i]!);
-    const [distances, squares] = [new Float64Array(2), new Float64Array(2)];
-    run(emitDistances(dtype), { n: 2, count: 2 }, { matrices: m, distances, squares });
-    expect([...distances]).toEqual([3, NaN]);
-    expect([...squares]).toEqual([22, NaN]);
-    const x = floats(dtype, 8, () => 9);
-    const sizes = { rows: 2, columns: 2, root: 2, count: 1 };
-    run(emitNewtonStart(dtype), sizes, { m, x, squares });
-    const scale = 3 / (2 * Math.sqrt(22));
-    expect(m[0]).toBeCloseTo(4 * scale, 6);
-    expect([...x.subarray(0, 4)]).toEqual([expect.closeTo(Math.sqrt(scale), 6), 0, 0, x[0]]);
-    const t = floats(dtype, 8, () => 9);
-    run(emitNewtonFactor(dtype), sizes, { m, t });
-    expect([...t.subarray(0, 4)].map((v, i) => v * 2 + m[i]!)).toEqual(
-      [3, 0, 0, 3].map((v) => expect.closeTo(v, 5) as number),
-    );
   });
 
   test('are scaled, and spectra raised and inverted', () => {

@@ -3,7 +3,7 @@ import { lines } from '../emit/indent.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';
-import { LARGEST_FUNCTION, REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
+import { REDUCE_SHARED, REDUCE_THREADS, TOTAL_FUNCTION } from './reduce-text.js';
 
 /**
  * 1-norms of dense n x n matrices: the largest sum of magnitudes in a column, summed in float64. `norms` starts as 0.
@@ -61,42 +61,6 @@ export function emitConditions(dtype: MatrixDType): CudaKernel {
       'if (n == 0) conditions[z] = 0;',
       'else if (info == 0) conditions[z] = norms[z] * inverseNorms[z];',
       `else conditions[z] = lu && info > 0 ? ${infinity} : ${cudaLiteral(NaN, dtype)};`,
-    ),
-  });
-}
-
-/**
- * What a Newton iteration asks of dense n x n matrices: max |m - I|, NaN where m has NaN, and the sum of squares.
- *
- * Scalars: n, count (of matrices).
- */
-export function emitDistances(dtype: MatrixDType): CudaKernel {
-  return matrixKernel({
-    name: `distances from the identity ${dtype}`,
-    entry: `distances_${dtype}`,
-    threads: REDUCE_THREADS,
-    grid: entryGrid,
-    params: [
-      pointer('matrices', dtype, 'read'),
-      pointer('distances', 'float64', 'write'),
-      pointer('squares', 'float64', 'write'),
-      int64('n'),
-    ],
-    functions: lines(TOTAL_FUNCTION, LARGEST_FUNCTION),
-    body: lines(
-      REDUCE_SHARED,
-      'const i64 z = blockIdx.x;',
-      'double most = 0, sum = 0;',
-      `for (i64 i = threadIdx.x; i < n * n; i += ${REDUCE_THREADS}) {`,
-      '  const double x = matrices[z * n * n + i], off = fabs(x - (i % (n + 1) == 0 ? 1 : 0));',
-      '  sum += x * x;',
-      '  if (!(off <= most) && most == most) most = off;',
-      '}',
-      'most = largest(most, parts);',
-      'sum = total(sum, parts);',
-      'if (threadIdx.x != 0) return;',
-      'distances[z] = most;',
-      'squares[z] = sum;',
     ),
   });
 }

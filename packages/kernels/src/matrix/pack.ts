@@ -3,6 +3,7 @@ import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { float64, int64, pointer } from '../kernel-param.js';
 import {
+  alongRowsText,
   batchParams,
   finiteFunction,
   matrixKernel,
@@ -52,7 +53,7 @@ export function emitPackMatrices(from: MatrixDType, to: MatrixDType): CudaKernel
       'if (only != nullptr && only[z] <= 0) return;',
       startText('start', 'from'),
       '// Lanes go along the axis of the source whose elements lie closer together.',
-      'const bool alongRows = (fromRow < 0 ? -fromRow : fromRow) <= (fromColumn < 0 ? -fromColumn : fromColumn);',
+      alongRowsText('alongRows', 'from'),
       'bool bad = false;',
       '#pragma unroll 2',
       `for (int k = group; k < ${TILE}; k += ${TILE_THREADS / TILE}) {`,

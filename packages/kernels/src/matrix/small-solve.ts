@@ -4,6 +4,7 @@ import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import {
+  alongRowsText,
   entryGrid,
   batchParams,
   finiteFunction,
@@ -77,7 +78,9 @@ export function emitSmallSolve(method: SmallSolveMethod, dtype: MatrixDType): Cu
       '}',
       '__syncthreads();',
       'const int result = info;',
-      cholesky ? CHOLESKY_BACK(type) : LU_BACK(type),
+      cholesky
+        ? BACK(type, 'diagonal[k]', 'A[k + i * lead]')
+        : BACK(type, 'A[k + k * lead]', 'A[i + k * lead]'),
       'if (thread == 0) infos[z] = result;',
       `for (int at = thread; at < order * sides; at += ${THREADS}) {`,
       '  const int i = bAlongRows ? at % order : at / sides, j = bAlongRows ? at / order : at % sides;',
@@ -101,8 +104,8 @@ export function emitSmallSolve(method: SmallSolveMethod, dtype: MatrixDType): Cu
 /** Text that fills A, for Cholesky the lower triangle of the factor's matrix, and B. */
 const LOAD = (cholesky: boolean): string =>
   lines(
-    'const bool aAlongRows = (aRow < 0 ? -aRow : aRow) <= (aColumn < 0 ? -aColumn : aColumn);',
-    'const bool bAlongRows = (bRow < 0 ? -bRow : bRow) <= (bColumn < 0 ? -bColumn : bColumn);',
+    alongRowsText('aAlongRows', 'a'),
+    alongRowsText('bAlongRows', 'b'),
     'bool bad = false;',
     `for (int at = thread; at < order * order; at += ${THREADS}) {`,
     '  const int i = aAlongRows ? at % order : at / order, j = aAlongRows ? at / order : at % order;',
@@ -138,23 +141,6 @@ const CHOLESKY_STEP = (type: string): string =>
     `      const ${type} side = B[k + c * lead];`,
     '      for (int i = k + 1 + lane; i < order; i += 32) B[i + c * lead] -= A[i + k * lead] * side;',
     '    }',
-  );
-
-/** L^T x = y, a warp for each right-hand side. */
-const CHOLESKY_BACK = (type: string): string =>
-  lines(
-    'if (result == 0) {',
-    '  for (int c = warp; c < sides; c += warps) {',
-    '    for (int k = order - 1; k >= 0; --k) {',
-    `      const ${type} side = B[k + c * lead] / diagonal[k];`,
-    '      __syncwarp();',
-    '      if (lane == 0) B[k + c * lead] = side;',
-    '      for (int i = lane; i < k; i += 32) B[i + c * lead] -= A[k + i * lead] * side;',
-    '      __syncwarp();',
-    '    }',
-    '  }',
-    '}',
-    '__syncthreads();',
   );
 
 const LU_STEP = (type: string): string =>
@@ -200,16 +186,16 @@ const LU_STEP = (type: string): string =>
     '    }',
   );
 
-/** U x = y, a warp for each right-hand side. */
-const LU_BACK = (type: string): string =>
+/** Solves with L^T or U, a warp for each right-hand side: texts of the elements (k, k) and (i, k) of that matrix. */
+const BACK = (type: string, divisor: string, factor: string): string =>
   lines(
     'if (result == 0) {',
     '  for (int c = warp; c < sides; c += warps) {',
     '    for (int k = order - 1; k >= 0; --k) {',
-    `      const ${type} side = B[k + c * lead] / A[k + k * lead];`,
+    `      const ${type} side = B[k + c * lead] / ${divisor};`,
     '      __syncwarp();',
     '      if (lane == 0) B[k + c * lead] = side;',
-    '      for (int i = lane; i < k; i += 32) B[i + c * lead] -= A[i + k * lead] * side;',
+    `      for (int i = lane; i < k; i += 32) B[i + c * lead] -= ${factor} * side;`,
     '      __syncwarp();',
     '    }',
     '  }',

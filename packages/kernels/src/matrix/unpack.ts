@@ -3,6 +3,7 @@ import { lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import {
+  alongRowsText,
   batchParams,
   matrixKernel,
   PART_FUNCTION,
@@ -47,7 +48,7 @@ export function emitUnpackMatrices(from: MatrixDType, to: MatrixDType): CudaKern
       `    tile[lane][k] = in_part(part, row, column) ? (${cudaType(to)})from[z * step + column * lead + row] : 0;`,
       '}',
       '__syncthreads();',
-      'const bool alongRows = (toRow < 0 ? -toRow : toRow) <= (toColumn < 0 ? -toColumn : toColumn);',
+      alongRowsText('alongRows', 'to'),
       `for (int k = group; k < ${TILE}; k += ${TILE_THREADS / TILE}) {`,
       '  const int i = alongRows ? lane : k, j = alongRows ? k : lane;',
       '  const i64 row = row0 + i, column = column0 + j;',

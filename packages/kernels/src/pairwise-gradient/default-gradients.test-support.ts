@@ -3,7 +3,7 @@ import type { DeviceLimits } from '../device-limits.js';
 import { emitMapReduce } from '../map-reduce/emit.js';
 import { planMapReduce } from '../map-reduce/plan.js';
 import type { MapReduceProblem } from '../map-reduce/problem.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { CASES, operandsOf, PARAMETER_CASES } from './gradient-cases.test-support.js';
 import {
   bothRolesFormula,

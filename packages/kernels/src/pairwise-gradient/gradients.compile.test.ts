@@ -1,7 +1,7 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import type { NamedKernel } from '../named-kernel.js';
+import type { NamedKernel } from '../named-kernel.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { defaultGradientKernels } from './default-gradients.test-support.js';

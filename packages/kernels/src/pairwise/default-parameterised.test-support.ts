@@ -1,6 +1,6 @@
 import { div, exp, mul, neg, pow, select, lt, sub, abs, variable } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitPairwise } from './emit.js';
 import { descriptorExpressions } from './kernel-expressions.js';
 import { normExpressions } from './norm-expressions.js';

@@ -1,6 +1,6 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
-import { distinctKernels } from '../named-kernel.js';
+import { distinctKernels } from '../named-kernel.test-support.js';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { DESCRIPTOR_CASES } from '../testing/descriptor-cases.test-support.js';
 import { H200, pairwiseProblem } from '../testing/h200.test-support.js';

@@ -15,7 +15,6 @@ export interface DotConfig {
   readonly columns: number;
   /** Elements of k that one load takes. */
   readonly vector: number;
-  readonly threads: number;
 }
 
 /** Sizes of the kernel for very short sums, bound by writing the output. */
@@ -30,17 +29,12 @@ export interface OuterConfig {
   readonly rows: number;
 }
 
-/** How float32 powers with a run-time exponent are computed. */
-export interface PowerConfig {
-  /**
-   * 'fast': lg2 and ex2 on the special-function unit, ex2 by a polynomial for part of the columns.
-   * 'accurate': polynomials only, for exponents where the fast way exceeds the published bound.
-   * 'either': both, and plain arithmetic for 1 and 2, for an exponent that each batch entry reads from memory.
-   */
-  readonly path: 'fast' | 'accurate' | 'either';
-  /** Of every eight columns, how many take the polynomial. */
-  readonly polynomialEighths: number;
-}
+/**
+ * How float32 powers with a run-time exponent are computed. 'fast': lg2 and ex2 on the special-function unit, ex2 by a polynomial for half of
+ * the columns. 'accurate': polynomials only, for exponents where the fast way exceeds the published bound. 'either': both, and plain
+ * arithmetic for 1 and 2, for an exponent that each batch entry reads from memory.
+ */
+export type PairPower = 'fast' | 'accurate' | 'either';
 
 interface CudaPlanBase
   extends PlanExtras, Pick<PairwiseProblem, 'dtype' | 'inner' | 'outer' | 'reduce' | 'alignedOut'> {
@@ -57,7 +51,7 @@ interface CudaPlanBase
   readonly columnsLayout: Layout;
   readonly alignedRows: boolean;
   readonly alignedColumns: boolean;
-  readonly power?: PowerConfig;
+  readonly power?: PairPower;
 }
 
 /** Register tiles over shared memory, optionally with the sum over k cut into parts. */

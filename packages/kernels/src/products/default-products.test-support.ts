@@ -1,6 +1,6 @@
 import { exp, mul, neg, variable } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitPairwise } from '../pairwise/emit.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import { planPairwise } from '../pairwise/plan.js';

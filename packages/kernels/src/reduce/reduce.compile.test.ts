@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import type { NamedKernel } from '../named-kernel.js';
+import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitReduce } from './cuda-reduce.js';
 import { planReduce } from './reduce-plan.js';
 import { reduceProblems } from './reduce-problems.test-support.js';

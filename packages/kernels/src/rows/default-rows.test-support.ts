@@ -1,5 +1,5 @@
 import type { DeviceLimits } from '../device-limits.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitRows } from './emit-rows.js';
 import { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
 import { planRows } from './rows-plan.js';

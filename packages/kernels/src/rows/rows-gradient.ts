@@ -2,6 +2,7 @@ import type { DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { withConstants } from '../builtin-kernel.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
+import { cudaType } from '../emit/cuda-literal.js';
 import type {
   BuiltinKernel,
   CudaKernel,
@@ -65,8 +66,6 @@ function cost({ dtype }: RowsGradientPlan, { m = 0, k = 0, batch = 0 }: Scalars)
   return { bytes: 3 * elements * dtypeBytes(dtype), flops: 8 * elements };
 }
 
-const typeOf = (dtype: PairwiseDType): string => (dtype === 'float32' ? 'float' : 'double');
-
 const name = ({ dtype, normalise, target }: RowsGradientPlan): string =>
   `rows gradient ${dtype} ${normalise ? 'normalised' : 'scaled'} of ${target}`;
 
@@ -86,7 +85,7 @@ function bodyText(
   combine: { readonly max: string; readonly sums: string },
 ): string {
   const value = target === 'x' ? 'dz * f' : 'dz * xt';
-  const type = typeOf(dtype);
+  const type = cudaType(dtype);
   if (!normalise) {
     const factor = '(factors ? (double)factors[t * scaleStride] : scaleValue)';
     const other = target === 'x' ? factor : '(double)row[t * stepStrideX]';
@@ -118,7 +117,7 @@ const ROW = (type: string): string => `const long long l = index / m, r = index 
     ${type}* const to = out + index * k;`;
 
 function gpuKernel(plan: RowsGradientPlan): CudaKernel {
-  const type = typeOf(plan.dtype);
+  const type = cudaType(plan.dtype);
   const reduce = (each: string): string =>
     `for (int half = 16; half > 0; half /= 2) {
       ${each}

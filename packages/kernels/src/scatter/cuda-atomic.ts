@@ -7,7 +7,7 @@ import {
   countRowsCost,
   countRowsParams,
   scatterAddCost,
-  scatterOnceParams,
+  scatterAddParams,
   scatterSpelling,
 } from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
@@ -33,7 +33,7 @@ export function cudaAtomicKernel(plan: ScatterAddPlan): CudaKernel {
   return cudaKernel({
     name: plan.summary,
     entry: 'scatter_atomic',
-    params: scatterOnceParams(plan, 'readwrite'),
+    params: scatterAddParams(plan),
     list: scatterSpelling({ values: S, out: D }, ['out']),
     before: `${cudaHead}${ROW_OF}\n`,
     threads: THREADS,

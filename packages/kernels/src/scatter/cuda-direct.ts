@@ -6,7 +6,7 @@ import {
   countRowsCost,
   countRowsParams,
   scatterAddCost,
-  scatterOnceParams,
+  scatterAddParams,
   scatterSpelling,
 } from './scatter-params.js';
 import type { CountRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
@@ -47,7 +47,7 @@ export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
   return cudaKernel({
     name: plan.summary,
     entry: 'scatter_direct',
-    params: scatterOnceParams(plan, 'write'),
+    params: scatterAddParams(plan),
     list: scatterSpelling({ values: S, out: D }),
     before: `${cudaHead}\n`,
     threads: THREADS,

@@ -2,7 +2,7 @@ import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
 import type { LaunchableKernel } from '../emitted-kernel.js';
 import type { KernelProgram } from '../kernel-program.js';
-import { distinctKernels, type NamedKernel } from '../named-kernel.js';
+import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
 import { planCountRows, planGatherRows, planScatterAdd } from './scatter-plan.js';
 import type { ScatterAddProblem } from './scatter-problem.js';

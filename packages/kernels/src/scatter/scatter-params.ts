@@ -5,27 +5,21 @@ import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /**
- * The parameters of a sum by index on a CPU: `values` with rows `valueStride` elements apart, `index`, `out`, packed. Tasks own
+ * The parameters of a sum by index in one step: `values` with rows `valueStride` elements apart, `index`, `out`, packed. Tasks of a CPU own
  * `rowsPerTask` rows and `columnsPerTask` columns (see `scatterAddScalars`).
  */
-export function scatterAddParams({ from, to, index }: ScatterAddPlan): KernelParam[] {
-  return [
-    pointer('values', from, 'read'),
-    pointer('index', index, 'read'),
-    pointer('out', to, 'write'),
-    ...['count', 'rows', 'columns', 'valueStride', 'rowsPerTask', 'columnsPerTask'].map(int64),
-  ];
-}
-
-/** The same on a GPU in one step. */
-export const scatterOnceParams = (
-  { from, to, index }: ScatterAddPlan,
-  access: 'write' | 'readwrite',
-): KernelParam[] => [
+export const scatterAddParams = ({
+  kind,
+  from,
+  to,
+  index,
+  mode,
+}: ScatterAddPlan): KernelParam[] => [
   pointer('values', from, 'read'),
   pointer('index', index, 'read'),
-  pointer('out', to, access),
+  pointer('out', to, mode === 'atomic' ? 'readwrite' : 'write'),
   ...['count', 'rows', 'columns', 'valueStride'].map(int64),
+  ...(kind === 'cuda' ? [] : ['rowsPerTask', 'columnsPerTask']).map(int64),
 ];
 
 /** The parameters of a count: `index` and `out`; on a CPU a task owns `rowsPerTask` rows. */

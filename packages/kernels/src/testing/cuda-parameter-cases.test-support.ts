@@ -43,7 +43,6 @@ const dot = (rows: number, columns: number, warps: number, lanes = 32): DotConfi
   rows,
   columns,
   vector: 1,
-  threads: 256,
 });
 const small = (dtype: 'float32' | 'float64'): readonly TileConfig[] =>
   dtype === 'float32' ? tileConfigs(dtype, 'light').slice(1) : tileConfigs(dtype, 'light');

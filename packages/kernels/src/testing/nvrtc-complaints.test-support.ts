@@ -1,6 +1,6 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { expect } from 'vitest';
-import type { NamedKernel } from '../named-kernel.js';
+import type { NamedKernel } from '../named-kernel.test-support.js';
 
 /**
  * Bytes that kernels of this name may keep in memory, once: a float64 division is a call in fixed

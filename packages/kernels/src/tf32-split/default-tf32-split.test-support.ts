@@ -1,4 +1,4 @@
-import type { NamedKernel } from '../named-kernel.js';
+import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitTf32Split } from './emit-tf32-split.js';
 
 /** Every kernel of the family; a GPU's only. */

@@ -1,4 +1,5 @@
 import type { CpuExpression } from '../../emit/cpu-expression.js';
+import { uniformLocals, uniformsText } from '../../emit/cpu-uniform-struct.js';
 import { AT_MOST, registerTileText } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 
@@ -25,7 +26,7 @@ export function blockText(plan: CpuCdistGradPlan, phi: CpuExpression): string {
 constexpr int64_t TILE_O = ${tileO}, TILE_M = ${tileVectors} * LANES;
 
 ${AT_MOST}
-${usesP ? uniformsText(phi) : ''}
+${usesP ? `\n${uniformsText([phi], ['p'])}\n` : ''}
 static void pack(T* to, const T* from, int64_t stride, int64_t lines, int64_t columns) {
   for (int64_t r = 0; r < lines; r++, to += BLOCK_M, from += stride) {
     for (int64_t j = 0; j < columns; j++) to[j] = from[j];
@@ -45,7 +46,7 @@ static void turn(T* to, const T* from, int64_t stride, int64_t rows, int64_t dep
 
 // a phi(d - b) of one line of d
 static void fill(T* to, const T* weights, const T* line, const T* points, int64_t depth${usesP ? ', const Uniforms& u' : ''}) {
-${phi.uniforms.map(({ name }) => `  const V ${name} = u.${name}, ${name}_low = u.${name}_low;\n`).join('')}  for (int64_t k = 0; k < depth; k++, to += BLOCK_M, weights += BLOCK_M) {
+${uniformLocals(phi)}  for (int64_t k = 0; k < depth; k++, to += BLOCK_M, weights += BLOCK_M) {
     const V x = splat(points[k]);
     for (int64_t j = 0; j < BLOCK_M; j += LANES) {
       *(V*)(to + j) = *(const V*)(weights + j) * ${phi.call('*(const V*)(line + j) - x')};
@@ -63,23 +64,4 @@ static void multiply(T* to, const T* rows, const T* factors, int64_t count, int6
     for (int64_t j = 0; j < BLOCK_M; j += TILE_M) tile(to + r * BLOCK_M + j, rows, factors + j, depth);
   }
 }`;
-}
-
-function uniformsText(phi: CpuExpression): string {
-  const members = phi.uniforms.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
-  const values = phi.uniforms
-    .map(
-      ({ name, value }) => `    const double ${name}_wide = ${value};
-    ${name} = splat((T)${name}_wide);
-    ${name}_low = splat((T)(${name}_wide - (double)(T)${name}_wide));
-`,
-    )
-    .join('');
-  return `
-// values that depend on p alone
-struct Uniforms {
-${members}  Uniforms(double p) {
-${values}  }
-};
-`;
 }

@@ -84,7 +84,7 @@ extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void* scr
     const int64_t o0 = o_index % o_blocks * BLOCK_O, l = o_index / o_blocks;
     const int64_t columns = at_most(g.m - m0, BLOCK_M), count = at_most(g.n - n0, BLOCK_N);
     const int64_t heights = at_most(g.o - o0, BLOCK_O);
-${usesP ? '    const double p = g.pAt ? (double)g.pAt[l * g.pStride] : g.pValue;\n    const Uniforms u(p);\n' : ''}    pack(lines, g.d + l * g.batchStrideD + n0 * g.ldd + m0, g.ldd, count, columns);
+${usesP ? '    const double p = g.pAt ? (double)g.pAt[l * g.pStride] : g.pValue;\n    Uniforms u;\n    set_uniforms(u, p);\n' : ''}    pack(lines, g.d + l * g.batchStrideD + n0 * g.ldd + m0, g.ldd, count, columns);
     const int64_t used = (heights + TILE_O - 1) / TILE_O * TILE_O * BLOCK_M;
     for (int64_t i = 0; i < count; i++) {
       for (int64_t j = 0; j < used; j++) sums[i * BLOCK_O * BLOCK_M + j] = 0;

@@ -3,6 +3,7 @@ import { dtypeBytes } from '../../dtype.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
 import type { CdistGradSizes } from '../problem.js';
 import type { FmaConfig, MmaConfig } from '../plan-types.js';
+import { FMA_THREADS, FMA_TILE_K } from './configs.js';
 import { fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaTile } from './mma-kernel.js';
 import { blockCount, type BlockTile } from './signature.js';
@@ -61,11 +62,11 @@ export function estimateFma(
   const special = pairs * term.special * SPECIAL_CYCLES;
   return seconds(splitK, size, dtype, limits, {
     cyclesPerStep: Math.max(issue / EFFICIENCY, special),
-    warps: (config.threadsN * config.threadsM) / 32,
+    warps: (FMA_THREADS.n * FMA_THREADS.m) / 32,
     warpsForFullIssue: WARPS_FOR_FULL_ISSUE.fma,
     residentBlocks: config.blocksPerMultiprocessor,
     tile: fmaTile(config),
-    tileK: config.tileK,
+    tileK: FMA_TILE_K[dtype],
   });
 }
 

@@ -8,6 +8,7 @@ import {
   writeNeighbours,
 } from '../../pair-tile/cuda/neighbours.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
+import { FMA_THREADS, FMA_TILE_K } from './configs.js';
 import type { BlockTile } from './signature.js';
 import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { termStep } from './term-step.js';
@@ -16,8 +17,8 @@ import { termStep } from './term-step.js';
 export function fmaTile(config: FmaConfig): BlockTile {
   return {
     o: config.tileO,
-    n: config.perThreadN * config.threadsN,
-    m: config.perThreadM * config.threadsM,
+    n: config.perThreadN * FMA_THREADS.n,
+    m: config.perThreadM * FMA_THREADS.m,
   };
 }
 
@@ -25,11 +26,12 @@ export function fmaTile(config: FmaConfig): BlockTile {
 export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): GradOperand[] {
   const { dtype, fma } = plan;
   const tile = fmaTile(fma);
+  const tileK = FMA_TILE_K[dtype];
   const wide = widest(dtype);
   // The padding keeps 16-byte reads aligned and spreads the element copies of a warp over the banks.
   const turned = {
     dtype,
-    inner: fma.tileK,
+    inner: tileK,
     innerIsK: true,
     aligned: false,
     turned: true,
@@ -40,7 +42,7 @@ export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): 
     {
       name: 'a',
       dtype,
-      outer: fma.tileK,
+      outer: tileK,
       inner: tile.m,
       innerIsK: false,
       turned: false,
@@ -63,7 +65,8 @@ export function fmaKernel(plan: FmaPlan): CudaKernel {
     ...config,
     entry: 'cdist_grad_fma',
     tile: fmaTile(config),
-    threads: config.threadsN * config.threadsM,
+    threads: FMA_THREADS.n * FMA_THREADS.m,
+    tileK: FMA_TILE_K[dtype],
     operands: fmaOperands(plan),
     functions: readFunctions(dtype),
     place: placeText(config, 'thread', 'place'),
@@ -83,7 +86,7 @@ export function fmaKernel(plan: FmaPlan): CudaKernel {
 }
 
 const threadPlace = (config: FmaConfig, thread: string): string =>
-  `const int mPlace = ${thread} % ${config.threadsM} * ${config.perThreadM}, nPlace = ${thread} / ${config.threadsM} * ${config.perThreadN};`;
+  `const int mPlace = ${thread} % ${FMA_THREADS.m} * ${config.perThreadM}, nPlace = ${thread} / ${FMA_THREADS.m} * ${config.perThreadN};`;
 
 /** A thread's place in the block, and how much of the block exists. */
 function placeText(config: FmaConfig, thread: string, place: string): string {
@@ -106,8 +109,8 @@ function computeText(plan: FmaPlan, places: ReadonlyMap<string, number>): string
 const ${type}* const as = ${stage} + ${places.get('a') ?? 0} + mPlace;
 const ${type}* const bs = ${stage} + ${places.get('b') ?? 0} + nPlace;
 const ${type}* const cs = ${stage} + ${places.get('c') ?? 0};
-#pragma unroll ${config.chunkK}
-for (int kk = 0; kk < ${config.tileK}; ++kk) {
+#pragma unroll 1
+for (int kk = 0; kk < ${FMA_TILE_K[dtype]}; ++kk) {
   ${type} x[${perThreadN}], w[${perThreadM}], t[${perThreadN}][${perThreadM}], q[${tileO}];
 ${indent(lines(read('x', perThreadN, 'bs', b?.stride ?? 0), read('w', perThreadM, 'as', a?.stride ?? 0), read('q', tileO, 'cs', c?.stride ?? 0)))}
   #pragma unroll

@@ -6,7 +6,7 @@ import { gradProblem } from '../cdist-grad-check.test-support.js';
 import { emitCdistGrad } from '../emit.js';
 import { planCdistGrad } from '../plan.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
-import { fmaConfigs, mmaConfigs } from './configs.js';
+import { FMA_THREADS, fmaConfigs, mmaConfigs, STAGES } from './configs.js';
 import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { mmaOperands, mmaTile } from './mma-kernel.js';
 import { planCudaCdistGrad } from './plan.js';
@@ -73,16 +73,16 @@ describe('configurations', () => {
     for (const weight of ['light', 'heavy'] as const) {
       for (const dtype of ['float32', 'float64'] as const) {
         for (const fma of fmaConfigs(dtype, weight)) {
-          const threads = fma.threadsN * fma.threadsM;
+          const threads = FMA_THREADS.n * FMA_THREADS.m;
           expect(threads % 32).toBe(0);
           expect(threads).toBeGreaterThanOrEqual(fmaTile(fma).m);
           const elements = stageElements(fmaOperands({ dtype, fma, alignedA: true }));
-          expect(elements * fma.stages * (dtype === 'float32' ? 4 : 8)).toBeLessThan(48 * 1024);
+          expect(elements * STAGES * (dtype === 'float32' ? 4 : 8)).toBeLessThan(48 * 1024);
         }
       }
       for (const mma of mmaConfigs(weight)) {
         const aligned = { alignedA: true, alignedB: true, alignedC: true };
-        expect(stageElements(mmaOperands({ mma, ...aligned })) * mma.stages * 4).toBeLessThan(
+        expect(stageElements(mmaOperands({ mma, ...aligned })) * STAGES * 4).toBeLessThan(
           48 * 1024,
         );
         expect(32 * mma.warpsN * mma.warpsM).toBeGreaterThanOrEqual(mmaTile(mma).m);

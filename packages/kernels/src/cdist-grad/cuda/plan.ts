@@ -6,7 +6,7 @@ import { PlanError } from '../../plan-error.js';
 import { RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CdistGradProblem } from '../problem.js';
 import type { CudaCdistGradPlan, FmaPlan, MmaPlan, PowerPath } from '../plan-types.js';
-import { fmaConfigs, mmaConfigs, type TermWeight } from './configs.js';
+import { FMA_TILE_K, fmaConfigs, mmaConfigs, STAGES, type TermWeight } from './configs.js';
 import { estimateFma, estimateMma } from './estimate.js';
 import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaOperands, mmaTile } from './mma-kernel.js';
@@ -57,11 +57,11 @@ export function planCudaCdistGrad(
   let best: { seconds: number; plan: CudaCdistGradPlan } | undefined;
   const consider = (
     operands: readonly StagedOperand[],
-    { tile, stages, tileK, residentBlocks }: Candidate,
+    { tile, tileK, residentBlocks }: Candidate,
     seconds: (splitK: number) => number,
     plan: (splitK: number) => CudaCdistGradPlan,
   ): void => {
-    const sharedMemBytes = stageElements(operands) * stages * dtypeBytes(dtype);
+    const sharedMemBytes = stageElements(operands) * STAGES * dtypeBytes(dtype);
     if (sharedMemBytes > limits.sharedMemPerBlockOptin) return;
     const fills = blockCount(tile, 1, problem) > 2 * residentBlocks * limits.multiprocessors;
     for (const splitK of SPLITS) {
@@ -74,7 +74,11 @@ export function planCudaCdistGrad(
     for (const fma of fmaConfigs(dtype, weight)) {
       consider(
         fmaOperands({ ...base, fma }),
-        { ...fma, tile: fmaTile(fma), residentBlocks: fma.blocksPerMultiprocessor },
+        {
+          tile: fmaTile(fma),
+          tileK: FMA_TILE_K[dtype],
+          residentBlocks: fma.blocksPerMultiprocessor,
+        },
         (splitK) => estimateFma(fma, splitK, problem, term, dtype, limits),
         (splitK) => finish({ ...base, strategy: 'fma', fma, splitK, summary: '' }),
       );
@@ -85,7 +89,6 @@ export function planCudaCdistGrad(
       consider(
         mmaOperands({ ...base, mma }),
         {
-          ...mma,
           tile: mmaTile(mma),
           tileK: MMA_TILE_K,
           residentBlocks: mma.blocksPerMultiprocessor,
@@ -102,7 +105,6 @@ export function planCudaCdistGrad(
 /** What a configuration says about its blocks. */
 interface Candidate {
   readonly tile: BlockTile;
-  readonly stages: number;
   readonly tileK: number;
   readonly residentBlocks: number;
 }

@@ -6,6 +6,7 @@ import { pipelineOf, type Pipeline, type PipelineOperand } from '../../pair-tile
 import type { StagedOperand } from '../../pair-tile/cuda/staged-operand.js';
 import type { FmaPlan, MmaPlan } from '../plan-types.js';
 import { cdistGradCost, sizesOf } from '../program.js';
+import { STAGES } from './configs.js';
 import { blockCount, locateFunction, signature, termSetup, type BlockTile } from './signature.js';
 import { termStep } from './term-step.js';
 
@@ -21,7 +22,6 @@ export interface StagedKernelParts {
   /** Threads of a block. */
   readonly threads: number;
   readonly blocksPerMultiprocessor: number;
-  readonly stages: number;
   readonly tileK: number;
   readonly operands: readonly GradOperand[];
   /** Device functions. */
@@ -44,11 +44,18 @@ export interface StagedKernelParts {
 /** A kernel that walks k in stages; with `splitK` above 1 it writes partial sums to the workspace. */
 export function stagedKernel(plan: FmaPlan | MmaPlan, parts: StagedKernelParts): CudaKernel {
   const { splitK } = plan;
-  const { entry, tile, threads, stages, tileK, operands } = parts;
+  const { entry, tile, threads, tileK, operands } = parts;
   const step = termStep(plan);
   const pipeline = pipelineOf(
     operands.map((operand) => ({ ...operand, ...placeOf(operand.name) })),
-    { threads, tileK, stages, splitK, keepsInRegisters: false, locate: 'locate(block, o, n, m)' },
+    {
+      threads,
+      tileK,
+      stages: STAGES,
+      splitK,
+      keepsInRegisters: false,
+      locate: 'locate(block, o, n, m)',
+    },
   );
   return cudaKernel({
     name: plan.summary,

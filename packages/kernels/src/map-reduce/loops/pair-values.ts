@@ -9,6 +9,7 @@ import {
   type Steps,
 } from '@mercer/formula';
 import type { LoweredLoop } from '../lowering/lower.js';
+import { onOwnStack, type Rule } from '../lowering/own-stack.js';
 import { columnName, type ComponentLoad, type ComponentNumber } from './loop-formula.js';
 
 /** The scalar variable that stands for pair value `n` in a column. */
@@ -77,29 +78,15 @@ export function* splitPairValues(
     return pairValueName(place);
   };
   const known = new Map<Expr, Expr>();
-  // On a stack of its own: expressions are deeper than calls may nest. A node waits for those it is made of, in their order.
-  function* rebuild(root: Expr): Steps<Expr> {
-    const stack: { readonly node: Expr; readonly rule: Remaking }[] = [];
-    let given: Expr | undefined;
-    let wanted: Expr | undefined = root;
-    for (;;) {
-      if (wanted !== undefined) {
-        given = known.get(wanted);
-        if (given === undefined) stack.push({ node: wanted, rule: remade(wanted) });
-        yield;
-      }
-      const top = stack.at(-1);
-      if (top === undefined) return given ?? root;
-      const next = given === undefined ? top.rule.next(root) : top.rule.next(given);
-      wanted = undefined;
-      if (next.done === true) {
-        known.set(top.node, next.value);
-        given = next.value;
-        stack.pop();
-      } else wanted = next.value;
-    }
-  }
-  function* remade(node: Expr): Remaking {
+  // A node waits for those it is made of, in their order.
+  const rebuild = (root: Expr): Steps<Expr> =>
+    onOwnStack(root, (node) => {
+      const value = known.get(node);
+      return value === undefined
+        ? { rule: remade(node), keep: (made) => known.set(node, made) }
+        : { known: value };
+    });
+  function* remade(node: Expr): Rule<Expr, Expr> {
     const isHeld = node.name !== undefined && computed.has(node.name) && !moving.has(node.name);
     if (node.args.length === 0 && !isHeld) return node;
     if (node.type === 'real' && readsOf(node).any && isStill(node)) {
@@ -143,9 +130,6 @@ export function* splitPairValues(
 
 const productOf = (factors: readonly RealExpr[]): RealExpr =>
   factors.reduce((product, factor) => mul(product, factor));
-
-/** A rule of rebuilding: it yields a part and is given what that is rebuilt to. */
-type Remaking = Generator<Expr, Expr, Expr>;
 
 /** What an expression reads. */
 interface Reads {

@@ -36,6 +36,7 @@ import {
   indexText,
   type IndexExpr,
 } from './index-expr.js';
+import { onOwnStack, type Asked } from './own-stack.js';
 import { oneHotOf, WRITTEN_COMBINE } from './lower-combine.js';
 
 /** The scalar variables that stand for the row numbers. */
@@ -111,7 +112,7 @@ export function lowering(options: LoweringOptions): Lowered {
     },
     loops: state.loops,
     gathers: state.gathers,
-    at: (formula, index) => valueAt(state, formula, index),
+    at: (node, index) => onOwnStack({ node, index }, (wanted) => ask(state, wanted)),
   };
 }
 
@@ -121,50 +122,16 @@ interface Wanted {
   readonly index: IndexExpr;
 }
 
-/** A rule of lowering: it yields what it needs and is given its value. */
+/** A rule of lowering. */
 type Lowering<T> = Generator<Wanted, T, RealExpr>;
 
-interface Open {
-  readonly keep: (value: RealExpr) => void;
-  readonly rule: Lowering<RealExpr>;
-}
-
-const isOpen = (asked: Open | RealExpr): asked is Open => Object.hasOwn(asked, 'rule');
-
-/** Takes rules from a stack of its own: formulas are deeper than calls may nest. */
-function* valueAt(state: State, node: VectorExpr, index: IndexExpr): Steps<RealExpr> {
-  const stack: Open[] = [];
-  // What the topmost rule is given next, where it has begun.
-  let given: RealExpr | undefined;
-  let wanted: Wanted | undefined = { node, index };
-  for (;;) {
-    if (wanted !== undefined) {
-      const asked: Open | RealExpr = open(state, wanted);
-      if (isOpen(asked)) {
-        stack.push(asked);
-        given = undefined;
-      } else given = asked;
-      yield;
-    }
-    const top = stack.at(-1);
-    if (top === undefined) return given!;
-    const next = given === undefined ? top.rule.next(null as never) : top.rule.next(given);
-    if (next.done === true) {
-      top.keep(next.value);
-      stack.pop();
-      given = next.value;
-      wanted = undefined;
-    } else wanted = next.value;
-  }
-}
-
-function open(state: State, { node, index: wanted }: Wanted): RealExpr | Open {
+function ask(state: State, { node, index: wanted }: Wanted): Asked<Wanted, RealExpr> {
   const index = node.dim === 1 ? fixedIndex(0) : wanted;
   const ofNode = state.known.get(node) ?? new Map<string | number, RealExpr>();
   state.known.set(node, ofNode);
   const key = isFixed(index) ? index.constant : indexText(index);
   const known = ofNode.get(key);
-  if (known !== undefined) return known;
+  if (known !== undefined) return { known };
   if (++state.opened > state.options.values) throw tooLong(state.options.values);
   return { keep: (value) => ofNode.set(key, value), rule: lowerAt(state, node, index) };
 }

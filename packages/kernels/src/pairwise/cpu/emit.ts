@@ -14,7 +14,7 @@ import { packingText } from './packing.js';
 import type { CpuPairwisePlan } from './plan.js';
 import { storeText } from './store.js';
 import { TRIANGLE_TEXT } from './triangle.js';
-import { argumentsText, setUniforms, uniformNames, uniformsText } from './uniforms.js';
+import { argumentsText, launchText, setUniforms, uniformNames } from './uniforms.js';
 import { pairwiseParams } from '../params.js';
 
 const ENTRY = 'mercer_pairwise';
@@ -63,7 +63,7 @@ ${cpuHelpers(helpers, plan.dtype, plan.level)}
 ${inner.text}
 ${outer.text}
 
-${uniformsText(plan, [inner, outer])}
+${launchText(plan, [inner, outer])}
 
 ${packingText(plan)}
 

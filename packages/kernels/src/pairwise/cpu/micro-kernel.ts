@@ -1,4 +1,5 @@
 import type { CpuExpression } from '../../emit/cpu-expression.js';
+import { uniformLocals } from '../../emit/cpu-uniform-struct.js';
 import { lines } from '../../emit/indent.js';
 import { registerTileText } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuPairwisePlan } from './plan.js';
@@ -39,11 +40,4 @@ static void micro_kernel(const T* rows, const T* columns, T* tile, int64_t depth
   (void)u;
 ${uniformLocals(inner)}${tile}
 }`;
-}
-
-/** Local copies of the launch scalars that an expression's function takes. */
-export function uniformLocals(expression: CpuExpression): string {
-  return expression.uniforms
-    .map(({ name }) => `  const V ${name} = u.${name}, ${name}_low = u.${name}_low;\n`)
-    .join('');
 }

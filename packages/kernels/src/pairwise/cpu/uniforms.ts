@@ -1,5 +1,5 @@
 import type { CpuExpression } from '../../emit/cpu-expression.js';
-import { uniformStruct } from '../../emit/cpu-uniform-struct.js';
+import { uniformsText } from '../../emit/cpu-uniform-struct.js';
 import { argumentsStruct, snakeCase, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { CpuPairwisePlan } from './plan.js';
 import { pairwiseParams } from '../params.js';
@@ -31,22 +31,18 @@ export function argumentsText({ dtype, parameters = [] }: CpuPairwisePlan): stri
   );
 }
 
-/** The struct of all values that depend on the launch alone, and the function that fills it. */
-export function uniformsText(plan: CpuPairwisePlan, expressions: readonly CpuExpression[]): string {
-  const { parameters = [] } = plan;
-  const { members, values } = uniformStruct(expressions);
+/** What all values that depend on the launch alone are kept in. */
+export function launchText(
+  { parameters = [] }: CpuPairwisePlan,
+  expressions: readonly CpuExpression[],
+): string {
   const own = parameters.map((_, i) => parameterText(i));
-  return `// values that depend on launch scalars alone
-struct Uniforms {
-${members}};
-INLINE void set_uniforms(Uniforms& u, double p${own.map((name) => `, double ${name}`).join('')}) {
-  (void)p;
-  (void)u;
-${own.map((name) => `  (void)${name};\n`).join('')}${values}}${own.length === 0 ? '' : `\n${PARAMETER_VALUE}`}`;
+  const text = uniformsText(expressions, ['p', ...own]);
+  return own.length === 0 ? text : `${text}\n${PARAMETER_VALUE}`;
 }
 
 /** Reads a value that is a number or lies in memory, one per batch entry. */
-export const PARAMETER_VALUE = `INLINE double parameter_value(const T* at, int64_t stride, double value, int64_t layer) {
+const PARAMETER_VALUE = `INLINE double parameter_value(const T* at, int64_t stride, double value, int64_t layer) {
   return at == nullptr ? value : (double)at[layer * stride];
 }`;
 

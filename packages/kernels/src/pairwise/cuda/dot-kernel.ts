@@ -10,9 +10,11 @@ import { everyCase, type StepText } from '../../pair-tile/cuda/pair-arithmetic.j
 import { triangleFunctions } from './triangle.js';
 import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
 
+const THREADS = 256;
+
 /** The kernel whose lanes share each sum: operands go straight from memory to registers. */
 export function dotKernel(plan: DotPlan): CudaKernel {
-  const { lanes, warps, rows, columns, vector, threads } = plan.dot;
+  const { lanes, warps, rows, columns, vector } = plan.dot;
   const type = cudaType(plan.dtype);
   const step = pairStep(plan);
   const finish = finishFunction(plan);
@@ -21,7 +23,7 @@ export function dotKernel(plan: DotPlan): CudaKernel {
   const layerSetup = [step.perLayer === true ? step.setup : '', finish.setup('layer')].filter(
     (text) => text !== '',
   );
-  const groupsPerBlock = warps > 1 ? 1 : threads / lanes;
+  const groupsPerBlock = warps > 1 ? 1 : THREADS / lanes;
   const width = lanes * warps * vector;
   const outputs = rows * columns;
   const before = `${pairFunctions(plan, step)}
@@ -83,7 +85,7 @@ ${warps > 1 ? blockReduce(plan, type, step.combine, finish) : groupStore(plan, t
     entry: 'pairwise_dot',
     ...signature(plan),
     before,
-    threads,
+    threads: THREADS,
     body,
     grid: (scalars) => Math.ceil(tileCount(plan, triangle, scalars) / groupsPerBlock),
     cost: (scalars) => pairwiseCost(plan, step, scalars),

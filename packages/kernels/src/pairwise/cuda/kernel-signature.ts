@@ -2,23 +2,20 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import { parameterList } from '../../emit/parameter-text.js';
 import type { Scalars } from '../../emitted-kernel.js';
 import type { KernelParam } from '../../kernel-param.js';
-import { withWorkspace } from '../../kernel-program.js';
 import { pairwiseParams } from '../params.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { parameterText } from './parameters.js';
 import { tilesOf, type Triangle } from './triangle.js';
 
-/** The parameters of a pairwise kernel, and their text, where those of the problem go by their number. */
+/** The parameters of a pairwise kernel, and their text, where those of the problem go by their number; `own` makes them of those of all. */
 export function signature(
   { dtype, parameters = [] }: CudaPairwisePlan,
-  workspace?: 'read' | 'write',
+  own: (params: readonly KernelParam[]) => readonly KernelParam[] = (params) => params,
 ): { readonly params: readonly KernelParam[]; readonly list: string } {
-  const paramsOf = (names: readonly string[]): KernelParam[] => {
-    const params = pairwiseParams(dtype, names);
-    return workspace === undefined ? params : withWorkspace(params, workspace);
-  };
+  const paramsOf = (names: readonly string[]): readonly KernelParam[] =>
+    own(pairwiseParams(dtype, names));
   const names = parameters.map((_, i) => parameterText(i));
-  const lines = ['m', 'batchStrideA', ...names.map((name) => `${name}At`)];
+  const lines = ['m', 'batchStrideA', ...names.map((name) => `${name}At`), 'normsA'];
   const elements = { workspace: cudaType(dtype) };
   return {
     params: paramsOf(parameters),

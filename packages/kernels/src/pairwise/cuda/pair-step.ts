@@ -20,12 +20,9 @@ export function pairStep(plan: PairArithmeticPlan): PairStep {
   if (plan.dtype === 'float32' && plan.reduce === 'sum') {
     if (inner === distance) return absoluteStep();
     if (inner === power && plan.power !== undefined) {
-      const { path, polynomialEighths } = plan.power;
       const { exponent } = renameParameters(inner, plan);
-      if (exponent !== undefined) {
-        return eitherPowerStep(readValue(exponent, 'layer'), polynomialEighths);
-      }
-      return path === 'accurate' ? accuratePowerStep() : fastPowerStep(polynomialEighths);
+      if (exponent !== undefined) return eitherPowerStep(readValue(exponent, 'layer'));
+      return plan.power === 'accurate' ? accuratePowerStep() : fastPowerStep();
     }
   }
   return generalStep(plan, inner);

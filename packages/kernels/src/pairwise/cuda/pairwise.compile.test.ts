@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
 import { defaultPairwiseKernels } from '../../default-kernels.test-support.js';
 import { cudaLimitKernels } from '../../limits/cuda-limit-kernels.js';
-import type { NamedKernel } from '../../named-kernel.js';
+import type { NamedKernel } from '../../named-kernel.test-support.js';
 import { H200 } from '../../testing/h200.test-support.js';
 import { assemblerLog } from '../../testing/nvrtc-complaints.test-support.js';
 

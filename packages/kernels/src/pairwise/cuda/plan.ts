@@ -9,7 +9,7 @@ import type {
   DotConfig,
   DotPlan,
   OuterConfig,
-  PowerConfig,
+  PairPower,
   UnnamedCudaPlan,
 } from '../plan-types.js';
 import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
@@ -21,13 +21,10 @@ import { stageBytes } from '../../pair-tile/cuda/tile-operand.js';
 /** Sums up to this long are bound by writing the output. */
 const LONGEST_OUTER_SUM = 4;
 const SPLITS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
-const FAST: PowerConfig = Object.freeze({ path: 'fast', polynomialEighths: 4 });
-const ACCURATE: PowerConfig = Object.freeze({ path: 'accurate', polynomialEighths: 8 });
-const EITHER: PowerConfig = Object.freeze({ path: 'either', polynomialEighths: 4 });
 /** Largest exponent for which lg2 and ex2 hold the published bound of a power. */
 const LARGEST_FAST_EXPONENT = 2;
 
-const WEIGHT_OF_PATH = { fast: 'power', accurate: 'heavy', either: 'either' } as const;
+const WEIGHT_OF_POWER = { fast: 'power', accurate: 'heavy', either: 'either' } as const;
 
 /** Operations that become many instructions. */
 const LONG_OPERATIONS: readonly Op[] = ['pow', 'exp', 'log', 'tanh', 'call'];
@@ -37,7 +34,7 @@ const power = pow(abs(sub(variable('a'), variable('b'))), variable('p'));
 /** The plan of a pairwise problem on a GPU: a pure function of the problem and the limits. */
 export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): CudaPairwisePlan {
   const swapped = problem.layoutOut === 'column';
-  const powerConfig = choosePower(problem);
+  const chosen = choosePower(problem);
   const base = {
     kind: 'cuda' as const,
     dtype: problem.dtype,
@@ -50,7 +47,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     alignedRows: swapped ? problem.alignedB : problem.alignedA,
     alignedColumns: swapped ? problem.alignedA : problem.alignedB,
     alignedOut: problem.alignedOut,
-    ...(powerConfig === undefined ? {} : { power: powerConfig }),
+    ...(chosen === undefined ? {} : { power: chosen }),
     ...planExtras(problem),
   };
   const size: RoleSizes = {
@@ -71,7 +68,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     const outerProduct = chooseOuter(problem, size, limits);
     return finish({ ...base, strategy: 'outer', outerProduct });
   }
-  const weight = weigh(problem, powerConfig);
+  const weight = weigh(problem, chosen);
   const { slots } = pairStep(base);
   let best: { seconds: number; plan: CudaPairwisePlan } | undefined;
   const consider = (seconds: number, plan: () => CudaPairwisePlan): void => {
@@ -99,16 +96,16 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
   return best.plan;
 }
 
-function choosePower(problem: PairwiseProblem): PowerConfig | undefined {
+function choosePower(problem: PairwiseProblem): PairPower | undefined {
   if (problem.inner !== power || problem.dtype !== 'float32') return undefined;
   // an exponent in memory is known to the kernel alone
-  if (problem.parameters?.includes('p') === true) return EITHER;
+  if (problem.parameters?.includes('p') === true) return 'either';
   const fast = problem.p === undefined || problem.p <= LARGEST_FAST_EXPONENT;
-  return fast ? FAST : ACCURATE;
+  return fast ? 'fast' : 'accurate';
 }
 
-function weigh(problem: PairwiseProblem, config: PowerConfig | undefined): StepWeight {
-  if (config !== undefined) return WEIGHT_OF_PATH[config.path];
+function weigh(problem: PairwiseProblem, way: PairPower | undefined): StepWeight {
+  if (way !== undefined) return WEIGHT_OF_POWER[way];
   const { inner, parameters = [] } = problem;
   if (variables(inner).includes('p')) return 'heavy';
   const others = variables(inner).some((name) => parameters.includes(name));
@@ -162,9 +159,9 @@ function dotConfigs(
   const configs: DotConfig[] = [];
   for (const [rows, columns] of shapes) {
     if (rows > size.rows || columns > size.columns) continue;
-    configs.push({ lanes, warps: 1, rows, columns, vector, threads: 256 });
+    configs.push({ lanes, warps: 1, rows, columns, vector });
     if (lanes === 32 && size.k >= 8 * 32 * vector) {
-      configs.push({ lanes, warps: 8, rows, columns, vector, threads: 256 });
+      configs.push({ lanes, warps: 8, rows, columns, vector });
     }
   }
   return configs.map((config) => Object.freeze(config));

@@ -60,6 +60,9 @@ const FAST_EXPONENT = `const double exponent = p * ${1 + LOG2_BIAS};
 /** The first members of `Power` from there on. */
 const FAST_PARTS = 'high, (float)(exponent - (double)high)';
 
+/** Of eight columns those that take the polynomial; others wait for the special-function unit. */
+const HALF = 4;
+
 const fastText =
   (eighths: number): StepText =>
   (sum, x, y, place) =>
@@ -73,7 +76,7 @@ const fastText =
  * [-127, 128] (so that it is exactly 0 or infinity at the ends), log2 of 0 lifted to a finite number
  * below the range so that f stays finite, and NaN passing through f.
  */
-export function fastPowerStep(eighths: number): PairStep {
+export function fastPowerStep(eighths = HALF): PairStep {
   return {
     helpers: new Set(),
     functions: `struct Power { float p, low, scaled, lowest; };
@@ -118,8 +121,8 @@ ${accurateFunction('accumulate')}`,
  * |x - y|^p for a p that the launch finds in memory, given as text: p decides between the difference
  * itself, its square, the fast way as far as it holds the bound, and the accurate one.
  */
-export function eitherPowerStep(p: string, eighths: number): PairStep {
-  const { slots, special, step, combine } = fastPowerStep(eighths);
+export function eitherPowerStep(p: string): PairStep {
+  const { slots, special, step, combine } = fastPowerStep();
   return {
     helpers: new Set(['powPositive']),
     functions: `struct Power { float p, low, scaled, lowest; int path; };

@@ -1,12 +1,10 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaLiteral } from '../../emit/cuda-literal.js';
 import { indent } from '../../emit/indent.js';
-import { parameterList } from '../../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import { pointer, type KernelParam } from '../../kernel-param.js';
-import { pairwiseParams } from '../params.js';
 import type { ProductsPlan } from '../plan-types.js';
-import { parameterText } from './parameters.js';
+import { signature } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 
 const THREADS = 256;
@@ -114,7 +112,7 @@ ${indent(fill('column', TILE_COLUMNS), 4)}
   return cudaKernel({
     name: plan.summary,
     entry: 'pairwise_products',
-    ...signature(plan),
+    ...signature(plan, withNorms),
     before: `${pairFunctions(plan, step)}\n\n`,
     threads: THREADS,
     body,
@@ -127,21 +125,15 @@ ${indent(fill('column', TILE_COLUMNS), 4)}
   });
 }
 
-/** Those of every pairwise kernel, of which the output is read too, and the norms. */
-function signature({ dtype, parameters = [] }: ProductsPlan): {
-  readonly params: readonly KernelParam[];
-  readonly list: string;
-} {
-  const paramsOf = (names: readonly string[]): KernelParam[] => [
-    ...pairwiseParams(dtype, names).map((param) =>
-      param.kind === 'pointer' && param.name === 'out' ? pointer('out', dtype, 'readwrite') : param,
-    ),
-    ...['normsA', 'normsB'].map((name) => pointer(name, 'float32', 'read')),
-  ];
-  const names = parameters.map((_, i) => parameterText(i));
-  const lines = ['m', 'batchStrideA', ...names.map((name) => `${name}At`), 'normsA'];
-  return { params: paramsOf(parameters), list: parameterList(paramsOf(names), { lines }) };
-}
+/** Of what every pairwise kernel has, the output is read too; behind it come the norms. */
+const withNorms = (params: readonly KernelParam[]): readonly KernelParam[] => [
+  ...params.map((param) =>
+    param.kind === 'pointer' && param.name === 'out'
+      ? pointer('out', 'float32', 'readwrite')
+      : param,
+  ),
+  ...['normsA', 'normsB'].map((name) => pointer(name, 'float32', 'read')),
+];
 
 const VALUES = 'value[0], value[1], value[2], value[3]';
 

@@ -2,6 +2,7 @@ import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
+import { withWorkspace } from '../../kernel-program.js';
 import type { TilePlan } from '../plan-types.js';
 import { signature, roleCounts, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
@@ -42,7 +43,7 @@ ${symmetric ? '' : `${place}\n`}${finish.setup('layer') === '' ? '' : `    ${fin
   return cudaKernel({
     name: `${plan.summary}, combine`,
     entry: 'pairwise_split_reduce',
-    ...signature(plan, 'read'),
+    ...signature(plan, (params) => withWorkspace(params, 'read')),
     before: `${pairFunctions(plan, step)}\n\n`,
     threads: THREADS,
     body,

@@ -16,7 +16,7 @@ export function summarise(plan: UnnamedCudaPlan): string {
   if (plan.parameters !== undefined) parts.push(`parameters ${plan.parameters.join(' ')}`);
   if (plan.diagonal !== undefined) parts.push(`diagonal ${plan.diagonal}`);
   if (plan.swapped) parts.push('transposed output');
-  if (plan.power !== undefined) parts.push(`${plan.power.path} power`);
+  if (plan.power !== undefined) parts.push(`${plan.power} power`);
   return `pairwise ${parts.join(', ')}`;
 }
 

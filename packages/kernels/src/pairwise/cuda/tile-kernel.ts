@@ -12,6 +12,7 @@ import {
   tileOperands,
   type TileConfig,
 } from '../../pair-tile/cuda/tile-operand.js';
+import { withWorkspace } from '../../kernel-program.js';
 import type { TilePlan } from '../plan-types.js';
 import { pairwiseCost } from './cost.js';
 import { operandRoles, signature, tileCount } from './kernel-signature.js';
@@ -78,7 +79,7 @@ ${pipeline.after(lines(threadText(tile, 'threadAgain'), targetText(plan), partia
   return cudaKernel({
     name: plan.summary,
     entry: 'pairwise_tile',
-    ...signature(plan, partial ? 'write' : undefined),
+    ...signature(plan, partial ? (params) => withWorkspace(params, 'write') : undefined),
     before,
     threads,
     resident: tile.blocksPerMultiprocessor,

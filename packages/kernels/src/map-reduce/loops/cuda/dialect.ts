@@ -2,6 +2,7 @@ import { emitCudaExpressions } from '../../../emit/cuda-expression.js';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
 import { lines, unrolled } from '../../../emit/indent.js';
+import { pairOptions } from '../../cuda/pair-text.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, pairStrides, sidesOf, strideName, tableRowsName } from '../../params.js';
 import type { TileDialect } from '../tile-dialect.js';
@@ -73,20 +74,9 @@ export function cudaTileDialect(
     number: (text) => `(V)${text}`,
     lit: (value) => cudaLiteral(value, dtype),
     statements: (exprs, names) => {
-      const {
-        statements,
-        results,
-        slots,
-        helpers: used,
-      } = emitCudaExpressions(exprs, {
-        dtype,
-        bindings: Object.fromEntries(names.map((name) => [name, name])),
-        approximateRoots: true,
-        approximateExponentials: true,
-        fastMath: plan.fastMath,
-      });
+      const { helpers: used, ...rest } = emitCudaExpressions(exprs, pairOptions(plan, names));
       for (const helper of used) helpers.add(helper);
-      return { statements, results, slots };
+      return rest;
     },
     loopPragma: '#pragma unroll 1',
   };
