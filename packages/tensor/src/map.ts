@@ -147,10 +147,15 @@ const optionsAt = <O extends { readonly out?: unknown }>(options: O, at: number)
   out: outAt(options.out, at),
 });
 
-const tensorsOf = (parts: readonly MapPart[]): CallTensors => ({
-  inputs: parts.flatMap(({ inputs }) => Object.values(inputs)),
-  outs: parts.flatMap(({ formulas }) => formulas.map(({ out }) => out)),
-});
+function tensorsOf(parts: readonly MapPart[]): CallTensors {
+  const inputs: Tensor[] = [];
+  const outs: (Tensor | undefined)[] = [];
+  for (const part of parts) {
+    inputs.push(...Object.values(part.inputs));
+    for (const { out } of part.formulas) outs.push(out);
+  }
+  return { inputs, outs };
+}
 
 /** What is written at one place of lists is neither read nor written at another. @throws MercerError OVERLAP, DEVICE_MISMATCH */
 function checkApart(parts: readonly MapPart[]): void {
@@ -221,7 +226,9 @@ const twoForNone = (extent: number): number => (extent === 0 ? 2 : extent);
 /** A copy with its names in order; what is no plain object is left to the checks. */
 function sorted<T>(record: T): T {
   if (!isRecord(record) || isTensor(record)) return record;
-  const names = Object.keys(record).sort();
+  const names = Object.keys(record);
+  if (names.every((name, at) => at === 0 || (names[at - 1] as string) < name)) return { ...record };
+  names.sort();
   return Object.fromEntries(names.map((name) => [name, record[name]])) as T;
 }
 
