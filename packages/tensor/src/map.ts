@@ -68,19 +68,10 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
     for (const name of Object.keys(inputs)) key += ` ${named(name)}`;
     const tensors = tensorsOf(parts);
     if (!tensors.inputs.every(isTensor)) return undefined;
-    for (const [label, record] of [
-      ['parameters', parameters],
-      ['indices', indices],
-    ] as const) {
-      if (record === undefined) continue;
-      if (!isRecord(record)) return undefined;
-      key += ` ${label}`;
-      for (const [name, value] of Object.entries<unknown>(record)) {
-        if (typeof value !== 'number') return undefined;
-        key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
-      }
-    }
-    return { key, tensors };
+    const ofNumbers = numbersKey('parameters', parameters);
+    const ofIndices = numbersKey('indices', indices);
+    if (ofNumbers === undefined || ofIndices === undefined) return undefined;
+    return { key: key + ofNumbers + ofIndices, tensors };
   },
   plan: ([parts], options, prepared) => {
     const { parameters = {} } = options;
@@ -122,6 +113,19 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
     return { tensors, steps, ...map };
   },
 });
+
+/** Names of numbers as part of a key, of indices with their values; undefined for what the checks refuse. */
+function numbersKey(label: 'parameters' | 'indices', record: unknown): string | undefined {
+  if (record === undefined) return '';
+  if (!isRecord(record)) return undefined;
+  let key = ` ${label}`;
+  for (const name of Object.keys(record)) {
+    const value = record[name];
+    if (typeof value !== 'number') return undefined;
+    key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
+  }
+  return key;
+}
 
 const NO_PART: MapPart = { formulas: [], inputs: {} };
 

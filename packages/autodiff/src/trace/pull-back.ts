@@ -118,7 +118,10 @@ async function pullThrough(
     wanted: args.with(sources.map((source) => source !== undefined)).all,
   };
   rule.noteUse?.(cotangent, result);
-  const shares = flatLike(args.all, rule.vjp(cotangent as Value, call as never)) as readonly Share[];
+  const shares = flatLike(
+    args.all,
+    rule.vjp(cotangent as Value, call as never),
+  ) as readonly Share[];
   for (const [place, source] of sources.entries()) {
     const share = source === undefined ? undefined : shares[place]?.();
     if (source === undefined || share === undefined) continue;

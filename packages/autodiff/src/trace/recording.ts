@@ -142,8 +142,7 @@ export abstract class Recording implements Trace {
     refuseOutputs(primitive.name, args.all);
     const { derivative } = primitive;
     if (isComposition(derivative) && this.composes(primitive.name, derivative, args)) {
-      const given =
-        derivative.isTransparent === true ? this.#withConstants(args.all) : args.all;
+      const given = derivative.isTransparent === true ? this.#withConstants(args.all) : args.all;
       const made = derivative.composedOf(...(given as never));
       return isThenable(made) ? promisesTraced(pending(made as Promise<unknown>)) : made;
     }

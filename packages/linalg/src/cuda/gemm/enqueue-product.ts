@@ -79,7 +79,9 @@ export function libraryProduct(
     c: undefined,
   };
   const bytes = dtypeBytes(dtype);
-  const matrix = (name: 'a' | 'b' | 'c'): { -readonly [K in keyof WholeMatrix]: WholeMatrix[K] } => ({
+  const matrix = (
+    name: 'a' | 'b' | 'c',
+  ): { -readonly [K in keyof WholeMatrix]: WholeMatrix[K] } => ({
     buffer: undefined as never,
     byteOffset: 0,
     leadingDimension: places[name].leadingDimension,
