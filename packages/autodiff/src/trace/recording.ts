@@ -2,7 +2,6 @@ import { own } from '@mercer/options';
 import { isTensor, type MercerError, type Tensor } from '@mercer/tensor';
 import {
   Arguments,
-  flatArguments,
   isKnownResult,
   isTracedKnown,
   mapArguments,

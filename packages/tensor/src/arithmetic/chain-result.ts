@@ -30,7 +30,10 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     super();
     this.chain = chain;
     this.#held = new ReadHold(chain.reads);
-    if (chain.before.length > 0) this.#awaitBefore((this.#there = new Map()));
+    if (chain.before.length > 0) {
+      this.#there = new Map<Unlaunched, LaterRead>();
+      this.#awaitBefore(this.#there);
+    }
     this.hold();
   }
 
