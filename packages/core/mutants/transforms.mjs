@@ -44,8 +44,8 @@ export const transforms = [
   {
     ...ROUND,
     name: 'a rule that is turned round may compare its tangents',
-    find: "if (derivative === 'constant' && flatArguments(call.args).some(isVariable))",
-    replace: 'if (derivative === undefined && flatArguments(call.args).some(isVariable))',
+    find: "if (derivative === 'constant' && call.args.flat.some(isVariable))",
+    replace: 'if (derivative === undefined && call.args.flat.some(isVariable))',
     pattern: 'refuses to turn a rule round that is not linear: a choice by its sign',
   },
   {

@@ -149,9 +149,12 @@ export function numbersFor(
   numbers: (options: never) => Readonly<Record<string, number>>,
 ): CallPlan['scalars'] {
   if (names.length === 0) return undefined;
+  const pairs = names.map((name, k) => ({ name, parameter: `p${k}` }));
   return (options: never) => {
     const given = numbers(options);
-    return Object.fromEntries(names.map((name, k) => [`p${k}`, given[name] ?? NaN]));
+    const taken: Record<string, number> = {};
+    for (const { name, parameter } of pairs) taken[parameter] = given[name] ?? NaN;
+    return taken;
   };
 }
 

@@ -68,19 +68,10 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
     for (const name of Object.keys(inputs)) key += ` ${named(name)}`;
     const tensors = tensorsOf(parts);
     if (!tensors.inputs.every(isTensor)) return undefined;
-    for (const [label, record] of [
-      ['parameters', parameters],
-      ['indices', indices],
-    ] as const) {
-      if (record === undefined) continue;
-      if (!isRecord(record)) return undefined;
-      key += ` ${label}`;
-      for (const [name, value] of Object.entries<unknown>(record)) {
-        if (typeof value !== 'number') return undefined;
-        key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
-      }
-    }
-    return { key, tensors };
+    const ofNumbers = numbersKey('parameters', parameters);
+    const ofIndices = numbersKey('indices', indices);
+    if (ofNumbers === undefined || ofIndices === undefined) return undefined;
+    return { key: key + ofNumbers + ofIndices, tensors };
   },
   plan: ([parts], options, prepared) => {
     const { parameters = {} } = options;
@@ -123,6 +114,19 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
   },
 });
 
+/** Names of numbers as part of a key, of indices with their values; undefined for what the checks refuse. */
+function numbersKey(label: 'parameters' | 'indices', record: unknown): string | undefined {
+  if (record === undefined) return '';
+  if (!isRecord(record)) return undefined;
+  let key = ` ${label}`;
+  for (const name of Object.keys(record)) {
+    const value = record[name];
+    if (typeof value !== 'number') return undefined;
+    key += label === 'indices' ? ` ${value}${named(name)}` : ` ${named(name)}`;
+  }
+  return key;
+}
+
 const NO_PART: MapPart = { formulas: [], inputs: {} };
 
 /** The maps of a call: one for each place of its lists. @throws MercerError INVALID_ARGUMENT */
@@ -147,10 +151,15 @@ const optionsAt = <O extends { readonly out?: unknown }>(options: O, at: number)
   out: outAt(options.out, at),
 });
 
-const tensorsOf = (parts: readonly MapPart[]): CallTensors => ({
-  inputs: parts.flatMap(({ inputs }) => Object.values(inputs)),
-  outs: parts.flatMap(({ formulas }) => formulas.map(({ out }) => out)),
-});
+function tensorsOf(parts: readonly MapPart[]): CallTensors {
+  const inputs: Tensor[] = [];
+  const outs: (Tensor | undefined)[] = [];
+  for (const part of parts) {
+    inputs.push(...Object.values(part.inputs));
+    for (const { out } of part.formulas) outs.push(out);
+  }
+  return { inputs, outs };
+}
 
 /** What is written at one place of lists is neither read nor written at another. @throws MercerError OVERLAP, DEVICE_MISMATCH */
 function checkApart(parts: readonly MapPart[]): void {
@@ -221,7 +230,9 @@ const twoForNone = (extent: number): number => (extent === 0 ? 2 : extent);
 /** A copy with its names in order; what is no plain object is left to the checks. */
 function sorted<T>(record: T): T {
   if (!isRecord(record) || isTensor(record)) return record;
-  const names = Object.keys(record).sort();
+  const names = Object.keys(record);
+  if (names.every((name, at) => at === 0 || (names[at - 1] as string) < name)) return { ...record };
+  names.sort();
   return Object.fromEntries(names.map((name) => [name, record[name]])) as T;
 }
 

@@ -57,8 +57,8 @@ export class Batching extends Recording {
       return known;
     };
     const call: AnyMappedCall = {
-      args: mapArguments(primals, wrap),
-      mapped: nestedLike(args, flatArguments(args).map(isMapped)),
+      args: primals.with(primals.flat.map(wrap)).all,
+      mapped: args.with(args.flat.map(isMapped)).all,
       size: this.size,
       call: primitive.call,
     };

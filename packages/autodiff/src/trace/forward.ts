@@ -1,12 +1,12 @@
 import { isPending, isTensor, type Tensor } from '@mercer/tensor';
 import {
+  type Arguments,
   flatArguments,
   flatLike,
   isKnownResult,
   isTraced,
   isTracedKnown,
   mapArguments,
-  nestedLike,
   pending,
   promisesTraced,
   whenKnown,
@@ -71,7 +71,7 @@ export class Forward extends Recording {
 interface Pushed {
   readonly rule: DerivativeRule;
   readonly call: (...args: never[]) => unknown;
-  readonly args: readonly unknown[];
+  readonly args: Arguments;
   readonly result: unknown;
   /** Where the result may have been written since. */
   readonly checkResult?: ReadCheck;
@@ -93,8 +93,8 @@ export function tangentsOf(
 ): readonly unknown[] {
   const isOne = isKnownResult(result);
   if (rule.jvp === 'linear') {
-    const given = flatArguments(args).map((one, at) => flat[at] ?? one);
-    return recordsLike(isOne, result, call(...(nestedLike(args, given) as never[])));
+    const given = args.flat.map((one, at) => flat[at] ?? one);
+    return recordsLike(isOne, result, call(...(args.with(given).all as never[])));
   }
   const wrapped = (value: unknown, check?: ReadCheck): unknown =>
     isTensor(value) || isKnownResult(value) || isTracedKnown(value)
@@ -103,14 +103,11 @@ export function tangentsOf(
   const ofResult = (check?: ReadCheck): unknown =>
     isOne ? wrapped(result, check) : mapArguments([result], (one) => wrapped(one, check))[0];
   const applied = {
-    args: mapArguments(args, (one) => wrapped(one)),
+    args: args.with(args.flat.map((one) => wrapped(one))).all,
     result: ofResult(checkResult),
-    wanted: nestedLike(
-      args,
-      flat.map((tangent) => tangent !== undefined),
-    ),
+    wanted: args.with(flat.map((tangent) => tangent !== undefined)).all,
   } as never;
-  const tangents = nestedLike(args, flat);
+  const tangents = args.with(flat).all;
   if (rule.jvp !== undefined) {
     const given = recordsLike(isOne, result, rule.jvp(tangents, applied));
     return given.map((one) => adoptedBy(owner, one));

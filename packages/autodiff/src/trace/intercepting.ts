@@ -1,4 +1,4 @@
-import { flatArguments, type Composition } from '@mercer/tensor/operation';
+import type { Composition } from '@mercer/tensor/operation';
 import { Recording, type FinishedCall, type RecordedCall } from './recording.js';
 
 /** A call of an operation on values that a function computes. */
@@ -41,14 +41,14 @@ export class Intercepting extends Recording {
     const { name, call } = primitive;
     return this.#by.computes({
       name,
-      args: primals,
-      marks: flatArguments(args).map((one) => this.recordOf(one)),
+      args: primals.all,
+      marks: args.flat.map((one) => this.recordOf(one)),
       call: call as InterceptedCall['call'],
     });
   }
 
   protected override recordsOf({ primitive, args }: FinishedCall): readonly unknown[] {
     if (this.#by.carries?.includes(primitive.name) !== true) return [];
-    return [this.recordOf(flatArguments(args)[0])];
+    return [this.recordOf(args.flat[0])];
   }
 }

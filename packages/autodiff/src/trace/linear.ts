@@ -1,4 +1,4 @@
-import { flatArguments, isTracedKnown } from '@mercer/tensor/operation';
+import { isTracedKnown } from '@mercer/tensor/operation';
 import { AutodiffError } from '../autodiff-error.js';
 import type { FinishedCall } from './recording.js';
 import { Reverse, type Node } from './reverse.js';
@@ -35,7 +35,7 @@ export class Linear extends Reverse {
     const { name, derivative } = call.primitive;
     const isVariable = (one: unknown): boolean =>
       isTracedKnown(one) && one.trace === this && one.record !== undefined;
-    if (derivative === 'constant' && flatArguments(call.args).some(isVariable))
+    if (derivative === 'constant' && call.args.flat.some(isVariable))
       throw this.#notLinear(`${name} reads it`);
     return super.recordsOf(call, values, result);
   }

@@ -1,5 +1,5 @@
 import { isTensor } from '@mercer/tensor';
-import { flatArguments, isTracedKnown } from '@mercer/tensor/operation';
+import { isTracedKnown } from '@mercer/tensor/operation';
 import { Recording, type FinishedCall } from './recording.js';
 
 /** Asserts that a value may be read. */
@@ -13,7 +13,7 @@ export class Owning extends Recording {
   protected override readonly differentiates = false;
 
   protected override recordsOf({ args }: FinishedCall): readonly unknown[] {
-    for (const one of flatArguments(args))
+    for (const one of args.flat)
       if (isTracedKnown(one) && one.trace === this) (one.record as ReadCheck | undefined)?.();
     return [];
   }

@@ -6,7 +6,6 @@ import {
   isTracedKnown,
   knownNow,
   mapArguments,
-  nestedLike,
   whenKnown,
   type KnownValue,
   type Share,
@@ -107,23 +106,22 @@ async function pullThrough(
   const readable = (): void => {
     tape.assertReadable(node);
   };
-  let place = 0;
   let at = 0;
   const [cotangent] = isKnownResult(result) ? whole : mapArguments([result], () => whole[at++]);
   const call = {
-    args: mapArguments(args, (one) =>
-      wrapped(one, sources[place++] === undefined ? undefined : readable),
-    ),
+    args: args.with(
+      args.flat.map((one, at) => wrapped(one, sources[at] === undefined ? undefined : readable)),
+    ).all,
     result: (isKnownResult(result)
       ? ofResult(result)
       : mapArguments([result], ofResult)[0]) as never,
-    wanted: nestedLike(
-      args,
-      sources.map((source) => source !== undefined),
-    ),
+    wanted: args.with(sources.map((source) => source !== undefined)).all,
   };
   rule.noteUse?.(cotangent, result);
-  const shares = flatLike(args, rule.vjp(cotangent as Value, call as never)) as readonly Share[];
+  const shares = flatLike(
+    args.all,
+    rule.vjp(cotangent as Value, call as never),
+  ) as readonly Share[];
   for (const [place, source] of sources.entries()) {
     const share = source === undefined ? undefined : shares[place]?.();
     if (source === undefined || share === undefined) continue;

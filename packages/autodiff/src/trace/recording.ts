@@ -1,12 +1,11 @@
 import { own } from '@mercer/options';
 import { isTensor, type MercerError, type Tensor } from '@mercer/tensor';
 import {
-  flatArguments,
+  Arguments,
   isKnownResult,
   isTracedKnown,
   mapArguments,
   modifiedError,
-  nestedLike,
   nextLevel,
   notDifferentiable,
   writesTraced,
@@ -31,15 +30,17 @@ import { isPrimal, isThenable } from './values.js';
 export interface RecordedCall {
   readonly primitive: Primitive;
   /** As they were given: values of this trace among them. */
-  readonly args: readonly unknown[];
+  readonly args: Arguments;
   /** The same with what they stand for. */
-  readonly primals: readonly unknown[];
+  readonly primals: Arguments;
+  /** What the trace knows of them, in their order; undefined where it differentiates nothing here. */
+  readonly records: readonly unknown[] | undefined;
 }
 
 /** A call whose result is there. */
 export interface FinishedCall extends RecordedCall {
   /** What its rule reads: `primals` with the elements that they had at the call. */
-  readonly kept: readonly unknown[];
+  readonly kept: Arguments;
 }
 
 /**
@@ -102,29 +103,26 @@ export abstract class Recording implements Trace {
    * @throws MercerError NOT_DIFFERENTIABLE
    */
   // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- what those that extend it keep with each value
-  protected ruleFor<R>(
-    call: RecordedCall,
-  ): { readonly rule: DerivativeRule; readonly records: readonly (R | undefined)[] } | undefined {
-    const { name, derivative } = call.primitive;
-    if (!this.#needsRule(call) || derivative === 'constant') return undefined;
+  protected ruleFor<R>({
+    primitive: { name, derivative },
+    records,
+  }: RecordedCall):
+    { readonly rule: DerivativeRule; readonly records: readonly (R | undefined)[] } | undefined {
+    if (records === undefined || derivative === 'constant') return undefined;
     if (derivative === undefined || isComposition(derivative)) throw notDifferentiable(name);
-    return {
-      rule: derivative,
-      records: flatArguments(call.args).map((one) => this.recordOf(one) as R | undefined),
-    };
+    return { rule: derivative, records: records as readonly (R | undefined)[] };
   }
 
   /** Whether an operation that is a composition is called as one, so that this trace sees its parts. */
-  protected composes(_name: string, by: Composition, args: readonly unknown[]): boolean {
-    return by.isTransparent === true || (this.differentiates && this.#hasRecords(args));
+  protected composes(_name: string, by: Composition, args: Arguments): boolean {
+    return by.isTransparent === true || this.#recordsAmong(args) !== undefined;
   }
 
-  #needsRule({ primitive, args }: RecordedCall): boolean {
-    return primitive.derivative !== 'constant' && this.#hasRecords(args);
-  }
-
-  #hasRecords(args: readonly unknown[]): boolean {
-    return flatArguments(args).some((one) => this.recordOf(one) !== undefined);
+  /** What rules are asked for; undefined where nothing that is differentiated is among them. */
+  #recordsAmong({ flat }: Arguments): readonly unknown[] | undefined {
+    if (!this.differentiates) return undefined;
+    const records = flat.map((one) => this.recordOf(one));
+    return records.some((one) => one !== undefined) ? records : undefined;
   }
 
   /** What this trace knows of an argument. */
@@ -134,33 +132,29 @@ export abstract class Recording implements Trace {
 
   /** What a call gives. */
   protected compute({ primitive, primals }: RecordedCall): unknown {
-    return primitive.call(...(primals as never[]));
+    return primitive.call(...(primals.all as never[]));
   }
 
-  apply(primitive: Primitive, args: readonly unknown[]): unknown {
+  apply(primitive: Primitive, args: Arguments): unknown {
     this.assertLive(primitive.name);
     this.signal?.throwIfAborted();
-    refuseOutputs(primitive.name, args);
+    refuseOutputs(primitive.name, args.all);
     const { derivative } = primitive;
     if (isComposition(derivative) && this.composes(primitive.name, derivative, args)) {
-      const given = derivative.isTransparent === true ? this.#withConstants(args) : args;
+      const given = derivative.isTransparent === true ? this.#withConstants(args.all) : args.all;
       const made = derivative.composedOf(...(given as never));
       return isThenable(made) ? promisesTraced(pending(made as Promise<unknown>)) : made;
     }
-    const primals = mapArguments(args, (one) => this.#primalOf(one));
-    const call = { primitive, args, primals };
+    const primals = args.with(args.flat.map((one) => this.#primalOf(one)));
+    const records = derivative === 'constant' ? undefined : this.#recordsAmong(args);
+    const call = { primitive, args, primals, records };
     const result = this.compute(call);
-    const kept = this.#keptOf(call);
-    if (isKnownResult(result) || !isThenable(result))
-      return this.#given({ ...call, kept: kept() }, result);
-    const there = isKnownResult(result) ? undefined : thereOf(result);
-    if (there !== undefined) {
-      return promisesTraced(pendingOrThere(() => this.#given({ ...call, kept: kept() }, there)));
-    }
-    const later = async (): Promise<unknown> => {
-      const given = await result;
-      return this.#given({ ...call, kept: kept() }, given);
-    };
+    const kept = records === undefined ? primals : this.#keptOf(primals);
+    if (isKnownResult(result) || !isThenable(result)) return this.#given(call, kept, result);
+    const there = thereOf(result);
+    if (there !== undefined)
+      return promisesTraced(pendingOrThere(() => this.#given(call, kept, there)));
+    const later = async (): Promise<unknown> => this.#given(call, kept, await result);
     return promisesTraced(pending(this.#whileUnderWay(later())));
   }
 
@@ -198,41 +192,41 @@ export abstract class Recording implements Trace {
     this.#owned.delete(one);
   }
 
-  /** What the rule of a call will read, kept from now on; called once the result is there, and with it what is being launched for it. */
-  #keptOf(call: RecordedCall): () => readonly unknown[] {
-    const { primals } = call;
-    if (!this.#needsRule(call)) return () => primals;
-    const all = flatArguments(primals).map((one) => this.#keptOnceThere(one));
-    return () =>
-      nestedLike(
-        primals,
-        all.map((kept) => kept()),
-      );
+  /** What the rule of a call will read, kept from now on: {@link KeptLater} in the place of what is being launched for it. */
+  #keptOf(primals: Arguments): Arguments {
+    return primals.with(primals.flat.map((one) => this.#keptOrLater(one)));
   }
 
-  #keptOnceThere(value: unknown): () => unknown {
+  #keptOrLater(value: unknown): unknown {
     // the call itself refuses it
-    if (isTensor(value) && value.disposed) return () => value;
+    if (isTensor(value) && value.disposed) return value;
     const isOnItsWay = isKnownResult(value) && value.started && value.tensor === undefined;
-    if (!isOnItsWay || value instanceof TracedResult || this.owns(value)) {
-      const kept = this.keep(value);
-      return () => kept;
-    }
-    let kept: unknown;
+    if (!isOnItsWay || value instanceof TracedResult || this.owns(value)) return this.keep(value);
+    const later = new KeptLater(value);
     // before anybody writes or disposes it; a call that failed may have ended the trace
     value.whenThere((tensor) => {
-      if (!this.#ended) kept = this.keep(tensor);
+      if (!this.#ended) later.kept = this.keep(tensor);
     });
-    return () => kept ?? this.keep(value);
+    return later;
+  }
+
+  /** The same once the result is there, and with it what was launched for it. */
+  #keptThere(kept: Arguments): Arguments {
+    if (!kept.flat.some((one) => one instanceof KeptLater)) return kept;
+    return kept.with(
+      kept.flat.map((one) => (one instanceof KeptLater ? (one.kept ?? this.keep(one.value)) : one)),
+    );
   }
 
   /** What a rule will read: a handle of its own of what others may dispose, with the elements that it has now. */
   protected keep(one: unknown): unknown {
     if (one instanceof Traced) return one.twin();
-    if (isKnownResult(one) && this.owns(one)) return one;
-    if (isKnownResult(one) && (one instanceof TracedResult || one.tensor === undefined))
-      return this.#keepUnstored(one);
-    const value: unknown = isKnownResult(one) ? one.tensor : one;
+    let value = one;
+    if (isKnownResult(one)) {
+      if (this.owns(one)) return one;
+      if (one instanceof TracedResult || one.tensor === undefined) return this.#keepUnstored(one);
+      value = one.tensor;
+    }
     if (!isTensor(value)) return value;
     let handle = this.owns(value) ? value : this.#handles.get(value);
     if (handle === undefined || (handle !== value && this.#isWritten(handle))) {
@@ -261,8 +255,8 @@ export abstract class Recording implements Trace {
   }
 
   /** @throws MercerError MODIFIED where a tensor that a rule reads was written since the call */
-  assertUnchanged(name: string, kept: readonly unknown[]): void {
-    for (const one of flatArguments(kept)) {
+  assertUnchanged(name: string, kept: Arguments): void {
+    for (const one of kept.flat) {
       const written = this.writtenSince(one);
       if (written !== undefined)
         throw this.modified(written, `${name} read`, `give ${name} a clone()`);
@@ -347,22 +341,20 @@ export abstract class Recording implements Trace {
     return value.primal;
   }
 
-  #given(call: FinishedCall, result: unknown): unknown {
-    const values = isKnownResult(result) ? [result] : flatArguments([result]);
+  #given(recorded: RecordedCall, kept: Arguments, result: unknown): unknown {
+    const call = { ...recorded, kept: this.#keptThere(kept) };
+    const given = Arguments.of([result]);
+    const values = given.flat;
     for (const one of values) {
       if (isTracedKnown(one) && one.trace.level >= this.level)
         throw closedOver(call.primitive.name);
       if (isPrimal(one)) this.own(one);
     }
-    for (const one of values) this.noteResult(`${this.what}: ${call.primitive.name} gave`, one);
+    if (this.detectsNaN)
+      for (const one of values) this.noteResult(`${this.what}: ${call.primitive.name} gave`, one);
     const records = this.recordsOf(call, values, result);
-    if (isKnownResult(result)) return this.wrap(result, records[0]);
-    let at = 0;
-    const [given] = mapArguments([result], (one) => {
-      const record = records[at++];
-      return isPrimal(one) ? this.wrap(one, record) : one;
-    });
-    return given;
+    const wrapped = values.map((one, at) => (isPrimal(one) ? this.wrap(one, records[at]) : one));
+    return given.with(wrapped).all[0];
   }
 
   async #whileUnderWay(work: Promise<unknown>): Promise<unknown> {
@@ -372,6 +364,17 @@ export abstract class Recording implements Trace {
     } finally {
       this.#underWay.delete(work);
     }
+  }
+}
+
+/** What a rule will read of a value that is being launched. */
+class KeptLater {
+  readonly value: KnownResult;
+  /** Once it is there. */
+  kept: unknown;
+
+  constructor(value: KnownResult) {
+    this.value = value;
   }
 }
 

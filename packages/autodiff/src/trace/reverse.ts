@@ -1,5 +1,6 @@
 import { isTensor, type Tensor } from '@mercer/tensor';
 import {
+  Arguments,
   flatArguments,
   isKnownResult,
   type DerivativeRule,
@@ -22,7 +23,7 @@ export interface Node {
   /** The operation on any arguments. */
   readonly call: (...args: never[]) => unknown;
   /** The arguments, as the rule takes them. */
-  readonly args: readonly unknown[];
+  readonly args: Arguments;
   /** Where each of the flat arguments comes from; undefined for what has no gradient. */
   readonly sources: readonly (Source | undefined)[];
   readonly result: unknown;
@@ -44,7 +45,7 @@ export class Reverse extends Recording {
       name,
       rule: undefined,
       call: () => primal,
-      args: [],
+      args: Arguments.of([]),
       sources: [],
       result: primal,
       outputs: [{ shape, dtype, device }],

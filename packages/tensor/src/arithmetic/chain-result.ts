@@ -23,27 +23,34 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   readonly canLaunch = true;
   readonly chain: Chain;
   readonly #held: ReadHold;
-  /** What was computed before, as it was then. */
-  readonly #there = new Map<Unlaunched, LaterRead>();
+  /** What was computed before, as it was then; undefined where nothing is. */
+  readonly #there: Map<Unlaunched, LaterRead> | undefined;
 
   constructor(chain: Chain) {
     super();
     this.chain = chain;
     this.#held = new ReadHold(chain.reads);
-    const self = chain.before.length === 0 ? undefined : new WeakRef(this);
-    for (const one of chain.before) {
+    if (chain.before.length > 0) {
+      this.#there = new Map<Unlaunched, LaterRead>();
+      this.#awaitBefore(this.#there);
+    }
+    this.hold();
+  }
+
+  #awaitBefore(there: Map<Unlaunched, LaterRead>): void {
+    const self = new WeakRef(this);
+    for (const one of this.chain.before) {
       const known = this.#knownToOperands(one);
       if (known !== undefined) {
-        this.#there.set(one, known);
+        there.set(one, known);
         this.#held.add(known);
         continue;
       }
       one.whenThere((tensor) => {
-        const result = self?.deref();
-        if (result !== undefined) result.#keep(one, tensor);
+        const result = self.deref();
+        if (result !== undefined) result.#keep(there, one, tensor);
       });
     }
-    this.hold();
   }
 
   twin(): ChainResult | Tensor {
@@ -98,25 +105,25 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   /** What was computed before an operand, which may be disposed since. */
   #knownToOperands(one: Unlaunched): LaterRead | undefined {
     for (const operand of this.chain.operands) {
-      const read = operand instanceof ChainResult ? operand.#there.get(one) : undefined;
+      const read = operand instanceof ChainResult ? operand.#there?.get(one) : undefined;
       if (read?.isCurrentAt() === true) return read;
     }
     return undefined;
   }
 
-  #keep(one: Unlaunched, tensor: Tensor): void {
-    if (tensor.disposed || this.#there.has(one)) return;
+  #keep(there: Map<Unlaunched, LaterRead>, one: Unlaunched, tensor: Tensor): void {
+    if (tensor.disposed || there.has(one)) return;
     const read = LaterRead.of(tensor);
-    this.#there.set(one, read);
+    there.set(one, read);
     this.#held.add(read);
   }
 
   async launchedBefore(one: Unlaunched, { stream, signal }: LaunchOptions): Promise<LaterRead> {
-    const known = this.#there.get(one);
+    const known = this.#there?.get(one);
     if (known !== undefined) return known;
     // the signal is of this call alone
     const tensor = await unlessAborted(one.launch({ stream }), signal);
-    return this.#there.get(one) ?? LaterRead.of(tensor);
+    return this.#there?.get(one) ?? LaterRead.of(tensor);
   }
 
   get joined(): readonly ChainResult[] {

@@ -107,8 +107,11 @@ export const chainInputs = (
   }));
 
 /** The numbers of a chain, in the names of its text. */
-export const namedNumbers = (numbers: readonly number[]): Readonly<Record<string, number>> =>
-  Object.fromEntries(numbers.map((number, k) => [`p${k}`, number]));
+export function namedNumbers(numbers: readonly number[]): Readonly<Record<string, number>> {
+  const named: Record<string, number> = {};
+  for (const [k, number] of numbers.entries()) named[`p${k}`] = number;
+  return named;
+}
 
 function formulaOf(operator: Chain['operator'], dtype: DType): Operator['formula'] {
   if (operator === 'cast') return (value) => value;

@@ -52,11 +52,14 @@ export interface Use {
   readonly gives?: ResultDType;
 }
 
+const OPERANDS = ['the first operand', 'operand 2', 'operand 3'] as const;
+
 /** An operation of its own. */
-export const alone = (what: OperatorName): Use => ({
-  what,
-  operands: ['the first operand', 'operand 2', 'operand 3'],
-});
+export const alone = (what: OperatorName): Use => ALONE[what];
+
+const ALONE = Object.fromEntries(
+  Object.keys(OPERATORS).map((what): [string, Use] => [what, { what, operands: OPERANDS }]),
+) as Readonly<Record<OperatorName, Use>>;
 
 /** A result whose operands are not all there: it is made of them when it is launched. */
 class WaitingResult extends Unlaunched implements LaterReader {
@@ -214,13 +217,13 @@ export function elementwise(
   use = alone(name),
 ): Known | WaitingResult | Promise<Tensor> {
   const { arity }: Operator = OPERATORS[name];
-  if (operands.length < arity || operands.slice(0, arity).includes(undefined)) {
+  const given = operands.length === arity ? operands : operands.slice(0, arity);
+  if (given.length < arity || given.includes(undefined)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${use.what}: an operand is missing. Pass ${arity}: tensors, or numbers beside a tensor.`,
     );
   }
-  const given = operands.slice(0, arity);
   if (options !== undefined) {
     const traced = tracedCall(name, given, options);
     if (traced !== undefined) return traced;
@@ -356,7 +359,7 @@ function partsOf(
   const parts = new Parts(what, computesIn, operationsOf(dtype));
   const operands = parts.operands(values, (at) => isExponent(name, at));
   const { before, reads, operations } = parts;
-  return { operands, before: [...before], reads: [...reads], operations };
+  return { operands, before, reads, operations };
 }
 
 /**
@@ -404,8 +407,9 @@ Object.defineProperty(ChainResult.prototype, 'cast', {
 
 /** Collects what a chain is made of. */
 class Parts {
-  readonly before = new Set<Unlaunched>();
-  readonly reads = new Set<LaterRead>();
+  /** Each once, as in `reads`: so few that a list is searched faster than a set is made. */
+  readonly before: Unlaunched[] = [];
+  readonly reads: LaterRead[] = [];
   /** Begins with the operation itself. */
   operations: number;
   readonly #itself: number;
@@ -428,7 +432,7 @@ class Parts {
     for (const one of reads) {
       if (!(one instanceof LaterRead)) continue;
       one.assertReadable({ label: this.#what });
-      this.reads.add(one);
+      addNew(this.reads, one);
     }
     let others = values.filter((one) => one instanceof ChainResult).length;
     return reads.map((one, at): ChainOperand => {
@@ -441,12 +445,12 @@ class Parts {
     if (!one.started) one.hold();
     const operations = this.#operationsWith(one);
     if (operations <= MOST_OPERATIONS && this.#takes(one, others)) {
-      for (const read of one.chain.reads) this.reads.add(read);
-      for (const earlier of one.chain.before) this.before.add(earlier);
+      for (const read of one.chain.reads) addNew(this.reads, read);
+      for (const earlier of one.chain.before) addNew(this.before, earlier);
       this.operations = operations;
       this.#taken.push(one);
     } else {
-      this.before.add(one);
+      addNew(this.before, one);
     }
     return one;
   }
@@ -454,9 +458,9 @@ class Parts {
   /** Whether it can be computed in the same kernel. */
   #takes(one: ChainResult, others: number): boolean {
     if (!one.joins(this.#computesIn)) return false;
-    const reads = new Set([...this.reads, ...one.chain.reads]);
-    const before = new Set([...this.before, ...one.chain.before]);
-    return reads.size + before.size + others <= MOST_INPUTS;
+    const { reads, before } = one.chain;
+    const inputs = countOfBoth(this.reads, reads) + countOfBoth(this.before, before);
+    return inputs + others <= MOST_INPUTS;
   }
 
   /** The operations of the kernel with one more operand: what occurs twice stands there once, and is looked for where the sum is too much. */
@@ -471,6 +475,17 @@ class Parts {
     }
     return operations;
   }
+}
+
+function addNew<T>(to: T[], one: T): void {
+  if (!to.includes(one)) to.push(one);
+}
+
+/** How many there are in two lists, each of which has each once. */
+function countOfBoth<T>(some: readonly T[], others: readonly T[]): number {
+  let count = some.length;
+  for (const one of others) if (!some.includes(one)) count++;
+  return count;
 }
 
 /** Exponents for which powers are products. */

@@ -101,7 +101,13 @@ export { runSteps, type StepsWork } from '../shards/run-steps.js';
 export { shardsWithin } from '../shards/shard-memory.js';
 export { checkShardOptions, cutsRows, SHARD_OPTIONS, shardsOf } from '../shards/shard-options.js';
 export { Workers } from '../shards/workers.js';
-export { flatArguments, flatLike, mapArguments, nestedLike } from '../trace/arguments.js';
+export {
+  Arguments,
+  flatArguments,
+  flatLike,
+  mapArguments,
+  nestedLike,
+} from '../trace/arguments.js';
 export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
 export { thereOf } from '../there.js';

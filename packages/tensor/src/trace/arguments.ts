@@ -21,16 +21,26 @@ const isNested = (
 const isNestedElement = (value: unknown): value is Readonly<Record<string, unknown>> =>
   isNested(value) && !Array.isArray(value);
 
-/** Whether something is true of one of the arguments, or of an element of one that is a list or a record. */
-export function someArgument(args: readonly unknown[], is: (value: unknown) => boolean): boolean {
-  return args.some((one) => is(one) || (isNested(one) && someElement(one, is)));
+/** Whether something is true of one of the arguments that is an object, or of an element of one that is a list or a record. */
+export function someArgument(args: readonly unknown[], is: (value: object) => boolean): boolean {
+  return args.some(
+    (one) =>
+      typeof one === 'object' &&
+      one !== null &&
+      (is(one) || (isNested(one) && someElement(one, is))),
+  );
 }
 
 /** False too where an element cannot be read: who reads it then says so. */
-function someElement(nested: object, is: (value: unknown) => boolean): boolean {
+function someElement(nested: object, is: (value: object) => boolean): boolean {
   try {
     if (!Array.isArray(nested)) return someArgument(Object.values(nested), is);
-    return nested.some((one) => is(one) || (isNestedElement(one) && someElement(one, is)));
+    return nested.some(
+      (one) =>
+        typeof one === 'object' &&
+        one !== null &&
+        (is(one as object) || (isNestedElement(one) && someElement(one, is))),
+    );
   } catch {
     return false;
   }
@@ -57,8 +67,9 @@ function mapNested(value: unknown, map: (value: unknown) => unknown): unknown {
   return Object.fromEntries(entries.map(([name], at) => [name, mapped[at]]));
 }
 
-/** The elements of arguments in the order in which {@link mapArguments} visits them. */
+/** The elements of arguments in the order in which {@link mapArguments} visits them: the arguments themselves where none is a list or record. */
 export function flatArguments(args: readonly unknown[]): readonly unknown[] {
+  if (!args.some(isNested)) return args;
   const flat: unknown[] = [];
   for (const one of args) addFlat(flat, one);
   return flat;
@@ -106,4 +117,25 @@ function likeOne(value: unknown, given: unknown): readonly unknown[] {
 export function nestedLike(args: readonly unknown[], flat: readonly unknown[]): readonly unknown[] {
   let at = 0;
   return mapArguments(args, () => flat[at++]);
+}
+
+/** The arguments of a call with their elements: lists and records are walked through once. */
+export class Arguments {
+  readonly all: readonly unknown[];
+  /** As {@link flatArguments} gives them. */
+  readonly flat: readonly unknown[];
+
+  private constructor(all: readonly unknown[], flat: readonly unknown[]) {
+    this.all = all;
+    this.flat = flat;
+  }
+
+  static of(all: readonly unknown[]): Arguments {
+    return new Arguments(all, flatArguments(all));
+  }
+
+  /** Other elements in the places of these. */
+  with(flat: readonly unknown[]): Arguments {
+    return new Arguments(this.flat === this.all ? flat : nestedLike(this.all, flat), flat);
+  }
 }

@@ -1,7 +1,7 @@
 import { isPending, pending, pendingOrThere } from '../pending.js';
 import { thereOf } from '../there.js';
 import { Unlaunched } from '../unlaunched.js';
-import { flatArguments, nestedLike, someArgument } from './arguments.js';
+import { Arguments, someArgument } from './arguments.js';
 import type { Primitive } from './primitive.js';
 import { Traced, TracedResult, type Trace } from './traced.js';
 import { isTraced, promisesTraced } from './traced-value.js';
@@ -14,30 +14,35 @@ import { isTraced, promisesTraced } from './traced-value.js';
  */
 export function recorded(primitive: Primitive, args: readonly unknown[]): unknown {
   if (!someArgument(args, isTraced)) return undefined;
-  const flat = flatArguments(args);
-  if (flat.some(isUnknown)) {
+  const given = Arguments.of(args);
+  const { flat } = given;
+  const there = flat.map(presentValue);
+  if (there.includes(UNKNOWN)) {
     const call = async (): Promise<unknown> => {
-      const known = nestedLike(
-        args,
-        await Promise.all(flat.map(whenKnown)).then((all) => all.map(({ made }) => made)),
-      );
+      const found = await Promise.all(flat.map(whenKnown));
+      const { all } = given.with(found.map(({ made }) => made));
       // what may have been traced is not always
-      return recorded(primitive, known) ?? primitive.call(...(known as never[]));
+      return recorded(primitive, all) ?? primitive.call(...(all as never[]));
     };
     return promisesTraced(pending(call()));
   }
-  const there = flat.map((one) => thereOf(one) ?? one);
   if (there.every((one, at) => Object.is(one, flat[at])))
-    return traceOf(flat).apply(primitive, args);
-  const known = nestedLike(args, there);
+    return traceOf(flat).apply(primitive, given);
+  const { all } = given.with(there);
   return promisesTraced(
-    pendingOrThere(() => recorded(primitive, known) ?? primitive.call(...(known as never[]))),
+    pendingOrThere(() => recorded(primitive, all) ?? primitive.call(...(all as never[]))),
   );
 }
 
-/** Nothing is known of what it will be. */
-const isUnknown = (value: unknown): boolean =>
-  isPending(value) && !(value instanceof Unlaunched ? value.isKnown : thereOf(value) !== undefined);
+/** In the place of a value of which nothing is known yet. */
+const UNKNOWN = Symbol('not known yet');
+
+/** An argument, or what it is a promise of where that is there. */
+function presentValue(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || value instanceof Traced) return value;
+  if (value instanceof Unlaunched) return value.isKnown ? value : UNKNOWN;
+  return thereOf(value) ?? (isPending(value) ? UNKNOWN : value);
+}
 
 /** A value once its shape and dtype are known, in an object, so that a promise of it launches nothing. */
 export const whenKnown = async (value: unknown): Promise<{ readonly made: unknown }> => {

@@ -7,6 +7,7 @@ import { MercerError, writesTraced } from '../mercer-error.js';
 import type { StorageBlock } from '../storage-block.js';
 import type { Tensor } from '../tensor.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
+import type { Arguments } from './arguments.js';
 import type { Primitive } from './primitive.js';
 import { promisesTraced, TracedValue } from './traced-value.js';
 
@@ -19,7 +20,7 @@ export interface Trace {
   /** Whether operations may compute, beside what is asked for, slopes that its derivatives will read. */
   readonly wantsSlopes?: boolean;
   /** Computes the operation on what the traced arguments stand for, and gives its result traced. @throws MercerError ESCAPED */
-  apply(primitive: Primitive, args: readonly unknown[]): unknown;
+  apply(primitive: Primitive, args: Arguments): unknown;
   /** @throws MercerError ESCAPED where it has ended @param what what uses a value of it */
   assertLive(what: string): void;
   /** The elements of a value were read, with this method. @throws MercerError ESCAPED, and where a value has no elements of its own */

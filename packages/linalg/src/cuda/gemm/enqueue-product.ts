@@ -40,6 +40,8 @@ export function* enqueueProduct(
   }
 }
 
+type WholeMatrix = WholeProduct['a'];
+
 /** A product as the library computes it, wherever its matrices are. */
 export interface LibraryProduct {
   /** What one call each computes. */
@@ -77,18 +79,26 @@ export function libraryProduct(
     c: undefined,
   };
   const bytes = dtypeBytes(dtype);
+  const matrix = (
+    name: 'a' | 'b' | 'c',
+  ): { -readonly [K in keyof WholeMatrix]: WholeMatrix[K] } => ({
+    buffer: undefined as never,
+    byteOffset: 0,
+    leadingDimension: places[name].leadingDimension,
+    batchStride: factors[name].batchStrides[0] ?? 0,
+  });
+  // what a call of the library reads is written anew for each: it keeps nothing
+  const lying = { a: matrix('a'), b: matrix('b'), c: matrix('c') };
   const at = (
     name: 'a' | 'b' | 'c',
     { memory, offset = 0 }: Pick<Lying, 'memory' | 'offset'>,
     first: Group,
-  ): WholeProduct['a'] => {
+  ): WholeMatrix => {
     const { buffer, byteOffset = 0 } = regionOf(memory);
-    return {
-      buffer,
-      byteOffset: byteOffset + bytes * (offset + first[name]),
-      leadingDimension: places[name].leadingDimension,
-      batchStride: factors[name].batchStrides[0] ?? 0,
-    };
+    const to = lying[name];
+    to.buffer = buffer;
+    to.byteOffset = byteOffset + bytes * (offset + first[name]);
+    return to;
   };
   return {
     groups,
