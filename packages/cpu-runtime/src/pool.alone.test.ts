@@ -73,7 +73,8 @@ describe('many launches', () => {
     const before = process.memoryUsage().rss;
     for (let i = 0; i < 3; i++) await launches(10_000);
     const growth = process.memoryUsage().rss - before;
-    expect(cpu.memory()).toEqual(live);
+    // the last buffer may be let go of just after its work is done
+    await expect.poll(() => cpu.memory()).toEqual(live);
     expect(growth).toBeLessThan(24 << 20); // 30,000 buffers of 8 KiB alone would be 240 MB
   });
 

@@ -27,7 +27,8 @@ describe.skipIf(!hasNvrtc)('memory that streams of a GPU keep (skipped only with
     return async () => {
       stream.dispose();
       other.dispose();
-      expect(await usedBytes()).toBe(0);
+      // what the driver frees late it frees; what is lost stays
+      await expect.poll(() => usedBytes(), { timeout: 10_000 }).toBe(0);
     };
   });
 
