@@ -27,7 +27,9 @@ export function chooseCpuTile(
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
   const idle = whole < limits.cores && !interpreted;
-  const splits = idle ? splitsOf(shape, Math.max(tile, bins), (TASKS_PER_CORE * limits.cores) / whole) : 1;
+  const splits = idle
+    ? splitsOf(shape, Math.max(tile, bins), (TASKS_PER_CORE * limits.cores) / whole)
+    : 1;
   const text = [
     `${keptVectors} vectors of ${lanes} rows`,
     `tiles of ${tile}`,

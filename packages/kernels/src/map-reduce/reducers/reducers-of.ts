@@ -28,7 +28,8 @@ export function reducersOf(
   }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums' | 'bins'>,
   dialect: ReducerDialect = NO_TEXT,
 ): Reducer[] {
-  if (bins !== undefined) return [reducerOf({ kind: reduction, dim: 1, weightDim, k, dialect, sums })];
+  if (bins !== undefined)
+    return [reducerOf({ kind: reduction, dim: 1, weightDim, k, dialect, sums })];
   return [{ reduction, dim, weightDim, k }, ...further].map(({ reduction: kind, ...parts }) =>
     reducerOf({ ...parts, kind, dialect, sums }),
   );
