@@ -2,7 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { ops, reduction, vi, vj } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
-import { distinctKernels } from '../../named-kernel.js';
+import { distinctKernels } from '../../named-kernel.test-support.js';
 import { H200 } from '../../testing/h200.test-support.js';
 import { complaints } from '../../testing/nvrtc-complaints.test-support.js';
 import { emitMapReduce } from '../emit.js';

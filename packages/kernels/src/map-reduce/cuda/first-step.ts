@@ -86,7 +86,7 @@ export function firstStepText(
         inRegisters && `State total[${rows}];`,
         unrolled(
           lines(
-            inRegisters ? 'total[r] = empty();' : running.inMemory?.begin,
+            running.inMemory?.begin ?? 'total[r] = empty();',
             own.length > 0 &&
               lines(
                 '// a row past the end computes what the last one does, and nothing of it is written',
