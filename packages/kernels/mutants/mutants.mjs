@@ -54,9 +54,9 @@ export const mutants = [
   },
   {
     ...inMemory,
-    name: 'a place that is no component is added to',
-    find: 'if (!(place[lane] >= 0 && place[lane] < ${count})) continue;',
-    replace: 'if (!(place[lane] >= -1e30f)) continue;',
+    name: 'the first component in memory gets nothing',
+    find: 'place[lane] >= 0 && place[lane] < ${count}',
+    replace: 'place[lane] >= 1 && place[lane] < ${count}',
   },
   {
     ...inMemory,
