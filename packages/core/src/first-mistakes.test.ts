@@ -117,7 +117,7 @@ const FORGOTTEN: readonly Case[] = [
   [
     'histogram',
     () => distances()['histogram']?.('j', { bins: promise, range: [0, 1] }),
-    `histogram: bins is ${PROMISE}. Pass an integer from 1.`,
+    `histogram: bins is ${PROMISE}. Pass an integer from 1 to 16777216.`,
   ],
   [
     'gradient',

@@ -17,6 +17,12 @@ const onGpu = {
   test: 'src/map-reduce/map-reduce.emulator.test.ts',
   pattern: 'slices and parts that are merged',
 };
+const inMemory = {
+  promise: 'merge',
+  file: 'map-reduce/bins/cpu-bins.ts',
+  test: 'src/map-reduce/bins/cpu-bins.test.ts',
+  pattern: 'weights|counts',
+};
 const cpuLoop = 'for (int64_t part = 0; part < ${parts}; part++) {';
 const gpuLoop = 'for (int part = 0; part < ${plan.splits}; ++part) {';
 const products = {
@@ -33,6 +39,33 @@ const products = {
  * @type {readonly import('../../../scripts/mutants/run.mjs').Mutant[]}
  */
 export const mutants = [
+  {
+    ...inMemory,
+    name: 'components in memory begin with what lies there',
+    find: '__builtin_memset(${own}, 0, ${count} * sizeof(Kept));',
+    replace: '',
+  },
+  {
+    ...inMemory,
+    name: 'the last part of components in memory is left out',
+    find: 'part < ${plan.splits}; part++',
+    replace: 'part < ${plan.splits} - 1; part++',
+    pattern: 'parts are merged',
+  },
+  {
+    ...inMemory,
+    name: 'the first component in memory gets nothing',
+    find: 'place[lane] >= 0 && place[lane] < ${count}',
+    replace: 'place[lane] >= 1 && place[lane] < ${count}',
+  },
+  {
+    ...inMemory,
+    name: 'a sum is taken for a histogram whatever its other components are',
+    file: 'map-reduce/bins/binned-sum.ts',
+    find: '|| !isNothing',
+    replace: '',
+    pattern: 'in registers or loops',
+  },
   {
     ...onCpu,
     name: 'the first part is left out',

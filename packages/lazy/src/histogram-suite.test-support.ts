@@ -1,4 +1,4 @@
-import { tensor, type Device } from '@mercer/tensor';
+import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { lazyI, lazyJ } from './index.js';
 import { upload, wholeNumbers } from './reference.test-support.js';
@@ -51,6 +51,45 @@ export function describeHistograms(device: () => Device): void {
       for (const [at, got] of [counts, sums].entries()) {
         expect(Array.from(await got.toTypedArray())).toEqual(Array.from(wanted[at] ?? []));
       }
+    });
+
+    it.each([
+      ['many rows', 300, 211],
+      ['one row, whose parts are merged', 1, 20_000],
+    ])('has as many bins as are wanted, %s', async (_, M, N) => {
+      const bins = 1000;
+      const values = (count: number, factor: number): Float64Array =>
+        Float64Array.from({ length: count }, (_, k) => ((k * factor) % 701) - 20);
+      const [x, y] = [values(M, 131), values(N, 257)];
+      const weights = Float64Array.from({ length: N }, (_, k) => ((k * 37) % 1009) / 1009 - 0.25);
+      const column = (data: Float64Array): Promise<Tensor<'float32'>> =>
+        tensor(data, { shape: [data.length, 1], dtype: 'float32', device: device() });
+      const [a, b, w] = [await column(x), await column(y), await column(weights)];
+      const matrix = lazyI(a).add(lazyJ(b));
+      const options = { bins, range: [0, bins] } as const;
+      const counts = await matrix.histogram('j', options);
+      const sums = await matrix.histogram('j', { ...options, weight: lazyJ(w) });
+      const wanted = { counts: new Float64Array(M * bins), sums: new Float64Array(M * bins) };
+      const sizes = new Float64Array(M * bins);
+      const rounded = Float32Array.from(weights);
+      for (let i = 0; i < M; i++) {
+        for (let j = 0; j < N; j++) {
+          const value = (x[i] ?? NaN) + (y[j] ?? NaN);
+          if (value < 0 || value > bins) continue;
+          const place = i * bins + Math.min(value, bins - 1);
+          wanted.counts[place] = (wanted.counts[place] ?? 0) + 1;
+          wanted.sums[place] = (wanted.sums[place] ?? 0) + (rounded[j] ?? NaN);
+          sizes[place] = (sizes[place] ?? 0) + Math.abs(rounded[j] ?? NaN);
+        }
+      }
+      expect(Array.from(await counts.toTypedArray())).toEqual(Array.from(wanted.counts));
+      const found = Array.from(await sums.toTypedArray());
+      const off = found.map(
+        (got, at) => Math.abs(got - (wanted.sums[at] ?? NaN)) / Math.max(sizes[at] ?? 0, 1e-30),
+      );
+      expect(off.filter((one) => !(one < 2 * 2 ** -24))).toEqual([]);
+      const again = await matrix.histogram('j', { ...options, weight: lazyJ(w) });
+      expect(await again.toTypedArray()).toEqual(await sums.toTypedArray());
     });
 
     it('closes the last bin, and sees neither NaN nor what is outside', async () => {

@@ -35,7 +35,7 @@ export {
 } from './iterative-solution.js';
 export { kernelSolve, type KernelSolve, type KernelSolveOptions } from './kernel-solve.js';
 export type { SolveSystemOptions } from './solve.js';
-export { SolverError, type SolverErrorCode } from './solver-error.js';
+export { SolverError, type SolverErrorCode, type SolverFailure } from './solver-error.js';
 export { jacobi } from './preconditioners/jacobi.js';
 export { eigenPro, type EigenProOptions } from './preconditioners/eigen-pro.js';
 export { falkon, type FalkonOptions } from './preconditioners/falkon.js';

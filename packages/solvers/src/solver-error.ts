@@ -13,6 +13,16 @@ export type SolverErrorCode =
   /** A solution was asked for that was not reached. */
   | 'NOT_CONVERGED';
 
+/** Where a solve failed, and by which number: what its message says, for programs that say it in words of their own. */
+export interface SolverFailure {
+  /** The right-hand side, from 0; none where there is one for all. */
+  readonly column?: number | undefined;
+  /** The iteration, from 1, or 0 before the first; none where there are no iterations. */
+  readonly iteration?: number | undefined;
+  /** What is not positive: `p . A p` for a direction p of an operator, `r . P r` for a residual r and a preconditioner P. None of what is not finite. */
+  readonly figure?: number | undefined;
+}
+
 /**
  * The `MercerError` of solvers. `message` says what failed, why, and how to fix it.
  *
@@ -32,9 +42,16 @@ export type SolverErrorCode =
  */
 export class SolverError extends MercerError {
   declare readonly code: SolverErrorCode;
+  /** Where it failed, of what is found while it iterates. */
+  readonly failure: SolverFailure | undefined;
 
-  constructor(code: SolverErrorCode, message: string, options?: ErrorOptions) {
+  constructor(
+    code: SolverErrorCode,
+    message: string,
+    { failure, ...options }: ErrorOptions & { readonly failure?: SolverFailure | undefined } = {},
+  ) {
     super(code, message, options);
     this.name = 'SolverError';
+    this.failure = failure;
   }
 }

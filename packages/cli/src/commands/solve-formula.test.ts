@@ -72,6 +72,19 @@ describe('mercer solve --formula', () => {
     else expect(report.iterations).toBeGreaterThan(15);
   });
 
+  it.each([
+    ['of one component', 'Exp(-SqDist(x,y)*g)*u', 'u=Vj(1)', 'b.npy'],
+    ['of several components', 'Exp(-SqDist(x,y)*g)*u', 'u=Vj(2)', 'columns.npy'],
+    ['of the other side', 'u*Exp(-SqDist(x,y)*g)', 'u=Vi(2)', 'columns.npy'],
+  ])("takes KeOps' text, which is linear in the unknown, %s", async (_, formula, alias, right) => {
+    const args = ['solve', at(right), ...system(formula), '--alias', alias, '--unknown', 'u'];
+    const out = ['--alpha', '0.01', '--rtol', '1e-11', '--out', at('linear.npy')];
+    const report = (await mercerJson([...args, ...out])) as { readonly iterations: number };
+    expect(report).toMatchObject({ method: 'cg', dtype: 'float64' });
+    expect(report.iterations).toBeGreaterThan(10);
+    expect(await residual('linear.npy', 0.01, right)).toBeLessThan(1e-9);
+  });
+
   it('says in lines what it did, of one right-hand side', async () => {
     const args = ['solve', at('b.npy'), ...system(), '--alpha', '0.1', '--out', at('one.npy')];
     const run = await mercer(args);
@@ -102,10 +115,20 @@ describe('mercer solve --formula', () => {
     expect(run.status).toBe(1);
     expect(run.stderr).toMatch(/INDEFINITE/);
     expect(run.stderr).toMatch(/--formula '0 - Exp.*not positive definite.*Raise --alpha/s);
+    expect(run.stderr).not.toMatch(/shift\(\)|caused by/);
     const wide = ['solve', at('b.npy'), ...system(), '--alpha', '1', '--preconditioner', 'nystrom'];
     const large = await mercer([...wide, '--rank', '41', '--out', at('nothing.npy')]);
     expect(large.status).toBe(1);
-    expect(large.stderr).toMatch(/--rank is 41\. Pass a whole number from 1 to 40/);
+    expect(large.stderr).toMatch(
+      /--rank is 41, and the system has 40 unknowns\. Pass a whole number from 1 to 40/,
+    );
+    const negative = ['solve', at('b.npy'), ...system('0 - Exp(-SqDist(x,y)*g)*u')];
+    const unknown = ['--alias', 'u=Vj(1)', '--unknown', 'u', '--out', at('nothing.npy')];
+    const linear = await mercer([...negative, ...unknown]);
+    expect(linear.status).toBe(1);
+    expect(linear.stderr).toMatch(/INDEFINITE/);
+    expect(linear.stderr).toMatch(/\(-\d\.\de[-+]\d+ at iteration 1\)\. Raise --alpha/);
+    expect(linear.stderr).not.toMatch(/shift\(\)/);
     const vectors = ['solve', at('b.npy'), ...system('x - y'), '--out', at('nothing.npy')];
     const many = await mercer(vectors);
     expect(many.status).toBe(1);
@@ -133,6 +156,7 @@ describe('mercer solve --formula', () => {
   it('refuses what does not go together, before it reads', async () => {
     const out = ['--out', at('nothing.npy')];
     const formula = ['--formula', 'Exp(-SqDist(x,y))'];
+    const linear = ['b.npy', '--formula', 'u', '--alias', 'u=Vj(1)', '--unknown', 'u'];
     const rank = [...formula, '--preconditioner', 'nystrom'];
     const cases: (readonly [string[], RegExp])[] = [
       [['a.npy', ...out], /takes two files, A and B, and 1 are given/],
@@ -151,6 +175,17 @@ describe('mercer solve --formula', () => {
       [['b.npy', ...formula, '--alpha', '-1', ...out], /at least 0/],
       [['b.npy', ...formula, '--preconditioner', 'ilu', ...out], /none of none, jacobi/],
       [['b.npy', '--formula', 'Sum_Reduction(x, 0)', ...out], /whole reduction/],
+      [['b.npy', ...formula, '--unknown', 'u', ...out], /--unknown u is no alias of rows/],
+      [
+        ['b.npy', ...formula, '--alias', 'g=Pm(1)', '--unknown', 'g', ...out],
+        /--unknown g is no alias of rows/,
+      ],
+      [
+        [...linear, '--preconditioner', 'jacobi', ...out],
+        /--preconditioner jacobi reads entries.*--unknown/,
+      ],
+      [[...linear, '--arg', 'u=b.npy', ...out], /--arg u is the data of the unknown/],
+      [['a.npy', 'b.npy', '--unknown', 'u', ...out], /--unknown is of systems whose matrix/],
       [['b.npy', '--formula', 'Exp(', ...out], /--formula 'Exp\('/],
       [
         ['b.npy', ...formula, '--alias', 'x=Vi(2)', '--alias', 'y=Vj(2)', ...out],

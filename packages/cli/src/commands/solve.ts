@@ -1,12 +1,4 @@
-import {
-  matmul,
-  MercerError,
-  qr,
-  solveCholesky,
-  solveLU,
-  solveTriangular,
-  type Tensor,
-} from '@mercer/core';
+import { matmul, qr, solveCholesky, solveLU, solveTriangular, type Tensor } from '@mercer/core';
 import { Command } from 'commander';
 import { CliError, usageError } from '../cli-error.js';
 import { computeToFile, renderFile, type FileOptions } from '../files/compute-to-file.js';
@@ -51,6 +43,7 @@ const OF_MATRICES = ['method', 'rightHandSides'] as const;
 const OF_FORMULAS = [
   'alias',
   'arg',
+  'unknown',
   'alpha',
   'rtol',
   'maxIterations',
@@ -81,7 +74,11 @@ export function solveCommand(): Command {
       )
       .option(
         '--formula <text>',
-        'instead of A: the entries of a symmetric positive definite K that is not stored, such as Exp(-SqDist(x,y)); (K + alpha I) x = b is solved by conjugate gradients',
+        'instead of A: the entries of a symmetric positive definite K that is not stored, such as Exp(-SqDist(x,y)), or with --unknown its terms; (K + alpha I) x = b is solved by conjugate gradients',
+      )
+      .option(
+        '--unknown <name>',
+        "the formula is linear in this alias, as KeOps' KernelSolve has it: Exp(-SqDist(x,y))*b with --alias 'b=Vj(1)'; B is its right-hand side",
       )
       .option('--alias <text>', "an input of the formula: 'x=Vi(3)', as in reduce", collectText)
       .option('--arg <name=value>', 'its data: a file, or numbers for a Pm', parseAssignment)
@@ -126,21 +123,26 @@ async function run(output: Output, options: SolveOptions, args: string[]): Promi
   const { method = 'lu', rightHandSides = 'columns' } = options;
   const [fileA = '', fileB = ''] = args;
   const placed = { device: 'cpu', ...options } as const;
-  const summary = await inWordsOfTheCommand(() =>
-    computeToFile(output, [fileA, fileB], placed, ([a, b]) =>
-      SOLVERS[method](a, b, rightHandSides),
-    ),
-  );
+  const summary = await computeToFile(output, [fileA, fileB], placed, async ([a, b]) => {
+    checkSides(a, b, rightHandSides);
+    return SOLVERS[method](a, b, rightHandSides);
+  });
   output.result({ ...summary, method }, () => renderFile(summary, `solution by ${method}`));
 }
 
-/** The library's advice names its option; here it is one of the command. */
-async function inWordsOfTheCommand<T>(step: () => Promise<T>): Promise<T> {
-  try {
-    return await step();
-  } catch (error) {
-    if (!(error instanceof MercerError)) throw error;
-    const message = error.message.replace(/rightHandSides: '(\w+)'/, '--right-hand-sides $1');
-    throw message === error.message ? error : new CliError(error.code, message);
-  }
+/** @throws CliError SHAPE_MISMATCH where B has its right-hand sides the other way round, or others than A has rows */
+function checkSides(a: Computed, b: Computed, side: Side): void {
+  if (a.rank < 2 || b.rank < 2) return;
+  const rows = a.shape.at(-2);
+  const [own, other] = side === 'columns' ? [-2, -1] : [-1, -2];
+  if (b.shape.at(own) === rows) return;
+  const fits = b.shape.at(other) === rows;
+  const names = { columns: 'rows', rows: 'columns' } as const;
+  throw new CliError(
+    'SHAPE_MISMATCH',
+    `B is ${b.shape.join(' x ')}, and A ${a.shape.join(' x ')}: with right-hand sides in ${side} B has ${rows} ${names[side]}. ` +
+      (fits
+        ? `They are in ${names[side]}: add --right-hand-sides ${names[side]}.`
+        : `Right-hand sides in ${names[side]} are said with --right-hand-sides ${names[side]}.`),
+  );
 }

@@ -31,7 +31,7 @@ function named(error: unknown, { option, exitCode }: OptionError): unknown {
     error instanceof formula.FormulaError ||
     error instanceof LazyError ||
     error instanceof MercerError;
-  if (!isOurs) return error;
+  if (!isOurs || error instanceof CliError) return error;
   const text = error.message.charAt(0).toUpperCase() + error.message.slice(1);
   return new CliError(error.code, `${option}: ${text}`, { exitCode });
 }

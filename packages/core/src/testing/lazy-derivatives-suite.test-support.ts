@@ -487,11 +487,11 @@ export function describeLazyDerivatives(
       expect(byNone.shape).toEqual([0, 3]);
     });
 
-    it('weights of a histogram', async () => {
+    it.each([3, 100])('weights of a histogram of %i bins', async (bins) => {
       const y = await others();
       const f: Scalar = (x, w) => {
         const distance = lazyI(x).sqdist(lazyJ(y));
-        return weighed(distance.histogram('j', { bins: 3, range: [0, 9], weight: lazyJ(w) }));
+        return weighed(distance.histogram('j', { bins, range: [0, 9], weight: lazyJ(w) }));
       };
       await expectDerivatives(f, [await points(), await drawn([4, 1], [0, 1], 3)]);
     });

@@ -46,7 +46,7 @@ struct MapReduceFamily {
     for (int64_t r = 0; r < atOnce; r++) {
       pairs[r].reserve(view, 2, inputs, arena);
       const Code& code = view.codes[2];
-      const bool few = code.registers - code.rootCount <= kFewRegisters && code.rootCount <= kFewRoots && !set.selects() && set.gathers == 0;
+      const bool few = code.registers - code.rootCount <= kFewRegisters && code.rootCount <= kFewRoots && set.selection == 0 && set.gathers == 0;
       if (few) atOnce = ROWS_AT_ONCE;
     }
     if (set.valueCode() > 0) chosen.reserve(view, set.valueCode(), inputs, arena);
@@ -70,7 +70,7 @@ struct MapReduceFamily {
       T* const total = arena.tiles(one.slots());
       T* const part = arena.tiles(one.rounds() ? one.plain().slots() : 0);
       if (reducers != nullptr) reducers[r] = one, totals[r] = total, parts[r] = part;
-      if (!set.selects()) results += one.arity();
+      if (!set.selects()) results += set.bins() ? 2 : one.arity();
       if (one.slots() > most) most = one.slots();
     }
     values = arena.take<const T*>(atOnce * results + most);
@@ -350,6 +350,7 @@ struct MapReduceFamily {
       if (set.gathers > 0) gatherByIndex(g, layer, whole, j);
       pairs[0].run(whole, j);
       if (set.selects()) select(g, layer * g.kept + first, rows, start, j);
+      else if (set.bins()) addAtPlaces(rows);
       else addRow(values, start + j, whole);
     }
   }
@@ -360,6 +361,14 @@ struct MapReduceFamily {
       if (one.rounds()) one.plain().add(parts[r], f, row, whole);
       else one.add(totals[r], f, row, whole);
       f += one.arity();
+    }
+  }
+
+  // Adds a reduced row to one component of each kept row's sum, or to none.
+  void addAtPlaces(int64_t rows) const {
+    const T *const place = pairs[0].root(0), *const weight = pairs[0].root(1);
+    for (int64_t i = 0; i < rows; i++) {
+      if (place[i] >= 0 && place[i] < (T)reducers[0].dim) reducers[0].addAt(totals[0], (int64_t)place[i], i, weight[i]);
     }
   }
 

@@ -267,7 +267,7 @@ class Reader {
 
   void checkMapReduce() {
     for (int32_t i = 0; i < 2; ++i) setting(i, 0, 1);
-    setting(2, 0, 1 + kMostInputs);
+    setting(2, -1, 1 + kMostInputs);
     setting(3, 1, kMostInputs);
     for (int32_t i = 4; i < 9; ++i) setting(i, 0, kMostInputs);
     const MapReduceSettings set(program_.view_.settings);
@@ -311,7 +311,11 @@ class Reader {
     const int32_t inputs = components + ownRoots + otherRoots + gathered + pairs;
     checkCode(0, set.own + set.parameters, 0, ownRoots);
     checkCode(1, set.other + set.parameters, 0, otherRoots);
-    checkCode(2, inputs, 0, set.selects() ? 1 : results);
+    if (set.bins()) {
+      require(set.reductions == 1 && set.reduction(0)[0] == kSum, "places are of one sum alone");
+      require(set.reduction(0)[4] != kBlocks && set.reduction(0)[4] != kWideBlocks, "sums at places are of blocks");
+    }
+    checkCode(2, inputs, 0, set.selects() ? 1 : set.bins() ? 2 : results);
     if (set.valueCode() > 0) checkCode(set.valueCode(), inputs, 0, set.valueDim());
     for (int32_t n = 0; n < set.gathers; ++n) checkCode(set.gatherCode(n), inputs, 0, 1);
     if (set.selects()) pointers = set.valueDim() > 0 ? 3 : 2;

@@ -154,6 +154,8 @@ struct MapReduceSettings {
   int32_t axis, ranges, selection, reductions, inputs, own, other, parameters, gathers;
 
   bool selects() const { return selection > 0; }
+  // A sum of which every pair has one component at most: it computes the place and what is added there.
+  bool bins() const { return selection < 0; }
   int32_t valueDim() const { return selection - 1; }
   const int32_t* reduction(int32_t r) const { return s + 9 + 5 * r; }
   int32_t storage(int32_t input) const { return s[9 + 5 * reductions + 2 * input]; }

@@ -97,6 +97,23 @@ struct Reducer {
     }
   }
 
+  // Adds to component `c` of one kept row's sum, which is not of blocks.
+  void addAt(T* state, int64_t c, int64_t lane, T f) const {
+    if (wide()) {
+      wideSum(state, c)[lane] += (double)f;
+      return;
+    }
+    T& sum = state[c * tile + lane];
+    if (sums != kCompensated) {
+      sum += f;
+      return;
+    }
+    T& low = state[(dim + c) * tile + lane];
+    const T wanted = f - low, next = sum + wanted, lost = (next - sum) - wanted;
+    low = lost - lost == 0 ? lost : 0;
+    sum = next;
+  }
+
   // An empty block beside what there is, whose exponents are likely to be near.
   void begin(T* part, const T* state, int64_t count) const {
     plain().clear(part, count);

@@ -12,6 +12,7 @@ export {
 export type { ElementwiseOp } from './elementwise/elementwise-op.js';
 export { lift } from './elementwise/lift.js';
 export { scalarOf } from './elementwise/scalar-of.js';
+export { elementwise } from './nodes.js';
 export {
   evaluateVector,
   vectorEvaluator,

@@ -123,3 +123,29 @@ describe('a malformed program of a map-reduce', () => {
     expect(made).toBeGreaterThan(50);
   });
 });
+
+describe('a malformed program of a sum with components in memory', () => {
+  const sum = reduction('Sum', ops.oneHot(distance, 100));
+  const sizes = { dtype: 'float32', rowsI: 10, rowsJ: 10, batch: 1 } as const;
+  const [first] = emitMapReduce(planMapReduce({ reduction: sum, ...sizes }, limits)).steps;
+  const own = first?.kernel.dialect === 'cpu' ? first.kernel : undefined;
+  const words = own?.program?.words ?? new Int32Array();
+  const bytes = packParams(own?.params ?? []).bytes;
+  const constants = own?.program?.constants ?? new Float64Array();
+  const read = (all: Int32Array): unknown =>
+    cpu.interpret({ words: all, constants }, { paramBytes: bytes });
+
+  it('is one only where it was changed', () => {
+    expect(() => read(words)).not.toThrow();
+  });
+
+  it.each([
+    ['places that are no selection', 2, -2],
+    ['values of all components', 2, 0],
+    ['another reduction', 9, 1],
+    ['sums of blocks', 13, 0],
+  ])('is refused: %s', (_, place, value) => {
+    expect(words[FIRST + place]).not.toBe(value);
+    expect(() => read(words.with(FIRST + place, value))).toThrow(refused);
+  });
+});

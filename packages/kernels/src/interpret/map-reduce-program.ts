@@ -33,6 +33,8 @@ const REDUCTIONS: readonly ReductionKind[] = [
 ];
 
 const NO_SELECTION = 0;
+/** In place of a selection: a pair has a place and what is added there, and the reduction has a component for every place. */
+const IN_PLACES = -1;
 /** In place of a table's number: an input with values of pairs. */
 const OF_PAIRS = -2;
 
@@ -48,18 +50,17 @@ export function* mapReduceProgramSteps(
 ): Steps<TileProgram | undefined> {
   if (plan.splits > 1) return undefined;
   const values = yield* blockedSums(plan.values);
-  const { reduction, dim, weightDim, k, further = [], sums } = plan;
+  const { reduction, dim, weightDim, k, further = [], sums, bins } = plan;
+  const parts = { pair: values, chosen: [], rounded };
+  if (bins !== undefined) {
+    const row = reductionRow({ reduction, dim, weightDim, k }, dim, sums);
+    return yield* pairProgram(plan, { ...parts, selection: IN_PLACES, reductions: row });
+  }
   const reducers = reducersOf(plan);
   const rows = [{ reduction, dim, weightDim, k }, ...further].flatMap((one, n) =>
     reductionRow(one, reducers[n]?.arity ?? one.dim, sums),
   );
-  return yield* pairProgram(plan, {
-    pair: values,
-    chosen: [],
-    selection: NO_SELECTION,
-    reductions: rows,
-    rounded,
-  });
+  return yield* pairProgram(plan, { ...parts, selection: NO_SELECTION, reductions: rows });
 }
 
 /**

@@ -1,5 +1,7 @@
 import { finish, type Steps } from '@mercer/formula';
 import type { KernelProgram } from '../kernel-program.js';
+import { emitCpuBins } from './bins/cpu-bins.js';
+import { emitCudaBins } from './bins/cuda-bins.js';
 import { emitCpuMapReduce } from './cpu/kernel.js';
 import { emitCudaMapReduce } from './cuda/kernel.js';
 import type { MapReducePlan } from './plan-types.js';
@@ -15,6 +17,9 @@ export function emitMapReduce(plan: MapReducePlan): KernelProgram {
 export function* emitMapReduceSteps(plan: MapReducePlan): Steps<KernelProgram> {
   if ('form' in plan) {
     return yield* plan.kind === 'cuda' ? emitCudaPairTile(plan) : emitCpuPairTile(plan);
+  }
+  if (plan.bins !== undefined) {
+    return plan.kind === 'cuda' ? emitCudaBins(plan) : yield* emitCpuBins(plan);
   }
   return plan.kind === 'cuda' ? emitCudaMapReduce(plan) : yield* emitCpuMapReduce(plan);
 }

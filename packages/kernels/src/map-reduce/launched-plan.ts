@@ -44,5 +44,7 @@ export interface LaunchedPlan extends PlannedReduction {
   readonly sums?: SumOptions | undefined;
   /** Whether functions keep the wider bounds alone, where that is quicker: on a GPU, in float32. */
   readonly fastMath?: true | undefined;
+  /** Components of a sum of which every pair has one at most: they rest in memory, and a pair computes its place and what it adds there. */
+  readonly bins?: number | undefined;
   readonly inputs: readonly MapReduceInput[];
 }

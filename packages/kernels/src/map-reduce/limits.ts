@@ -22,4 +22,6 @@ export const INTERPRETER_LIMITS = Object.freeze({
   operations: 1 << 19,
   components: 1 << 17,
   results: 1 << 15,
+  /** Components of a sum of which every pair has one at most. */
+  bins: 1 << 18,
 });

@@ -8,6 +8,8 @@ export interface MapReduceShape {
   /** Numbers of the data type that a running result takes in a workspace, and bytes of it as a structure at most. */
   readonly accumulators: number;
   readonly stateBytes: number;
+  /** Components of a running result that rests in memory. */
+  readonly bins?: number | undefined;
   /** Whether it is a list of the K best. */
   readonly ranked: boolean;
   readonly operations: number;

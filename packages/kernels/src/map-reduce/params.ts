@@ -148,7 +148,8 @@ export function mapReduceCost(plan: UnrolledPlan, scalars: Scalars): KernelCost 
   const reducers = reducersOf(plan);
   const total = (of: (one: Reducer) => number): number =>
     reducers.reduce((sum, one) => sum + of(one), 0);
-  const values = read + kept * total(({ value }) => value.length) * dtypeBytes(plan.dtype);
+  const { bins = 1 } = plan;
+  const values = read + kept * bins * total(({ value }) => value.length) * dtypeBytes(plan.dtype);
   const nodes = postOrder(...plan.values).filter(({ args }) => args.length > 0);
   const operations = nodes.length + total(({ arity }) => arity);
   return {

@@ -7,6 +7,12 @@ import type { SumOptions, SumScheme } from './reducers/sum-options.js';
 export const addsUp = (kind: ReductionKind): boolean =>
   kind === 'Sum' || kind === 'Mean' || traitsOf(kind).isExponential;
 
+/** How components in memory are added up: there are no blocks of them, and compensated sums are closer than sums of blocks. */
+export const binSums = (asked: SumOptions | undefined): SumOptions =>
+  asked === undefined
+    ? { scheme: 'kahan', inFloat64: false }
+    : { ...asked, scheme: asked.scheme === 'block' ? 'direct' : asked.scheme };
+
 /** Whether a reduction compares or counts: nothing of it is rounded, however sums beside it are added up. */
 export const addsNothing = (kind: ReductionKind): boolean =>
   traitsOf(kind).extremum !== undefined || ['Any', 'All', 'Count'].includes(kind);

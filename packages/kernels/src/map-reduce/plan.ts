@@ -1,13 +1,16 @@
 import { finish, orderSteps, type Expr, type Steps } from '@mercer/formula';
-import type { DeviceLimits } from '../device-limits.js';
+import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
-import { chooseSchedule } from './choose-schedule.js';
+import { binnedSum, type BinnedSum } from './bins/binned-sum.js';
+import { chooseSchedule, scheduleCosts } from './choose-schedule.js';
+import { INTERPRETER_LIMITS } from './limits.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
 import { writtenOut } from './lowering/written-out.js';
 import { componentsOf, unrolledReads } from './plan-inputs.js';
 import { plannedProblem } from './planned-problem.js';
 import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
+import { binSums } from './plan-sums.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
 import { wordsOf } from './reducers/state-words.js';
@@ -40,6 +43,8 @@ export function* planMapReduceSteps(
   limits: DeviceLimits,
 ): Steps<MapReducePlan> {
   const problem = wholeProblem(given);
+  const binned = yield* binnedPlan(problem, limits);
+  if (binned !== undefined) return binned;
   const schedule = yield* chooseSchedule(problem, limits);
   return schedule === 'pair tile'
     ? yield* planPairTile(problem, limits)
@@ -58,30 +63,53 @@ export function planUnrolled(
   return finish(unrolledSteps(wholeProblem(problem), limits, whole));
 }
 
+/** The plan of a sum whose components rest in memory, where a pair has one of many at most and its formula can be written out. */
+function* binnedPlan(
+  problem: MapReduceProblem,
+  limits: DeviceLimits,
+): Steps<UnrolledPlan | undefined> {
+  const binned = binnedSum(problem, limits.kind);
+  if (binned === undefined) return undefined;
+  if (isInterpreted(limits) && binned.bins > INTERPRETER_LIMITS.bins) return undefined;
+  const { pair } = binned;
+  const costs = yield* scheduleCosts({ ...problem, reduction: pair }, limits);
+  if (costs['row per thread'] === Infinity) return undefined;
+  return yield* unrolledSteps(problem, limits, false, binned);
+}
+
 function* unrolledSteps(
   problem: MapReduceProblem,
   limits: DeviceLimits,
   whole = false,
+  binned?: BinnedSum,
 ): Steps<UnrolledPlan> {
   const read = plannedProblem(problem, limits);
   const { all, kept, reduced } = read;
   const { dtype } = problem;
-  const lowered = yield* writtenOut(all);
+  const lowered = yield* writtenOut(binned === undefined ? all : [binned.pair]);
   const values = shareFactors(lowered.values);
   yield;
   const inputs = read.inputsOf(yield* unrolledReads(values, lowered.gathers));
   const gathers = lowered.gathers.length > 0 ? Object.freeze(lowered.gathers) : undefined;
   yield;
-  const common = { ...read.common, gathers, values: Object.freeze([...values]), inputs };
+  const common = {
+    ...read.common,
+    ...(binned !== undefined && { bins: binned.bins, sums: binSums(read.common.sums) }),
+    gathers,
+    values: Object.freeze([...values]),
+    inputs,
+  };
   const accumulators = reducersOf(common).flatMap((reducer) => reducer.accumulators);
   const nodes = yield* orderSteps<Expr>(values);
   const shape = {
     dtype,
-    accumulators: wordsOf(accumulators, dtype),
+    accumulators: wordsOf(accumulators, dtype) * (binned?.bins ?? 1),
+    bins: binned?.bins,
     operations: nodes.length,
     stateBytes:
       accumulators.length * (accumulators.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
-    ranked: read.isRanked,
+    // in memory a row of a thread is as costly as a list of the K best
+    ranked: read.isRanked || binned !== undefined,
     own: componentsOf(inputs, kept),
     other: componentsOf(inputs, reduced),
     pairs: componentsOf(inputs, 'pair'),
@@ -92,10 +120,11 @@ function* unrolledSteps(
     blockRows: problem.ranges === true ? problem.rangeRows : undefined,
     whole,
   };
-  const head = read.headOf(
-    inputs,
-    all.map(({ formula }) => formula.dim),
-  );
+  const widths = all.map(({ formula }) => formula.dim);
+  const head = [
+    ...read.headOf(inputs, widths),
+    ...(binned === undefined ? [] : ['results in memory']),
+  ];
   if (limits.kind === 'cpu') {
     const { text, ...tile } = chooseCpuTile(shape, limits);
     const summary = [...head, text].join(', ');

@@ -41,21 +41,29 @@ export function throwFailure(what: string, columns: readonly ColumnReport[]): vo
   const own = column.figure * unit * unit;
   // beyond float64 in the units of the caller
   const figure = own === 0 || !Number.isFinite(own) ? column.figure : own;
+  const failure = {
+    column: at,
+    iteration: iterations,
+    figure: status === Status.notFinite ? undefined : figure,
+  };
   const where = `of column ${at} at iteration ${iterations}`;
   if (status === Status.indefinite) {
     throw new SolverError(
       'INDEFINITE',
       `${what}: p . A p is ${figure} ${where}, so the operator is not positive definite, or too nearly singular for its dtype. Shift it with shift(), or compute in float64.`,
+      { failure },
     );
   }
   if (status === Status.badPreconditioner) {
     throw new SolverError(
       'BAD_PRECONDITIONER',
       `${what}: r . P r is ${figure} ${where}, so the preconditioner is not positive definite. Pass one that is, or none.`,
+      { failure },
     );
   }
   throw new SolverError(
     'NOT_FINITE',
     `${what}: ${iterations === 0 ? 'the right-hand side, x0 or the first residual' : 'a product of the operator or the preconditioner'} holds NaN or infinity, ${where}. Look for the operation that made it.`,
+    { failure },
   );
 }

@@ -235,6 +235,7 @@ const indefinite = (what: string, least: number): SolverError =>
   new SolverError(
     'INDEFINITE',
     `${what}: u . A u is ${least} for a unit vector u, so the operator is not positive definite, or too nearly singular for its dtype. Shift it with shift(), or compute in float64.`,
+    { failure: { figure: least } },
   );
 
 /** A preconditioner whose determinant is known. @throws MercerError */

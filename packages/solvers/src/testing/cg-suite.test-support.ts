@@ -207,6 +207,7 @@ export function cgSuite(name: string, place: () => Device): void {
         name: 'SolverError',
         code: 'INDEFINITE',
         message: expect.stringContaining('p . A p is -18 of column 1 at iteration 1') as string,
+        failure: { column: 1, iteration: 1, figure: -18 },
       });
     });
 

@@ -20,12 +20,16 @@ export function chooseCpuTile(
   const interpreted = isInterpreted(limits);
   const lanes = lanesOf(limits.level, shape.dtype);
   const vectors = Math.ceil(shape.rows / lanes / limits.cores);
-  const most = interpreted ? TILE_BYTES / vectorUnit(limits.level).bytes : MOST_GROUPS;
+  const bins = shape.bins ?? 0;
+  const groups = bins > 0 ? 1 : MOST_GROUPS;
+  const most = interpreted ? TILE_BYTES / vectorUnit(limits.level).bytes : groups;
   const keptVectors = Math.max(1, Math.min(most, vectors));
   const tile = tileOf(shape, limits.l1Bytes / 2, LONGEST_TILE);
   const whole = Math.max(1, Math.ceil(shape.rows / lanes));
   const idle = whole < limits.cores && !interpreted;
-  const splits = idle ? splitsOf(shape, tile, (TASKS_PER_CORE * limits.cores) / whole) : 1;
+  const splits = idle
+    ? splitsOf(shape, Math.max(tile, bins), (TASKS_PER_CORE * limits.cores) / whole)
+    : 1;
   const text = [
     `${keptVectors} vectors of ${lanes} rows`,
     `tiles of ${tile}`,
@@ -34,7 +38,7 @@ export function chooseCpuTile(
   return { keptVectors, tile, splits, text, interpreted: interpreted ? true : undefined };
 }
 
-/** Parts of the reduced rows, of two tiles at least. */
+/** Parts of the reduced rows, of two tiles at least, and of twice as many rows as there are components to merge. */
 function splitsOf(
   { mergeable, whole, terms }: MapReduceShape,
   tile: number,

@@ -27,7 +27,7 @@ export function cpuFirstStep(
 }
 
 /** Where the kept rows of a task end. */
-const limitOf = ({ ranges }: CpuMapReducePlan): string => (ranges ? 'last' : 'kept');
+export const limitOf = ({ ranges }: CpuMapReducePlan): string => (ranges ? 'last' : 'kept');
 
 /** The batch entry and the first row of a task, and which rows it reduces where these are not all. */
 function rowsOfTask({ ranges, splits }: CpuMapReducePlan): string {
@@ -55,6 +55,7 @@ function taskText(
   { used, statements, results }: CpuPairText,
 ): string {
   const { kept, reduced } = sidesOf(plan);
+  const { inMemory } = running;
   const own = used.of(kept);
   const ownRow = used.rowNumber(kept);
   const otherRow = used.rowNumber(reduced);
@@ -123,10 +124,18 @@ function taskText(
         '  }',
         '}',
       ),
-    'State total[VECTORS];',
-    'for (int64_t vector = 0; vector < VECTORS; vector++) total[vector] = empty();',
+    inMemory === undefined
+      ? lines(
+          'State total[VECTORS];',
+          'for (int64_t vector = 0; vector < VECTORS; vector++) total[vector] = empty();',
+        )
+      : everyVector(inMemory.begin),
     plan.ranges ? spansText(running, stage, pairs) : tilesText(plan, running, stage, pairs),
-    plan.splits > 1 ? storeParts(plan.splits, 'vector', everyVector) : resultsText(plan, running),
+    inMemory !== undefined
+      ? inMemory.end !== undefined && everyVector(inMemory.end)
+      : plan.splits > 1
+        ? storeParts(plan.splits, 'vector', everyVector)
+        : resultsText(plan, running),
   );
 }
 

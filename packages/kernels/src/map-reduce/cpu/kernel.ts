@@ -47,7 +47,8 @@ function sourceText(
   const pair = cpuPairText(plan);
   pair.helpers.forEach((helper) => helpers.add(helper));
   const text = cpuFirstStep(plan, running, pair);
-  return cpuSourceText(plan, running, { entry: ENTRY, helpers, params, text });
+  const scratch = running.inMemory && plan.splits === 1 ? 'scratch' : undefined;
+  return cpuSourceText(plan, running, { entry: ENTRY, helpers, params, text, scratch });
 }
 
 /** The kernel that computes the formula, with its parameters but for the workspace; `helpers` are those of the running result. */

@@ -191,17 +191,19 @@ interface EntryText {
   readonly params: readonly KernelParam[];
   readonly helpers: ReadonlySet<CpuHelper>;
   readonly text: string;
+  /** Name of the task's scratch memory, where it is used. */
+  readonly scratch?: string | undefined;
 }
 
 /** The whole text of a host kernel. */
 export function cpuSourceText(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  { entry, helpers, params, text }: EntryText,
+  { entry, helpers, params, text, scratch }: EntryText,
 ): string {
   return lines(
     cpuPrelude(plan, running, { helpers, params }),
-    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*) {`,
+    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*${scratch === undefined ? '' : ` ${scratch}`}) {`,
     '  const Args& g = *(const Args*)args;',
     indent(text),
     '}',

@@ -41,6 +41,7 @@ export function firstStepText(
   const other = used.of(reduced);
   const row = stagedRow(componentsOf(plan.inputs, reduced), plan.dtype);
   const { block } = running;
+  const inRegisters = running.inMemory === undefined;
   const limit = plan.ranges ? 'last' : 'kept';
   const ofPairs = cudaPairInputs(plan, limit);
   const unrolled = (body: string): string => everyRow(plan, body);
@@ -82,10 +83,10 @@ export function firstStepText(
               `const V ${one.name} = ${loaded(one, `${inputName(one.position)}[layer * ${batchStrideName(one.position)} + ${one.component}]`)};`,
           ),
         own.length > 0 && `V own[${rows}][${own.length}];`,
-        `State total[${rows}];`,
+        inRegisters && `State total[${rows}];`,
         unrolled(
           lines(
-            'total[r] = empty();',
+            running.inMemory?.begin ?? 'total[r] = empty();',
             own.length > 0 &&
               lines(
                 '// a row past the end computes what the last one does, and nothing of it is written',
@@ -111,14 +112,15 @@ export function firstStepText(
             ),
         sliced
           ? mergeSlices(plan, running, { everyRow: unrolled, limit, store })
-          : unrolled(
-              lines(
-                `const long long row = ${rowOfThread(plan)};`,
-                `if (row < ${limit}) {`,
-                indent(store('total[r]')),
-                '}',
+          : inRegisters &&
+              unrolled(
+                lines(
+                  `const long long row = ${rowOfThread(plan)};`,
+                  `if (row < ${limit}) {`,
+                  indent(store('total[r]')),
+                  '}',
+                ),
               ),
-            ),
       ),
     ),
     '}',

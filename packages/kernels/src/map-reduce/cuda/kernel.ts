@@ -51,7 +51,7 @@ export function computingKernel(
   return cudaKernel({
     name: plan.summary,
     entry: 'map_reduce',
-    params: plan.splits > 1 ? withWorkspace(params, 'write') : params,
+    params: plan.splits > 1 || plan.bins !== undefined ? withWorkspace(params, 'write') : params,
     list: spelling(plan),
     before: `${cudaPrelude(plan, running, helpers)}\n`,
     threads: plan.threads,

@@ -15,7 +15,7 @@ export const NO_TEXT: ReducerDialect = {
   vector: undefined,
 };
 
-/** The reducers of a plan's reductions, in order. */
+/** The reducers of a plan's reductions, in order; of one component where these rest in memory. */
 export function reducersOf(
   {
     reduction,
@@ -24,9 +24,12 @@ export function reducersOf(
     k,
     further = [],
     sums,
-  }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums'>,
+    bins,
+  }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums' | 'bins'>,
   dialect: ReducerDialect = NO_TEXT,
 ): Reducer[] {
+  if (bins !== undefined)
+    return [reducerOf({ kind: reduction, dim: 1, weightDim, k, dialect, sums })];
   return [{ reduction, dim, weightDim, k }, ...further].map(({ reduction: kind, ...parts }) =>
     reducerOf({ ...parts, kind, dialect, sums }),
   );

@@ -43,6 +43,8 @@ export interface RunningResult {
       ) => string)
     | undefined;
   readonly outputs: readonly RunningOutput[];
+  /** Where running results rest in memory: the statements that begin and end those of a kept row, or of a vector of them. There is no `State` then. */
+  readonly inMemory?: { readonly begin: string; readonly end?: string | undefined } | undefined;
 }
 
 /** What reducers have that need it. */
@@ -54,7 +56,7 @@ const NO_MORE = {
   several: undefined,
   functions: undefined,
 };
-const NO_SHORTCUT = { block: undefined, several: undefined };
+const NO_SHORTCUT = { block: undefined, several: undefined, inMemory: undefined };
 
 /** The running result of reductions over the same pairs: the plain text of a reduction where there is one. */
 export function runningResult(given: readonly Reducer[]): RunningResult {

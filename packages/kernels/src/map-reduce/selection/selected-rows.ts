@@ -24,6 +24,7 @@ export function selectedRows({ add }: WriteText): RunningResult {
   return {
     block: undefined,
     several: undefined,
+    inMemory: undefined,
     text: lines(
       'struct State { I seen; };',
       'INLINE State empty() {',
