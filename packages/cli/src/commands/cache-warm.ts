@@ -22,6 +22,7 @@ import { parseSize, sizeText, type MatrixSize } from '../options/parse-size.js';
 import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { describeReduction, parseAxis, type ReductionTexts } from '../reduce/describe-reduction.js';
+import { warmUsual, type UsualExtent } from '../warm/usual-calls.js';
 import { warmFormula } from '../warm/warm-formula.js';
 import { action, withCommonOptions, type CommonOptions } from './with-output.js';
 
@@ -29,7 +30,8 @@ type Layout = PrecompileLayouts[number];
 
 interface WarmOptions extends CommonOptions, Partial<ReductionTexts> {
   readonly descriptors?: readonly string[];
-  readonly dtype: readonly FloatDType[];
+  readonly usual?: true | UsualExtent;
+  readonly dtype?: readonly FloatDType[];
   readonly layouts?: readonly PrecompileLayouts[];
   readonly sizes?: readonly MatrixSize[];
   readonly device?: DeviceId;
@@ -40,7 +42,9 @@ interface WarmOptions extends CommonOptions, Partial<ReductionTexts> {
 export function cacheWarmCommand(): Command {
   return withCommonOptions(
     new Command('warm')
-      .description('compile the kernels of descriptors, or of a formula, now, for later calls')
+      .description(
+        'compile the kernels of descriptors, of a formula or of usual calls now, for later calls',
+      )
       .option(
         '--descriptors <list>',
         `all, the default, or some of ${DESCRIPTOR_NAMES.join(', ')}`,
@@ -48,9 +52,8 @@ export function cacheWarmCommand(): Command {
       )
       .option(
         '--dtype <list>',
-        'float32, float64',
+        'float32 (the default), float64',
         parseList(parseChoice<FloatDType>(['float32', 'float64'])),
-        ['float32'] as const,
       )
       .option(
         '--layouts <list>',
@@ -66,6 +69,11 @@ export function cacheWarmCommand(): Command {
       .option('--axis <axis>', 'what is reduced: 1 or j; 0 or i, the default', parseAxis)
       .option('--k <count>', 'how many extrema, of KMin and its kin', parseCount)
       .option('--formula2 <text>', 'what LogSumExp and SumSoftMaxWeight weight')
+      .option(
+        '--usual [extent]',
+        'what most programs call, all or few of it, instead of descriptors: distances, sums, arithmetic, ...',
+        parseChoice<UsualExtent>(['all', 'few']),
+      )
       .option(
         '--sizes <list>',
         'rows that plans are chosen for, such as 1000x1000 or, of descriptors, 1000x1000x64; the default is medium and large',
@@ -115,15 +123,32 @@ async function warm(output: Output, options: WarmOptions): Promise<void> {
 type Counters = Awaited<ReturnType<JitCache['stats']>>['counters'];
 
 /** Every kernel is asked of the cache once in a process. */
-function gotten({ compiles, storeHits }: Counters): number {
-  return compiles + storeHits;
+function gotten({ compiles, storeHits, bundleHits }: Counters): number {
+  return compiles + storeHits + bundleHits;
 }
 
 type Way = (device: Device, onProgress: (done: number, total: number) => void) => Promise<Warmed>;
 
 /** @throws CliError for options that do not go together, and for texts that are wrong */
 function wayOf(options: WarmOptions): Way {
-  const { formula, dtype: dtypes, sizes } = options;
+  const { formula, dtype: dtypes = ['float32'], sizes, usual } = options;
+  if (usual !== undefined) {
+    const others = [
+      ...FORMULA_OPTIONS,
+      ...DESCRIPTOR_OPTIONS,
+      'formula',
+      'sizes',
+      'dtype',
+    ] as const;
+    refuse(options, others, 'stands beside --usual, which says all itself. Leave one of them out');
+    // Calls wait for the compiler.
+    process.env['MERCER_CPU'] ||= 'compiled';
+    const extent = usual === true ? 'all' : usual;
+    return async (device, onProgress) => {
+      await warmUsual(device, extent, onProgress);
+      return { what: { usual: extent }, words: `${extent === 'few' ? 'a few ' : ''}usual calls` };
+    };
+  }
   if (formula === undefined) {
     refuse(options, FORMULA_OPTIONS, 'says something about a formula. Add --formula');
     return (device, onProgress) => warmDescriptors(device, options, onProgress);
@@ -163,7 +188,7 @@ async function warmDescriptors(
   {
     descriptors = DESCRIPTOR_NAMES,
     layouts = [['row', 'row', 'row']],
-    dtype: dtypes,
+    dtype: dtypes = ['float32'],
     sizes,
   }: WarmOptions,
   onProgress: (done: number, total: number) => void,
