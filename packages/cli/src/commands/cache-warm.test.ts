@@ -89,6 +89,30 @@ describe('mercer cache warm', () => {
     ]);
   });
 
+  it('compiles a few usual calls, which a bundle then gives to a store that has none', async () => {
+    const store = { MERCER_CACHE_DIR: join(folder, 'usual'), MERCER_CACHE: 'rw', MERCER_CPU: '' };
+    const warm = ['cache', 'warm', '--usual', 'few'];
+    const warmed = (await mercerJson(warm, { ...store, MERCER_KERNELS: 'off' })) as {
+      kernels: number;
+    };
+    expect(warmed).toMatchObject({ device: 'cpu', usual: 'few', compiled: warmed.kernels });
+    expect(warmed.kernels).toBeGreaterThanOrEqual(8);
+    const bundles = join(folder, 'bundles');
+    const written = await mercerJson(['cache', 'export', '--out', bundles], store);
+    expect(written).toMatchObject([{ kernels: warmed.kernels }]);
+    const elsewhere = {
+      ...store,
+      MERCER_CACHE_DIR: join(folder, 'empty'),
+      MERCER_KERNELS: bundles,
+    };
+    expect(await mercerJson(warm, elsewhere)).toMatchObject({
+      kernels: warmed.kernels,
+      compiled: 0,
+    });
+    expect(await mercerJson(['cache', 'list'], elsewhere)).toEqual([]);
+    expect(await mercerJson(['cache', 'stats'], elsewhere)).toMatchObject({ bundles: [bundles] });
+  });
+
   it('refuses options of a formula without one, and of descriptors beside one', async () => {
     for (const [args, why] of [
       [['--alias', 'x=Vi(2)'], /--alias says something about a formula\. Add --formula/],
@@ -101,6 +125,8 @@ describe('mercer cache warm', () => {
         /--sizes 10x10x3: the formula says how long its rows are\. Give two numbers, 10x10\./,
       ],
       [['--sizes', '10'], /sizes such as 1000x1000/],
+      [['--usual', '--layouts', 'rrr'], /--layouts stands beside --usual/],
+      [['--usual', 'most'], /'most' is none of all, few/],
       [['--formula', 'Ex(x)', '--alias', 'x=Vi(2)'], /--formula 'Ex\(x\)'/],
     ] as const) {
       const run = await mercer(['cache', 'warm', ...args]);
