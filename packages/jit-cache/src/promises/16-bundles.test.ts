@@ -113,12 +113,14 @@ test('no changed byte of a file reaches a caller: the kernel is not used, and an
   const whole = readFileSync(join(folder, 'x86-64-v3.kernels'));
   const damaged = join(root, 'damaged');
   mkdirSync(damaged);
+  const listEnd = 52 + whole.readUInt32LE(16);
   let [refused, used] = [0, 0];
   for (let at = 0; at < whole.length; at += at < 1200 ? 7 : 97) {
     const bytes = Buffer.from(whole);
     bytes[at] = (bytes[at] ?? 0) ^ 0x10;
     writeFileSync(join(damaged, 'x86-64-v3.kernels'), bytes);
     const { cache, warnings } = reading([damaged]);
+    const before = refused;
     for (const unit of [ONE, TWO]) {
       const found = await cache.bundled(unit);
       if (found === undefined) refused++;
@@ -128,6 +130,8 @@ test('no changed byte of a file reaches a caller: the kernel is not used, and an
         expect(Buffer.from(found.binary).equals(fakeBinary('fake 1.0', unit))).toBe(true);
       }
     }
+    // A list of kernels is right as a whole, or none of it is used, which is said.
+    if (at < listEnd) expect([at, refused - before, warnings.length]).toEqual([at, 2, 1]);
     for (const { code, message } of warnings) {
       expect(code).toBe('BUNDLE_DAMAGED');
       expect(message).toContain(join(damaged, 'x86-64-v3.kernels'));
