@@ -10,7 +10,7 @@ import { CacheError } from './errors.js';
 import { cacheKey, unitFields } from './key.js';
 import { readEntries, readFailures, readStats, verifyEntries } from './maintenance.js';
 import { MemoryTier } from './memory-tier.js';
-import { checkSignal, readOptions } from './read-options.js';
+import { checkFolders, checkSignal, readOptions } from './read-options.js';
 import { Resolver, type Resolved } from './resolver.js';
 import { openSettings, type Settings } from './settings.js';
 import { SingleFlight } from './single-flight.js';
@@ -145,9 +145,15 @@ export class JitCache {
     this.tuning = new TuningStore(session, writes, system);
   }
 
-  /** A cache over the store of this machine's user. Never throws for trouble with the store. */
+  /**
+   * A cache over the store of this machine's user. Never throws for trouble with the store.
+   *
+   * @throws CacheError INVALID_ARGUMENT for options that there are not, and bundles that are no list of folders
+   */
   static open(options?: CacheOptions): JitCache {
-    return new JitCache(readOptions('JitCache.open', options, CACHE_OPTIONS), realSystem());
+    const given = readOptions('JitCache.open', options, CACHE_OPTIONS);
+    if (given.bundles !== undefined) checkFolders('JitCache.open', 'bundles', given.bundles);
+    return new JitCache(given, realSystem());
   }
 
   /**
@@ -232,8 +238,12 @@ export class JitCache {
   /**
    * Writes the kernels of the store as bundles into a folder, a file for each target, for other machines: see the option `bundles`. PTX
    * is left out.
+   *
+   * @throws CacheError INVALID_ARGUMENT, CACHE_CLOSED; the system's own where the folder cannot be written
    */
-  exportBundles(folder: string): Promise<readonly BundleReport[]> {
+  async exportBundles(folder: string): Promise<readonly BundleReport[]> {
+    this.#assertOpen();
+    checkFolders('JitCache.exportBundles', 'folder', [folder]);
     return exportBundles(this.#session, folder);
   }
 

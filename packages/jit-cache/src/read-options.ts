@@ -19,3 +19,15 @@ export function checkSignal(what: string, signal: unknown): void {
     `${what}: signal is ${describeValue(signal)}. Pass the signal of an AbortController.`,
   );
 }
+
+/** @throws CacheError INVALID_ARGUMENT for what are no names of folders */
+export function checkFolders(what: string, name: string, folders: unknown): void {
+  const wrong = Array.isArray(folders)
+    ? folders.find((one) => typeof one !== 'string' || one === '' || one.includes('\0'))
+    : folders;
+  if (Array.isArray(folders) && wrong === undefined && !folders.includes(undefined)) return;
+  throw new CacheError(
+    'INVALID_ARGUMENT',
+    `${what}: ${name} is ${describeValue(wrong)}. Pass ${name === 'folder' ? 'the path of a folder' : 'a list of paths of folders'}.`,
+  );
+}

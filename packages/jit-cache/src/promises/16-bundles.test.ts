@@ -231,3 +231,18 @@ test('a closed cache gives nothing out of a bundle', async () => {
   await expect(cache.bundled(ONE)).rejects.toMatchObject({ code: 'CACHE_CLOSED' });
   await expect(cache.hasBundled(ONE)).rejects.toMatchObject({ code: 'CACHE_CLOSED' });
 });
+
+test('what is no folder is refused', async () => {
+  for (const bundles of ['/a', [1], [''], [undefined], null, {}, ['/a\0b']]) {
+    expect(() => JitCache.open({ bundles: bundles as never })).toThrow(
+      /JitCache\.open: bundles is .*Pass a list of paths of folders/,
+    );
+  }
+  const { cache } = reading([]);
+  for (const folder of ['', undefined, 3]) {
+    await expect(cache.exportBundles(folder as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  }
+  expect(await cache.bundled(ONE)).toBeUndefined();
+});
