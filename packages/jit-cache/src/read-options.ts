@@ -22,10 +22,11 @@ export function checkSignal(what: string, signal: unknown): void {
 
 /** @throws CacheError INVALID_ARGUMENT for what are no names of folders */
 export function checkFolders(what: string, name: string, folders: unknown): void {
-  const wrong = Array.isArray(folders)
-    ? folders.find((one) => typeof one !== 'string' || one === '' || one.includes('\0'))
-    : folders;
-  if (Array.isArray(folders) && wrong === undefined && !folders.includes(undefined)) return;
+  const list: readonly unknown[] = Array.isArray(folders) ? folders : [folders];
+  const isFolder = (one: unknown): boolean =>
+    typeof one === 'string' && one !== '' && !one.includes('\0');
+  if (Array.isArray(folders) && list.every(isFolder)) return;
+  const wrong = Array.isArray(folders) ? list.find((one) => !isFolder(one)) : folders;
   throw new CacheError(
     'INVALID_ARGUMENT',
     `${what}: ${name} is ${describeValue(wrong)}. Pass ${name === 'folder' ? 'the path of a folder' : 'a list of paths of folders'}.`,

@@ -54,7 +54,7 @@ describe('compareReports', () => {
           name: 'gaussianSum 3 x 3, D = 3',
           against: 'floor',
           before: 0.8,
-          after: expect.closeTo(0.719, 9),
+          after: expect.closeTo(0.719, 9) as number,
           timeBefore: 10,
           timeAfter: 10,
         },
