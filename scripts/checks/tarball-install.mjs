@@ -1,6 +1,6 @@
 // Installs the packed packages into an empty project the way a user does, with install scripts off: the addons come as optional
 // dependencies, where this Node needs them, and OpenBLAS. Computes a distance on the CPU through import and through require; its
-// kernel must be kept on disk. Solves with OpenBLAS, then computes without it. TypeScript finds types from ES modules and CommonJS,
+// kernel must be kept on disk. Computes it once more without a compiler, by the precompiled kernels. Solves with OpenBLAS, then computes without it. TypeScript finds types from ES modules and CommonJS,
 // and stacks lead to the sources.
 import { existsSync, mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,6 +46,20 @@ const solve = `
   const x = Array.from(await solution.x.toTypedArray());
   if (Math.abs(x[0] - 1.25) + Math.abs(x[1] - 1.5) > 1e-12) throw new Error('wrong solution: ' + x);
   console.log('LAPACK of the package: ok');
+`;
+
+/** With the compiler out of reach: the kernel of the package, and once that is gone the interpreter. */
+const precompiled = `
+  import { configureJitCache, JitCache, tensor } from '@mercer/core';
+  const cache = JitCache.open({ mode: 'off' });
+  configureJitCache(cache);
+  const a = await tensor([[0, 0, 0], [1, 2, 2]], { dtype: 'float32', device: 'cpu' });
+  const sums = await (await a.add(a)).toTypedArray();
+  if (sums.join() !== '0,0,0,2,4,4') throw new Error('wrong sums: ' + sums);
+  const { bundleHits, compiles } = (await cache.stats()).counters;
+  if (compiles !== 0 || bundleHits !== Number(process.env.WANTED_HITS))
+    throw new Error('kernels of the package: ' + JSON.stringify({ bundleHits, compiles }));
+  console.log('first call with ' + bundleHits + ' precompiled kernels, without a compiler: ok');
 `;
 
 /** The same classes on both ways in, and a stack that names the source file. */
@@ -99,7 +113,7 @@ const without = `
 
 const project = mkdtempSync(path.join(tmpdir(), 'mercer-user-'));
 try {
-  const packed = process.argv.includes('--reuse') ? lastPacked() : await packAll();
+  const packed = process.argv.includes('--reuse') ? lastPacked() : await packAll('few');
   const files = Object.fromEntries(packed.map(({ name, tarball }) => [name, `file:${tarball}`]));
   const manifest = {
     name: 'a-users-project',
@@ -128,6 +142,7 @@ try {
     ...process.env,
     MERCER_CACHE_DIR: path.join(project, 'cache'),
     MERCER_CPU: 'compiled',
+    MERCER_KERNELS: 'off',
   };
   for (const [file, text] of Object.entries(programs)) {
     writeFileSync(path.join(project, file), text);
@@ -174,6 +189,18 @@ try {
     );
   }
   console.log(`types from .mts and .cts: ok (${TYPE_SETTINGS.join(', ')})`);
+  const kernels = packed.find(({ name }) => /^@mercer\/kernels-(?!cuda)/.test(name));
+  if (kernels) {
+    const without = { MERCER_CPU: '', MERCER_KERNELS: '', CXX: '/no/compiler', PATH: '/no' };
+    const once = (/** @type {string} */ hits) =>
+      run(process.execPath, ['--input-type=module', '-e', precompiled], {
+        cwd: project,
+        env: { ...env, ...without, NODE_NO_WARNINGS: '1', WANTED_HITS: hits },
+      });
+    process.stdout.write(once('1'));
+    rmSync(path.join(project, 'node_modules', kernels.name), { recursive: true });
+    process.stdout.write(once('0'));
+  }
   const openblas = packed.find(({ name }) => name.startsWith('@mercer/openblas-'));
   if (openblas) {
     process.stdout.write(module(solve));

@@ -1,5 +1,6 @@
 // Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), bundled,
-// the native ones with their platform packages added as optional dependencies, and the platform packages themselves.
+// the native ones with their platform packages added as optional dependencies, and the platform packages themselves; jit-cache with the
+// packages of precompiled kernels.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -7,6 +8,7 @@ import { pathToFileURL } from 'node:url';
 import { run } from '../lib/shell.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { bundlePackage } from './bundle.mjs';
+import { writeKernelPackages } from './kernel-packages.mjs';
 import { writePlatformPackages } from './platform-packages.mjs';
 
 const tarballs = path.join(root, 'release/tarballs');
@@ -40,23 +42,37 @@ async function repack(tarball, edit) {
   return packed;
 }
 
-/** @typedef {{ name: string, tarball: string, platform: boolean }} Packed */
+/**
+ * `platform`: an optional dependency of another; `anyPlatform`: one for all platforms.
+ * @typedef {{ name: string, tarball: string, platform: boolean, anyPlatform: boolean }} Packed
+ */
 
 /** @returns {Packed[]} what the last packAll wrote */
 export function lastPacked() {
   return readJson(listFile);
 }
 
-/** @returns {Promise<Packed[]>} */
-export async function packAll() {
+/**
+ * @param {import('./kernel-packages.mjs').Extent} kernels how many kernels are compiled beforehand: all for a release, which takes many minutes
+ * @returns {Promise<Packed[]>}
+ */
+export async function packAll(kernels) {
   rmSync(tarballs, { recursive: true, force: true });
   mkdirSync(tarballs, { recursive: true });
-  const platforms = writePlatformPackages();
-  const keep = (/** @type {string} */ name, /** @type {string} */ tarball, platform = false) => {
+  const platforms = [
+    ...writePlatformPackages().map((one) => ({ ...one, anyPlatform: false })),
+    ...(await writeKernelPackages(path.join(root, 'release/platform'), kernels)),
+  ];
+  const keep = (
+    /** @type {string} */ name,
+    /** @type {string} */ tarball,
+    platform = false,
+    anyPlatform = false,
+  ) => {
     const target = path.join(tarballs, path.basename(tarball));
     run('mv', [tarball, target]);
     rmSync(path.dirname(tarball), { recursive: true });
-    return { name, tarball: target, platform };
+    return { name, tarball: target, platform, anyPlatform };
   };
   const packages = [];
   for (const { name, directory } of workspacePackages()) {
@@ -73,12 +89,14 @@ export async function packAll() {
   }
   const packed = [
     ...packages,
-    ...platforms.map(({ name, directory }) => keep(name, pack(directory, 'npm'), true)),
+    ...platforms.map(({ name, directory, anyPlatform }) =>
+      keep(name, pack(directory, 'npm'), true, anyPlatform),
+    ),
   ];
   writeFileSync(listFile, JSON.stringify(packed));
   return packed;
 }
 
 if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {
-  for (const { tarball } of await packAll()) console.log(path.relative(root, tarball));
+  for (const { tarball } of await packAll('all')) console.log(path.relative(root, tarball));
 }

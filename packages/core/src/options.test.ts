@@ -149,6 +149,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['JitCache.get', (o) => cache.get({} as never, {} as never, o)],
     ['JitCache.getAll', (o) => cache.getAll([], {} as never, o)],
     ['JitCache.prune', (o) => cache.prune(o)],
+    ['JitCache.bundled', (o) => cache.bundled({} as never, o)],
     ['LazyReduction.call', (o) => sum.call([], o), 'dtype_acc', 'accumulate'],
     ['LazyReduction.prepare', (o) => sum.prepare([], o)],
     ['PreparedReduction', (o) => preparedSum([], o)],
@@ -479,7 +480,8 @@ async function optionsOf(call: Call): Promise<readonly string[]> {
 }
 
 /** Rows whose receivers or units are stand-ins, which no more than the reading of options goes through. */
-const STAND_INS = /^(JitCache\.get|CudaDevice\.create(Stream|Event)|CpuFunction\.launch)$/;
+const STAND_INS =
+  /^(JitCache\.(get|bundled)|CudaDevice\.create(Stream|Event)|CpuFunction\.launch)$/;
 
 function throwing(): object {
   return {

@@ -1,8 +1,8 @@
-import type { CpuLevel } from './compiler/compile-options.js';
+import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { CpuRuntimeError } from './errors.js';
 import { cpuInfo } from './report.js';
 
-const LEVELS: readonly string[] = ['arm64', 'x86-64-v2', 'x86-64-v3', 'x86-64-v4'];
+const LEVELS: readonly CpuLevel[] = ['arm64', ...X86_LEVELS];
 
 /** @throws CpuRuntimeError `UNSUPPORTED_CPU` for instructions that this processor lacks */
 export function checkLevel(level: CpuLevel, what: string): void {

@@ -23,5 +23,5 @@ export {
   type CpuErrorCode,
 } from './errors.js';
 export { rawBinding } from './addon.js';
-export { loadAddon } from './load-addon.js';
+export { loadAddon, platformPackage } from './load-addon.js';
 export type { RawBinding } from './raw-binding.js';

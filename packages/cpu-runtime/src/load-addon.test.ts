@@ -113,6 +113,21 @@ describe('MERCER_CPU_THREADS', () => {
   });
 });
 
+describe('MERCER_CPU_LEVEL', () => {
+  const level = `import { cpu } from 'DIST'; let out; try { out = cpu.info().level } catch (error) { out = error.code + ' ' + error.message } console.log(out);`;
+
+  it.skipIf(process.arch !== 'x64')('names a lower level, which kernels are compiled for', () => {
+    expect(runModule(level, undefined, { MERCER_CPU_LEVEL: 'x86-64-v2' }).trim()).toBe('x86-64-v2');
+    expect(runModule(level, undefined, { MERCER_CPU_LEVEL: '' }).trim()).toMatch(/^x86-64-v[234]$/);
+  });
+
+  it.each(['x86-64-v1', 'x86-64-v9', 'fast', '3'])('of %s is refused by name', (text) => {
+    const output = runModule(level, undefined, { MERCER_CPU_LEVEL: text });
+    expect(output).toContain('INVALID_ARGUMENT');
+    expect(output).toContain(`"${text}" is none of `);
+  });
+});
+
 describe('two copies in one program', () => {
   it('are told apart by an error that names both versions', () => {
     const copy = join(folder, 'second');

@@ -17,10 +17,20 @@ function libc(): string {
   return header?.glibcVersionRuntime === undefined ? 'musl' : 'gnu';
 }
 
-/** Name of the package that carries a prebuilt file for this machine: a package's addon (`cpu-runtime`), or a library. */
+let platform: string | undefined;
+
+/**
+ * Name of the package that carries a prebuilt file for this machine: a package's addon (`cpu-runtime`), a library, kernels.
+ *
+ * @example
+ * ```ts
+ * import { platformPackage } from '@mercer/cpu-runtime';
+ * console.log(platformPackage('openblas')); // on most Linux machines @mercer/openblas-linux-x64-gnu
+ * ```
+ */
 export function platformPackage(what: string): string {
-  const parts = [process.platform, process.arch, libc()].filter((part) => part !== '');
-  return `@mercer/${what}-${parts.join('-')}`;
+  platform ??= [process.platform, process.arch, libc()].filter((part) => part !== '').join('-');
+  return `@mercer/${what}-${platform}`;
 }
 
 function reason(error: unknown): string {

@@ -1,14 +1,14 @@
 import { rawBinding } from './addon.js';
-import type { CpuLevel } from './compiler/compile-options.js';
+import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { findCompilerSync } from './compiler/find-compiler.js';
-import { AddonNotFoundError, type Attempt } from './errors.js';
+import { AddonNotFoundError, CpuRuntimeError, type Attempt } from './errors.js';
 import type { RawInfo } from './raw-binding.js';
 
 /** What the processor offers to this process. */
 export interface CpuInfo {
   /** Cores that this process may use: affinity mask and cgroup quota. */
   readonly cores: number;
-  /** Highest level that processor and operating system support (cpuid and xgetbv). */
+  /** Highest level that processor and operating system support (cpuid and xgetbv), or the lower one that MERCER_CPU_LEVEL names. */
   readonly level: CpuLevel;
   /** False on x86-64 processors before SSE4.2, where kernels cannot run; `level` is the lowest one then. */
   readonly supported: boolean;
@@ -40,7 +40,7 @@ let cached: CpuInfo | undefined;
 /**
  * Facts about the processor; needs the addon, not a compiler.
  *
- * @throws AddonNotFoundError
+ * @throws AddonNotFoundError; CpuRuntimeError `INVALID_ARGUMENT` where MERCER_CPU_LEVEL is no level of this processor
  */
 export function cpuInfo(): CpuInfo {
   cached ??= fromRaw(rawBinding().info());
@@ -49,8 +49,21 @@ export function cpuInfo(): CpuInfo {
 
 function fromRaw(info: RawInfo): CpuInfo {
   const supported = info.level !== 'x86-64-v1';
-  const level = supported ? (info.level as CpuLevel) : 'x86-64-v2';
+  const level = supported ? chosenLevel(info.level as CpuLevel) : 'x86-64-v2';
   return Object.freeze({ ...info, level, supported });
+}
+
+/** The level that kernels are compiled for: the processor's, or the one below it that MERCER_CPU_LEVEL names. */
+function chosenLevel(own: CpuLevel): CpuLevel {
+  const named = process.env['MERCER_CPU_LEVEL'] ?? '';
+  if (named === '') return own;
+  const runs = own === 'arm64' ? [own] : X86_LEVELS.slice(0, X86_LEVELS.indexOf(own) + 1);
+  const found = runs.find((level) => level === named);
+  if (found !== undefined) return found;
+  throw new CpuRuntimeError(
+    'INVALID_ARGUMENT',
+    `reading MERCER_CPU_LEVEL failed: "${named}" is none of ${runs.join(', ')}, which this processor runs. Name one of them, or unset it.`,
+  );
 }
 
 /** Everything at once, for people. Never throws; asks the compiler for its version, which takes some milliseconds. */

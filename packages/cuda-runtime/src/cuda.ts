@@ -1,4 +1,4 @@
-import { CudaDevice } from './device.js';
+import { archOf, CudaDevice } from './device.js';
 import { driverReport, nvrtcReport, requireDriver } from './library/open-libraries.js';
 import type { LibraryReport } from './library/library-report.js';
 
@@ -8,6 +8,8 @@ export interface DeviceSummary {
   readonly name: string;
   readonly uuid: string;
   readonly computeCapability: readonly [major: number, minor: number];
+  /** Real architecture with its suffix: `sm_90a`, `sm_86`. */
+  readonly arch: string;
   readonly totalBytes: number;
 }
 
@@ -73,6 +75,7 @@ function summaries(): DeviceSummary[] {
       addon.deviceAttribute(index, 75),
       addon.deviceAttribute(index, 76),
     ] as const;
-    return { index, ...addon.deviceInfo(index), computeCapability };
+    const arch = archOf(...computeCapability);
+    return { index, ...addon.deviceInfo(index), computeCapability, arch };
   });
 }

@@ -211,6 +211,6 @@ export class CudaDevice extends Owned<DeviceHandle> {
 }
 
 /** Hopper and newer have features only the suffixed architecture may use. */
-function archOf(major: number, minor: number): string {
+export function archOf(major: number, minor: number): string {
   return `sm_${major * 10 + minor}${major >= 9 ? 'a' : ''}`;
 }

@@ -34,7 +34,7 @@ export const brokenFilesMutants = [
     promise: 5,
     name: 'the checksum is not compared',
     file: 'store/entries.ts',
-    find: "if (!equal(checksum(key, row), row['sha'])) {",
+    find: "if (!equal(entrySum(key, row), row['sha'])) {",
     replace: "if (row['sha'] === null) {",
     test: `${P}/05-rot-is-caught.test.ts`,
     pattern: 'inside the binary|noticed|flipped',

@@ -4,6 +4,7 @@ import { oneCompileMutants } from './one-compile.mjs';
 import { boundsMutants } from './bounds.mjs';
 import { privacyMutants } from './privacy.mjs';
 import { placesMutants } from './places.mjs';
+import { bundlesMutants } from './bundles.mjs';
 
 /**
  * Every protection that can be taken away, in the order of the promises.
@@ -17,7 +18,8 @@ export const mutants = [
   ...boundsMutants,
   ...privacyMutants,
   ...placesMutants,
+  ...bundlesMutants,
 ];
 
 /** Promises that have a mutant. */
-export const promises = 15;
+export const promises = 16;

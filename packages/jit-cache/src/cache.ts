@@ -1,12 +1,16 @@
 import { describeValue } from '@mercer/options';
 import { randomUUID } from 'node:crypto';
 import { runBatch } from './batch.js';
+import { bundleFolders } from './bundle/bundle-folders.js';
+import { bundleKey } from './bundle/bundle-key.js';
+import { exportBundles } from './bundle/export-bundle.js';
+import { KernelBundles } from './bundle/kernel-bundles.js';
 import { debugPrinter } from './debug.js';
 import { CacheError } from './errors.js';
-import { cacheKey } from './key.js';
+import { cacheKey, unitFields } from './key.js';
 import { readEntries, readFailures, readStats, verifyEntries } from './maintenance.js';
 import { MemoryTier } from './memory-tier.js';
-import { checkSignal, readOptions } from './read-options.js';
+import { checkFolders, checkSignal, readOptions } from './read-options.js';
 import { Resolver, type Resolved } from './resolver.js';
 import { openSettings, type Settings } from './settings.js';
 import { SingleFlight } from './single-flight.js';
@@ -18,11 +22,14 @@ import { StoreWriter } from './store/writer.js';
 import { TuningStore } from './tuning-store.js';
 import {
   BATCH_OPTIONS,
+  BUNDLED_OPTIONS,
   CACHE_OPTIONS,
   GET_OPTIONS,
   PRUNE_OPTIONS,
   type Artifact,
   type BatchOptions,
+  type BundledOptions,
+  type BundleReport,
   type CacheCounters,
   type CacheOptions,
   type CacheStats,
@@ -42,12 +49,14 @@ function newCounters(): CacheCounters {
   return {
     memoryHits: 0,
     storeHits: 0,
+    bundleHits: 0,
     misses: 0,
     compiles: 0,
     failures: 0,
     stored: 0,
     notStored: 0,
     corrupt: 0,
+    bundleCorrupt: 0,
     evicted: 0,
     waited: 0,
     setAside: 0,
@@ -89,6 +98,7 @@ export class JitCache {
   readonly #session: StoreSession | undefined;
   readonly #writer: StoreWriter | undefined;
   readonly #resolver: Resolver;
+  readonly #bundles: KernelBundles;
   readonly #memory = new MemoryTier(MEMORY_BYTES);
   readonly #flights = new SingleFlight<Resolved>();
   readonly #counters = newCounters();
@@ -127,12 +137,23 @@ export class JitCache {
       counters,
       owner: randomUUID(),
     });
+    this.#bundles = new KernelBundles(
+      () => bundleFolders(settings.bundles, system.env),
+      counters,
+      settings.onWarning,
+    );
     this.tuning = new TuningStore(session, writes, system);
   }
 
-  /** A cache over the store of this machine's user. Never throws for trouble with the store. */
+  /**
+   * A cache over the store of this machine's user. Never throws for trouble with the store.
+   *
+   * @throws CacheError INVALID_ARGUMENT for options that there are not, and bundles that are no list of folders
+   */
   static open(options?: CacheOptions): JitCache {
-    return new JitCache(readOptions('JitCache.open', options, CACHE_OPTIONS), realSystem());
+    const given = readOptions('JitCache.open', options, CACHE_OPTIONS);
+    if (given.bundles !== undefined) checkFolders('JitCache.open', 'bundles', given.bundles);
+    return new JitCache(given, realSystem());
   }
 
   /**
@@ -172,16 +193,58 @@ export class JitCache {
         behind,
       );
     }
-    const { binary, loweredNames, compileMs, log } = resolved.entry;
-    return {
-      key: key.hex,
-      // A copy: what the caller does with it must not reach the next hit.
-      binary: binary.slice(),
-      loweredNames: { ...loweredNames },
-      origin: resolved.origin,
-      compileMs,
-      log,
-    };
+    return artifactOf(key.hex, resolved);
+  }
+
+  /**
+   * The unit out of a bundle (see the option `bundles`), undefined where none has it. Needs no compiler: the key says nothing of one. What
+   * is damaged, or for another target, is left out with a warning.
+   *
+   * @throws CacheError INVALID_UNIT, CACHE_CLOSED
+   */
+  async bundled(unit: CompileUnit, options?: BundledOptions): Promise<Artifact | undefined> {
+    const { debug } = readOptions('JitCache.bundled', options, BUNDLED_OPTIONS);
+    this.#assertOpen();
+    checkUnit(unit);
+    if (!this.#bundles.hasTarget(unit.target)) return undefined;
+    const print = debugPrinter(debug ?? this.#options.debug, this.#system.env);
+    const key = bundleKey(unitFields(unit, this.#settings.generator));
+    const kept = this.#memory.get(key);
+    const entry = kept ?? (await this.#bundles.read(unit.target, key));
+    if (entry === undefined) return undefined;
+    if (kept) this.#counters.memoryHits++;
+    else {
+      this.#counters.bundleHits++;
+      this.#memory.set(key, entry);
+    }
+    const from = kept ? 'memory' : 'a bundle';
+    print?.(`hit ${unit.names[0] ?? ''} ${unit.target} ${key.slice(0, 12)} from ${from}`);
+    return artifactOf(key, { entry, origin: kept ? 'memory' : 'bundle' });
+  }
+
+  /** Whether a bundle lists the unit. Nothing is counted; an entry whose bytes have rotted is found all the same. */
+  async hasBundled(unit: CompileUnit): Promise<boolean> {
+    this.#assertOpen();
+    checkUnit(unit);
+    if (!this.#bundles.hasTarget(unit.target)) return false;
+    return this.#bundles.has(unit.target, bundleKey(unitFields(unit, this.#settings.generator)));
+  }
+
+  /** Whether there is a bundle for a target, such as `sm_90a`. */
+  hasBundleFor(target: string): boolean {
+    return this.#bundles.hasTarget(target);
+  }
+
+  /**
+   * Writes the kernels of the store as bundles into a folder, a file for each target, for other machines: see the option `bundles`. PTX
+   * is left out.
+   *
+   * @throws CacheError INVALID_ARGUMENT, CACHE_CLOSED; the system's own where the folder cannot be written
+   */
+  async exportBundles(folder: string): Promise<readonly BundleReport[]> {
+    this.#assertOpen();
+    checkFolders('JitCache.exportBundles', 'folder', [folder]);
+    return exportBundles(this.#session, folder);
   }
 
   /**
@@ -233,7 +296,8 @@ export class JitCache {
   /** State, sizes and counters. */
   async stats(): Promise<CacheStats> {
     await this.#session?.open();
-    return readStats(this.#session, this.#settings.maxBytes, this.#counters);
+    const found = await readStats(this.#session, this.#settings.maxBytes, this.#counters);
+    return { ...found, bundles: this.#bundles.folders() };
   }
 
   /** Descriptions of the stored entries, most recently used first. */
@@ -282,4 +346,10 @@ export class JitCache {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
+}
+
+function artifactOf(key: string, { entry, origin }: Resolved): Artifact {
+  const { binary, loweredNames, compileMs, log } = entry;
+  // A copy: what the caller does with it must not reach the next hit.
+  return { key, binary: binary.slice(), loweredNames: { ...loweredNames }, origin, compileMs, log };
 }

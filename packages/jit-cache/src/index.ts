@@ -8,6 +8,8 @@ export type {
   Artifact,
   BatchOptions,
   BatchProgress,
+  BundledOptions,
+  BundleReport,
   CacheCounters,
   CacheMode,
   CacheOptions,

@@ -28,16 +28,29 @@ export interface CacheKey {
 }
 
 /** Every string is preceded by its length and every list by its count, so no two units run together. */
-function addText(hash: Hash, text: string): void {
+export function addText(hash: Hash, text: string): void {
   const bytes = Buffer.from(text, 'utf8');
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(bytes.length));
   hash.update(length).update(bytes);
 }
 
-function addList(hash: Hash, items: readonly string[]): void {
+export function addList(hash: Hash, items: readonly string[]): void {
   addText(hash, String(items.length));
   for (const item of items) addText(hash, item);
+}
+
+/** What a unit is, whatever compiles it. */
+export function unitFields(unit: CompileUnit, generator = ''): Omit<KeyFields, 'toolchain'> {
+  return {
+    schema: KEY_VERSION,
+    generator: `${GENERATOR_VERSION}/${generator}`,
+    language: unit.language,
+    target: unit.target,
+    options: unit.options.map(({ name, value }) => `${name}=${typeof value}:${value}`),
+    names: [...new Set(unit.names)].sort(),
+    source: createHash('sha256').update(unit.source, 'utf8').digest('hex'),
+  };
 }
 
 /**
@@ -47,14 +60,8 @@ function addList(hash: Hash, items: readonly string[]): void {
  */
 export function cacheKey(unit: CompileUnit, toolchain: Toolchain, generator = ''): CacheKey {
   const fields: KeyFields = {
-    schema: KEY_VERSION,
-    generator: `${GENERATOR_VERSION}/${generator}`,
-    language: unit.language,
-    target: unit.target,
+    ...unitFields(unit, generator),
     toolchain: toolchain.identityFor?.(unit.target) ?? toolchain.identity,
-    options: unit.options.map(({ name, value }) => `${name}=${typeof value}:${value}`),
-    names: [...new Set(unit.names)].sort(),
-    source: createHash('sha256').update(unit.source, 'utf8').digest('hex'),
   };
   const hash = createHash('sha256');
   addText(hash, `mercer-jit-key/${fields.schema}`);

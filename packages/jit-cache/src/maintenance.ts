@@ -9,7 +9,7 @@ export async function readStats(
   session: StoreSession | undefined,
   maxBytes: number,
   counters: CacheCounters,
-): Promise<CacheStats> {
+): Promise<Omit<CacheStats, 'bundles'>> {
   const found = await session?.read((database) => ({
     ...usage(database),
     entries: countEntries(database),

@@ -11,6 +11,7 @@ export interface Settings {
   readonly maxBytes: number;
   readonly directory: string | undefined;
   readonly generator: string;
+  readonly bundles: readonly string[] | undefined;
   readonly onWarning: (warning: CacheWarning) => void;
 }
 
@@ -43,6 +44,7 @@ export function openSettings(options: CacheOptions, system: System): Settings {
     maxBytes: Math.max(LEAST_BYTES, Number.isFinite(bytes) ? Math.floor(bytes) : DEFAULT_BYTES),
     directory: options.directory,
     generator: options.generator ?? '',
+    bundles: options.bundles,
     onWarning,
   };
 }

@@ -56,7 +56,7 @@ export interface Artifact {
   /** The caller's own copy. */
   readonly binary: Uint8Array;
   readonly loweredNames: Readonly<Record<string, string>>;
-  readonly origin: 'memory' | 'store' | 'compiled';
+  readonly origin: 'memory' | 'bundle' | 'store' | 'compiled';
   /** What the compile took, in milliseconds, whenever and wherever it was done. */
   readonly compileMs: number;
   /** The compiler's own words. */
@@ -78,6 +78,11 @@ export interface CacheOptions {
   readonly debug?: DebugOption;
   /** Takes the one warning of a cache that had to fall back. Default: `process.emitWarning`. */
   readonly onWarning?: (warning: CacheWarning) => void;
+  /**
+   * Folders with bundles, kernels that were compiled elsewhere (`exportBundles` writes them), which are used before anything is compiled.
+   * Default: those that MERCER_KERNELS lists as PATH does (`off`: none), else the packages @mercer/kernels-... that are installed.
+   */
+  readonly bundles?: readonly string[];
   /** Version of the program that writes the sources, when the sources themselves do not tell. */
   readonly generator?: string;
 }
@@ -89,6 +94,7 @@ export const CACHE_OPTIONS: OptionNames<CacheOptions> = {
   mode: true,
   debug: true,
   onWarning: true,
+  bundles: true,
   generator: true,
 };
 
@@ -183,6 +189,8 @@ export interface EntryInfo {
 export interface CacheCounters {
   memoryHits: number;
   storeHits: number;
+  /** Kernels that came out of a bundle. */
+  bundleHits: number;
   misses: number;
   compiles: number;
   failures: number;
@@ -192,6 +200,8 @@ export interface CacheCounters {
   notStored: number;
   /** Entries whose bytes did not match their checksum or form; they were deleted. */
   corrupt: number;
+  /** Kernels of a bundle that were damaged, or for something else; they were compiled. */
+  bundleCorrupt: number;
   evicted: number;
   /** Calls that waited for another process' or thread's compile of the same key. */
   waited: number;
@@ -204,6 +214,8 @@ export interface CacheStats {
   /** `disk`; `read-only` (hits are served, nothing is written); `memory`; `off`. */
   readonly state: 'disk' | 'read-only' | 'memory' | 'off';
   readonly path?: string;
+  /** Folders with bundles that are there. */
+  readonly bundles: readonly string[];
   /** Why the state is not `disk`. */
   readonly reason?: string;
   readonly driver?: string;
@@ -215,6 +227,20 @@ export interface CacheStats {
   readonly maxBytes: number;
   readonly counters: Readonly<CacheCounters>;
 }
+
+/** A file that `exportBundles` wrote. */
+export interface BundleReport {
+  readonly target: string;
+  readonly file: string;
+  readonly kernels: number;
+  readonly bytes: number;
+}
+
+/** Options of `bundled`. */
+export type BundledOptions = Pick<GetOptions, 'debug'>;
+
+/** Names of {@link BundledOptions}. */
+export const BUNDLED_OPTIONS: OptionNames<BundledOptions> = { debug: true };
 
 /** What `verify()` found. */
 export interface VerifyReport {

@@ -20,7 +20,7 @@ import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device } from './device.js';
 import type { CompileOptions } from './executable.js';
 import { HostPool } from './host-pool.js';
-import { jitCache, toolchainOf } from './jit.js';
+import { binaryOf, jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
 import type { NativeMemory, StorageBlock } from './storage-block.js';
 import { StreamCore, type CapturedGraph } from './stream-core.js';
@@ -168,11 +168,23 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     // Without a text the program is all there is.
     if (kernels.length > 0 && kernels.every(({ source }) => source === ''))
       return Promise.resolve('interpreted');
-    return executorsForKernels();
+    return executorsForKernels(() => this.#areBundled(kernels));
+  }
+
+  /** Whether bundles have all kernels; of none, whether there is a bundle that may have some. */
+  async #areBundled(kernels: readonly EmittedKernel[]): Promise<boolean> {
+    const cache = jitCache();
+    if (!cache.hasBundleFor(this.limits.level)) return false;
+    for (const kernel of kernels) {
+      if (!(await cache.hasBundled(this.#unitOf(kernel)))) return false;
+    }
+    return true;
   }
 
   protected async isCached(kernel: EmittedKernel): Promise<boolean> {
-    return jitCache().has(this.#unitOf(kernel), await toolchainOf(hostToolchain));
+    const unit = this.#unitOf(kernel);
+    if (await jitCache().hasBundled(unit)) return true;
+    return jitCache().has(unit, await toolchainOf(hostToolchain));
   }
 
   protected async build(
@@ -180,9 +192,10 @@ export class CpuDevice extends DeviceCore<CpuStreamCore> {
     { debug, signal, behind }: CompileOptions,
   ): Promise<NativeFunction> {
     const { entry, params } = kernel;
-    const { binary, loweredNames } = await jitCache().get(
-      this.#unitOf(kernel),
-      await toolchainOf(hostToolchain),
+    const unit = this.#unitOf(kernel);
+    const { binary, loweredNames } = await binaryOf(
+      unit,
+      async () => [await toolchainOf(hostToolchain), unit.target],
       {
         ...(debug !== undefined && { debug }),
         ...(signal && { signal }),

@@ -46,8 +46,15 @@ export async function cpuExecutor(): Promise<CpuExecutorChoice> {
     : { executor: 'compiled', reason: 'a C++ compiler was found' };
 }
 
-/** Which executors a kernel may have: says once when no compiler was found. @internal */
-export async function executorsForKernels(): Promise<'either' | CpuExecutor> {
+/**
+ * Which executors a kernel may have: says once when no compiler was found. What a bundle has needs none, and none is looked for.
+ * @internal
+ */
+export async function executorsForKernels(
+  areBundled: () => Promise<boolean>,
+): Promise<'either' | CpuExecutor> {
+  const isForced = (process.env['MERCER_CPU'] ?? '') !== '';
+  if (!isForced && (await areBundled())) return 'either';
   const { executor, reason } = await cpuExecutor();
   if (reason === 'no C++ compiler was found') {
     notice(`CPU kernels are interpreted, because ${reason}`, 'MERCER_CPU=interpreted');

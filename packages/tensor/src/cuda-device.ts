@@ -19,7 +19,7 @@ import { CaptureMemory } from './capture/capture-memory.js';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device, LoadOptions } from './device.js';
 import { keptBytes, KeptMemory, type DeviceMemoryBlock } from './kept-memory.js';
-import { jitCache, toolchainOf } from './jit.js';
+import { binaryOf, hasKernelsFor, toolchainOf } from './jit.js';
 import { MercerError } from './mercer-error.js';
 import type { NativeFunction } from './native-function.js';
 import type { NativeMemory, StorageBlock } from './storage-block.js';
@@ -267,10 +267,10 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     { debug, signal }: LoadOptions,
   ): Promise<NativeFunction> {
     const { entry, source, options } = kernel;
-    const target = cudaTarget(this.native.arch, nvrtc.supportedArchs());
-    const { binary, loweredNames } = await jitCache().get(
-      { language: 'cuda', source, options, target, names: [entry] },
-      await toolchainOf(nvrtcToolchain),
+    const { arch } = this.native;
+    const { binary, loweredNames } = await binaryOf(
+      { language: 'cuda', source, options, target: arch, names: [entry] },
+      async () => [await toolchainOf(nvrtcToolchain), cudaTarget(arch, nvrtc.supportedArchs())],
       { ...(debug !== undefined && { debug }), ...(signal && { signal }) },
     );
     // Loaded elsewhere: the driver may wait for a kernel under way, and the event loop must not.
@@ -395,12 +395,13 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
 export function assertCudaIndex(index: number): void {
   const report = cuda.report();
   const count = report.devices.length;
-  if (index < count && report.nvrtc.found) return;
+  const found = report.devices[index];
+  if (found !== undefined && (report.nvrtc.found || hasKernelsFor(found.arch))) return;
   const why = !report.driver.found
     ? 'the CUDA driver was not found'
     : index >= count
       ? `there are ${count} GPUs`
-      : 'NVRTC was not found';
+      : `NVRTC was not found, and no package with kernels for ${found?.arch ?? 'it'}`;
   throw new MercerError(
     'NO_BACKEND',
     `device cuda:${index}: ${why}${report.error === undefined ? '' : ` (${report.error})`}. Run \`mercer doctor\` for what was tried and what to install, or use device 'cpu'.`,

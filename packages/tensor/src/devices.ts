@@ -4,6 +4,7 @@ import { CpuDevice } from './cpu-device.js';
 import { assertCudaIndex, CudaDevice } from './cuda-device.js';
 import { isDeviceCore, type DeviceCore } from './device-core.js';
 import type { Device, DeviceLike } from './device.js';
+import { hasKernelsFor } from './jit.js';
 import { MercerError } from './mercer-error.js';
 import { notice } from './notice.js';
 
@@ -61,13 +62,13 @@ export function deviceCore(like?: DeviceLike): DeviceCore {
 /** Every device of this machine that can compute: GPUs first, then the CPU. */
 export function devices(): Device[] {
   const report = cuda.report();
-  const usable = report.nvrtc.found ? report.devices : [];
+  const usable = report.devices.filter(({ arch }) => report.nvrtc.found || hasKernelsFor(arch));
   return [...usable.map(({ index }) => cudaDevice(index)), cpuDevice()];
 }
 
 /**
- * Where tensors go when nothing says otherwise: what MERCER_DEVICE names, else the first GPU if the driver and NVRTC
- * load, else the CPU, with one notice. Decided once; a failing call never changes it.
+ * Where tensors go when nothing says otherwise: what MERCER_DEVICE names, else the first GPU if the driver loads, and NVRTC
+ * or there is a bundle of kernels for it, else the CPU, with one notice. Decided once; a failing call never changes it.
  */
 export function defaultDevice(): Device {
   return defaultCore();
@@ -82,12 +83,14 @@ function choose(): DeviceCore {
   const forced = process.env['MERCER_DEVICE'];
   if (forced !== undefined && forced !== '') return deviceCore(forced as DeviceLike);
   const report = cuda.report();
-  if (report.devices.length > 0 && report.nvrtc.found) return cudaDevice(0);
+  const [first] = report.devices;
+  if (first !== undefined && (report.nvrtc.found || hasKernelsFor(first.arch)))
+    return cudaDevice(0);
   const why = !report.driver.found
     ? 'no CUDA driver was found'
-    : report.devices.length === 0
+    : first === undefined
       ? 'the CUDA driver sees no GPU'
-      : 'NVRTC was not found';
+      : `NVRTC was not found, and no package with kernels for ${first.arch}`;
   notice(`computing on the CPU, because ${why}`, 'MERCER_DEVICE=cpu');
   return cpuDevice();
 }

@@ -1,4 +1,11 @@
-import { JitCache, type CacheOptions, type Toolchain } from '@mercer/jit-cache';
+import {
+  JitCache,
+  type Artifact,
+  type CacheOptions,
+  type CompileUnit,
+  type GetOptions,
+  type Toolchain,
+} from '@mercer/jit-cache';
 import { MercerError } from './mercer-error.js';
 
 let shared: JitCache | undefined;
@@ -62,4 +69,27 @@ export function toolchainOf(make: () => Promise<Toolchain>): Promise<Toolchain> 
     found.catch(() => toolchains.delete(make));
   }
   return found;
+}
+
+/** Whether a bundle has kernels for an architecture, so that a GPU is of use without a compiler. Opens no cache for good. */
+export function hasKernelsFor(arch: string): boolean {
+  return (shared ?? JitCache.open()).hasBundleFor(arch);
+}
+
+/**
+ * A kernel's binary: out of a bundle, for which no compiler is looked for, else from the cache. `compiler` says with what, and for which
+ * target, it is compiled.
+ */
+export async function binaryOf(
+  unit: CompileUnit,
+  compiler: () => Promise<readonly [toolchain: Toolchain, target: string]>,
+  options: GetOptions,
+): Promise<Artifact> {
+  const { debug, signal } = options;
+  const cache = jitCache();
+  const bundled = await cache.bundled(unit, debug === undefined ? {} : { debug });
+  signal?.throwIfAborted();
+  if (bundled !== undefined) return bundled;
+  const [toolchain, target] = await compiler();
+  return cache.get(target === unit.target ? unit : { ...unit, target }, toolchain, options);
 }

@@ -29,6 +29,7 @@ import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
 import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
+import { benchCompareCommand } from './bench-compare.js';
 import { benchOptimCommand } from './bench-optim.js';
 import { benchShardsCommand } from './bench-shards.js';
 import { benchSolversCommand } from './bench-solvers.js';
@@ -81,9 +82,10 @@ async function settleExecutor(): Promise<void> {
   if (executor === 'compiled') process.env['MERCER_CPU'] = executor;
 }
 
-/** `mercer bench autodiff|calls|cdist|kermac|linalg|keops|optim|solvers|shards|limits|truncated`: measurements with everything that is needed to judge them. */
+/** `mercer bench autodiff|calls|cdist|compare|kermac|linalg|keops|optim|solvers|shards|limits|truncated`: measurements with everything that is needed to judge them. */
 export function benchCommand(): Command {
   const command = new Command('bench').hook('preAction', settleExecutor);
+  command.addCommand(benchCompareCommand());
   command.addCommand(
     sub('limits', "what the device's arithmetic, memory and launches can do at most").action(
       action(limits),

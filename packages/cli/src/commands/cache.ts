@@ -16,14 +16,23 @@ interface PruneOptions extends CacheCommandOptions {
   readonly maxBytes: number;
 }
 
+interface ExportOptions extends CacheCommandOptions {
+  readonly out: string;
+}
+
 interface ClearOptions extends CacheCommandOptions {
   readonly yes?: boolean;
 }
 
-/** `mercer cache warm|stats|list|verify|prune|clear`: the store of compiled kernels. */
+/** `mercer cache warm|export|stats|list|verify|prune|clear`: the store of compiled kernels. */
 export function cacheCommand(): Command {
   const command = new Command('cache');
   command.addCommand(cacheWarmCommand());
+  command.addCommand(
+    sub('export', 'write the kernels as bundles, which MERCER_KERNELS=<folder> uses elsewhere')
+      .requiredOption('--out <folder>', 'where the files go, one for each kind of processor')
+      .action(action(exportBundles)),
+  );
   command.addCommand(
     sub('stats', 'where it is, how large it is, and how it works').action(action(stats)),
   );
@@ -73,6 +82,22 @@ async function withCache(
   }
 }
 
+async function exportBundles(output: Output, options: ExportOptions): Promise<void> {
+  await withCache(output, options, async (cache) => {
+    const written = await cache.exportBundles(options.out);
+    output.result(written, () =>
+      written.length === 0
+        ? 'The store holds no kernel that could be written.'
+        : written
+            .map(
+              ({ kernels, file, bytes }) =>
+                `${kernels} kernels in ${printable(file)} (${formatBytes(bytes)})`,
+            )
+            .join('\n'),
+    );
+  });
+}
+
 async function stats(output: Output, options: CacheCommandOptions): Promise<void> {
   await withCache(output, options, async (cache) => {
     const { counters: _, ...found } = await cache.stats();
@@ -80,6 +105,7 @@ async function stats(output: Output, options: CacheCommandOptions): Promise<void
       const lines: [string, string][] = [
         ['state', found.state + (found.reason === undefined ? '' : ` (${found.reason})`)],
         ['file', found.path ?? 'none'],
+        ['bundles', found.bundles.join(', ') || 'none'],
         ['driver', found.driver ?? 'none'],
         ['kernels', String(found.entries)],
         ['in use', `${formatBytes(found.usedBytes)} of ${formatBytes(found.maxBytes)}`],

@@ -3,6 +3,9 @@ import { CpuRuntimeError } from '../errors.js';
 /** Instruction sets that kernels are compiled for. */
 export type CpuLevel = 'x86-64-v2' | 'x86-64-v3' | 'x86-64-v4' | 'arm64';
 
+/** Those of x86-64, the lowest first: a processor of one runs what is compiled for those before it. */
+export const X86_LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4'];
+
 const levelFlags: { readonly [L in CpuLevel]: readonly string[] } = {
   'x86-64-v2': ['-march=x86-64-v2', '-mtune=generic'],
   'x86-64-v3': ['-march=x86-64-v3', '-mtune=generic'],

@@ -91,7 +91,8 @@ FAKE cuDeviceGetAttribute(int* value, int attribute, int) {
     *value = static_cast<int>(setting("POOLS", 1));
   } else {
     const auto found = values.find(attribute);
-    *value = found == values.end() ? 0 : found->second;
+    const long usual = found == values.end() ? 0 : found->second;
+    *value = static_cast<int>(setting(("ATTRIBUTE_" + std::to_string(attribute)).c_str(), usual));
   }
   return 0;
 }

@@ -27,7 +27,7 @@ export type ReadResult =
   | { readonly kind: 'corrupt'; readonly why: string };
 
 /** Over everything that a read returns, each part preceded by its length. */
-function checksum(key: Uint8Array, row: Row): Uint8Array {
+export function entrySum(key: Uint8Array, row: Row): Uint8Array {
   const hash = createHash('sha256');
   for (const part of [key, row['names'], row['log'], row['binary'], row['compile_ms']]) {
     const bytes = part instanceof Uint8Array ? part : Buffer.from(String(part), 'utf8');
@@ -60,7 +60,7 @@ export function readEntry(database: Database, key: Uint8Array): ReadResult {
       .prepare('SELECT binary, names, log, compile_ms, sha, last_used FROM entry WHERE key = ?')
       .get(key);
     if (row === undefined) return { kind: 'miss' };
-    if (!equal(checksum(key, row), row['sha'])) {
+    if (!equal(entrySum(key, row), row['sha'])) {
       return { kind: 'corrupt', why: 'its checksum does not match' };
     }
     const { binary, names, log } = row;
@@ -82,6 +82,12 @@ export function readEntry(database: Database, key: Uint8Array): ReadResult {
   }
 }
 
+/** What the key of an entry was made of. */
+export function readKeyJson(database: Database, key: Uint8Array): string {
+  const row = database.prepare('SELECT key_json FROM entry WHERE key = ?').get(key);
+  return String(row?.['key_json']);
+}
+
 export function hasEntry(database: Database, key: Uint8Array): boolean {
   return database.prepare('SELECT 1 AS found FROM entry WHERE key = ?').get(key) !== undefined;
 }
@@ -92,7 +98,7 @@ export function putEntry(database: Database, record: EntryRecord, now: number): 
   // node:sqlite reads a text up to its first NUL.
   const log = record.log.replaceAll('\0', '\uFFFD');
   const names = JSON.stringify(record.loweredNames);
-  const sha = checksum(key, { names, log, binary, compile_ms: compileMs });
+  const sha = entrySum(key, { names, log, binary, compile_ms: compileMs });
   database
     .prepare('INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)')
     .run(

@@ -98,6 +98,25 @@ export function* loaded(
   );
 }
 
+/** Waits for several kernels, which are compiled side by side: on the way a call would wait for one after the other. */
+export function* loadedTogether(
+  { stream: { device }, signal, debug }: Within,
+  wanted: readonly CudaKernel[],
+): Enqueuing {
+  const options = { signal, debug };
+  const known = loadedFor(device, options);
+  const missing = wanted.filter((kernel) => !known.has(kernel));
+  if (missing.length === 0) return;
+  const isQuiet = (debug ?? false) === false;
+  yield* waited(() =>
+    Promise.all(
+      missing.map((kernel) =>
+        isQuiet ? loadKept(device, kernel, options) : device.load(kernel, options),
+      ),
+    ),
+  );
+}
+
 /** Waits until a launch would not block. */
 export function* room({ stream, signal }: Within): Enqueuing {
   yield { until: () => stream.room({ signal }), isOptional: true };

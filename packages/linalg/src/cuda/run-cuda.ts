@@ -15,7 +15,7 @@ import type { CudaCall, CudaRoutine } from './cuda-call.js';
 import { eigh } from './eigh.js';
 import { gemm, gemmTf32, gemmTf32x3, productNow } from './gemm.js';
 import { splitKernels } from './gemm/split-factor.js';
-import { kernels, loaded, loadKept } from './kernels.js';
+import { kernels, loadedTogether, loadKept } from './kernels.js';
 import { kron } from './kron.js';
 import { assertLibraries, type LibraryName } from './libraries.js';
 import { lstsq } from './lstsq.js';
@@ -112,6 +112,48 @@ const KERNELS: { readonly [K in CudaRoutineName]: (dtype: LinalgDType) => readon
     ],
   };
 
+/** What every call around a factorisation launches that gives a matrix. */
+const usual = (dtype: LinalgDType): CudaKernel[] => [
+  kernels.pack(dtype, dtype),
+  kernels.unpack(dtype, dtype),
+  kernels.mergeCodes(),
+];
+
+const refinedUsual = (dtype: LinalgDType): CudaKernel[] => [
+  kernels.pack(dtype, 'float64'),
+  kernels.pack(dtype, 'float32'),
+  kernels.pack('float64', 'float64'),
+  kernels.pack('float64', 'float32'),
+  kernels.unpack('float64', dtype),
+  kernels.addCorrections(),
+  kernels.mergeCodes(),
+];
+
+/** Those that an ordinary call launches for certain, whatever its plan. They are compiled side by side; others when a call comes to them. */
+const LAUNCHED: typeof KERNELS = {
+  ...KERNELS,
+  solveCholesky: usual,
+  solveLU: usual,
+  refinedCholesky: refinedUsual,
+  refinedLU: refinedUsual,
+  triangularSolve: (dtype) => [...usual(dtype), kernels.diagonalZeros(dtype)],
+  cholesky: usual,
+  inverse: aroundWaits,
+  logdet: (dtype) => [
+    kernels.pack(dtype, dtype),
+    kernels.mergeCodes(),
+    kernels.determinants(dtype),
+  ],
+  condition: (dtype) => [
+    kernels.pack(dtype, dtype),
+    kernels.identity(dtype),
+    kernels.mergeCodes(),
+    kernels.oneNorms(dtype),
+    kernels.conditions(dtype),
+  ],
+  qr: aroundWaits,
+};
+
 type Needs = {
   readonly [K in CudaRoutineName]: (call: CudaCall<FieldsOf<K>>) => readonly LibraryName[];
 };
@@ -172,6 +214,7 @@ export function cudaRoutine<K extends CudaRoutineName>(
   };
   /** Whether the libraries were found, which are not looked for again. */
   let hasLibraries = false;
+  const launched = LAUNCHED[name](dtype);
   const now = isProduct(name) ? productNow(setting, planned as never, COMPUTES[name]) : undefined;
   const routine: CallRoutine = {
     now:
@@ -201,9 +244,8 @@ export function cudaRoutine<K extends CudaRoutineName>(
         if (hasLibraries && WITHOUT_HANDLES.has(name)) return;
         const wanted = LIBRARIES[name](callOf(call));
         if (wanted.length === 0) return;
-        // A compiler that is missing shows with any of them.
-        const [first] = KERNELS[name](dtype);
-        if (first !== undefined) yield* loaded(call, first);
+        // A compiler that is missing shows before a library that is.
+        yield* loadedTogether(call, launched);
         if (planned.a.rows * planned.a.columns === 0) return;
         if (!WITHOUT_HANDLES.has(name)) yield* prepared(call.stream);
         assertLibraries(wanted);

@@ -152,16 +152,17 @@ async function loadPasses(
     throw refused(error);
   });
   if (one !== undefined) return [one];
-  const passes: LoadedPass[] = [];
-  for (const [place, reduction] of reductions.entries()) {
-    const alone = { ...call, ...aloneOf(call, reduction), reductions: [reduction] as const };
-    try {
-      passes.push(await loadPass(device, problemOf(alone, device), options));
-    } catch (error) {
-      throw refused(error, place);
-    }
-  }
-  return passes;
+  // All at once, so that kernels are compiled side by side; of several errors that of the first reduction is thrown.
+  const settled = await Promise.allSettled(
+    reductions.map(async (reduction) => {
+      const alone = { ...call, ...aloneOf(call, reduction), reductions: [reduction] as const };
+      return loadPass(device, problemOf(alone, device), options);
+    }),
+  );
+  return settled.map((one, place) => {
+    if (one.status === 'fulfilled') return one.value;
+    throw refused(one.reason, place);
+  });
 }
 
 /** Undefined where a pass for each is quicker, or the only way. */
