@@ -50,6 +50,7 @@ export {
   saveCheckpoint,
   type CheckpointHeader,
   type CheckpointOf,
+  type LoadCheckpointOptions,
   type SaveCheckpointOptions,
 } from './training/checkpoint.js';
 export { lbfgs, type LbfgsOptions } from './first-order/lbfgs.js';

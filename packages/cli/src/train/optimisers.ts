@@ -51,7 +51,8 @@ export const OPTIMISERS: Readonly<Record<OptimiserName, Entry>> = {
   kfac: {
     rate: 0.1,
     needs: 'statistics',
+    // no momentum, which would take steps beyond the norm constraint
     make: (lr, { plain }) =>
-      kfac({ lr, damping: 0.01, frequency: FREQUENCY, momentum: 0.9, normConstraint: 0.01, plain }),
+      kfac({ lr, damping: 0.01, frequency: FREQUENCY, normConstraint: 0.01, plain }),
   },
 };

@@ -4,7 +4,12 @@ import type { Tree } from '@mercer/autodiff';
 import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
-import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
+import {
+  checkLearningRate,
+  rateOf,
+  toldRate,
+  type LearningRate,
+} from '../first-order/learning-rate.js';
 import { evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
@@ -171,6 +176,16 @@ function read(given: KfacOptions): Read {
   };
 }
 
+/** All options, as they are named. */
+const optionsOf = ({ rate, isAdaptive, beta, isExact, plain, ...others }: Read) => ({
+  ...others,
+  lr: toldRate(rate),
+  adaptiveDamping: isAdaptive,
+  factorBeta: beta,
+  inverse: isExact ? 'exact' : 'factored',
+  plain: [...plain],
+});
+
 /** The loss that a step is given. @throws OptimError MISSING_STATISTICS; MercerError SHAPE_MISMATCH, DEVICE_MISMATCH, DISPOSED */
 function valueOf({ value }: StepExtras, { id }: Device): Tensor {
   if (value === undefined) {
@@ -197,7 +212,7 @@ function valueOf({ value }: StepExtras, { id }: Device): Tensor {
 
 const scalar = (value: number) => ({ shape: [], dtype: 'float64', value }) as const;
 
-function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+function ruleOf(given: Read): Rule {
   const { rate, beta, frequency, start, delay, isExact, isAdaptive, momentum, plain } = given;
   const schedule = everySteps(start, frequency, delay);
   const isAdapted = (count: number): boolean =>
@@ -258,7 +273,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
 
   return {
     name: what,
-    options,
+    options: optionsOf(given),
     refusesScale: isAdaptive
       ? 'compares losses where its damping adapts, which have to be the loss itself'
       : undefined,
@@ -429,6 +444,5 @@ async function directions(
  */
 export function kfac(options?: KfacOptions): Optimiser {
   const given = readOptions(what, options, KFAC_OPTIONS);
-  const { lr: _lr, ...told } = given;
-  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+  return optimiserOf(ruleOf(read(given)), readSettings(given, what));
 }
