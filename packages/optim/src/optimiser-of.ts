@@ -6,6 +6,7 @@ import { decide, type LossScaling } from './decide.js';
 import { OptimError } from './optim-error.js';
 import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
+import { noteStep, stepsTaken } from './steps-taken.js';
 import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
 import { inTurn } from './turns.js';
 import { hasMaster, stateDType } from './update.js';
@@ -86,7 +87,9 @@ export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
     name: rule.name,
     init: (params) => initialState(rule, settings, params),
     step: (params, grads, state, extras = {}) =>
-      inTurn(state, rule.name, () => takeStep({ rule, settings, params, grads, state, extras })),
+      inTurn(state, rule.name, () =>
+        takeStep({ rule, settings, params, grads, state, extras: extras as StepExtras }),
+      ),
   };
   composed.set(optimiser, { rule, settings });
   return optimiser;
@@ -248,7 +251,7 @@ async function takeStep({
   const gradients = await gradientsOf(leaves, grads, what);
   assertApart(leaves, gradients, what);
   const slots = checkState(rule, settings, leaves, state);
-  const step = state.step + 1;
+  const step = (await stepsTaken(state)) + 1;
   if (nonFinite === 'throw') {
     assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);
   }
@@ -279,7 +282,7 @@ async function takeStep({
   } finally {
     decision.dispose();
   }
-  state.step = step;
+  noteStep(state, step);
   const { skipped } = decision;
   if (nonFinite === 'throw' && Number(await skipped.item()) === 1) {
     skipped.dispose();

@@ -64,12 +64,12 @@ const FIRST_NUMBERS = [0, 0, 0, 1];
  * import { tensor, type Tensor } from '@mercer/tensor';
  *
  * const loss = ({ w }: { w: Tensor }) => w.sub(3).square().sum();
- * const evaluate = valueAndGrad(loss) as never;
+ * const evaluate = valueAndGrad(loss);
  * const params = { w: await tensor([1, 2], { device: 'cpu' }) };
- * const { value, grad } = await valueAndGrad(loss)(params);
+ * const { value, grad } = await evaluate(params);
  * const optimiser = lbfgs();
  * using state = await optimiser.init(params);
- * await optimiser.step(params, grad, state, { value: value as Tensor, evaluate });
+ * await optimiser.step(params, grad, state, { value, evaluate });
  * console.log(await params.w.toNested()); // [ 3, 3 ]
  * ```
  *
@@ -101,7 +101,9 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
       name: WHAT,
       init: (params) => initialState(params, settings),
       step: (params, grads, state, extras = {}) =>
-        inTurn(state, WHAT, () => takeStep(settings, params, grads, state, extras)),
+        inTurn(state, WHAT, () =>
+          takeStep(settings, params as Tree, grads, state, extras as StepExtras),
+        ),
     },
     { ...settings },
   );

@@ -14,6 +14,7 @@ import { optionsOf } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
 import { forget } from '../second-order/refreshes.js';
+import { stepsTaken } from '../steps-taken.js';
 import { namedLeaves } from '../tree.js';
 import { inTurn } from '../turns.js';
 
@@ -110,7 +111,7 @@ export async function saveCheckpoint(
     const told: CheckpointHeader = {
       version: 1,
       optimiser: state.optimiser,
-      step: state.step,
+      step: await stepsTaken(state),
       options: optionsOf(optimiser),
       about,
     };

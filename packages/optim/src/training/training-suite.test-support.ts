@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { prepare } from '@mercer/autodiff';
 import { full, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +13,8 @@ import {
   ema,
   lossScale,
   parameterGroups,
+  readCheckpointHeader,
+  saveCheckpoint,
   sgd,
   type Optimiser,
 } from '../index.js';
@@ -265,6 +270,44 @@ export function trainingSuite(name: string, device: () => Device): void {
           expect(await w.toNested()).toEqual(await plain.toNested());
         }
         expect(await state.tensors.get('count')?.item()).toBe(5);
+      });
+
+      it('counts steps once: those of the host, and replays, in schedules and checkpoints', async () => {
+        const rates: number[] = [];
+        using w = await tensor([1, 2], where());
+        using g = await tensor([1, 1], where());
+        const optimiser = sgd({ lr: 0.5 });
+        using state = await optimiser.init(w);
+        (await optimiser.step(w, g, state)).skipped.dispose();
+        using step = await prepare(
+          async (one: Tensor) => (await optimiser.step(w, one, state)).skipped,
+          g,
+        );
+        expect(state.step).toBe(2); // the example's step is taken, the captured one is not yet
+        step(g).dispose();
+        using bad = await tensor([NaN, 1], where());
+        step(bad).dispose();
+        const scheduled = sgd({
+          lr: (t) => {
+            rates.push(t);
+            return 0.5;
+          },
+        });
+        (await scheduled.step(w, g, state)).skipped.dispose();
+        expect(rates).toEqual([5]);
+        expect(state.step).toBe(5);
+        step(g).dispose();
+        const folder = await mkdtemp(join(tmpdir(), 'mercer-optim-'));
+        try {
+          const path = join(folder, 'state.safetensors');
+          await saveCheckpoint(path, { optimiser, params: w, state });
+          const { step: saved } = await readCheckpointHeader(path);
+          expect(saved).toBe(6);
+        } finally {
+          await rm(folder, { recursive: true });
+        }
+        expect(await state.tensors.get('count')?.item()).toBe(5);
+        expect(await w.toNested()).toEqual([-1.5, -0.5]);
       });
 
       it('reads lr of a tensor, and refuses a schedule', async () => {

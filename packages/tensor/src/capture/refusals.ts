@@ -22,6 +22,12 @@ export function assertNotPreparing(what: string, does = 'reads values'): void {
   );
 }
 
+/** Whether work that is called now is captured, to be done in replays alone: in the second of the calls by which a function is prepared. */
+export const isOnlyCaptured = (): boolean => ambientStream()?.capture !== undefined;
+
+/** Whether a function that is prepared calls. */
+export const isPreparing = (): boolean => ambientStream() !== undefined;
+
 /** That a captured function computes elsewhere. */
 export const elsewhere = (what: string, device: Device, place: string): MercerError =>
   new MercerError(
