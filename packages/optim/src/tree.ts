@@ -16,16 +16,34 @@ const nameOf = (path: string, word: string): string =>
 const REMEDY = 'Pass a tensor, or arrays and objects of tensors';
 
 /**
+ * The tensors of a tree by their paths, each of which says of one tensor where it stands.
+ *
+ * @param what the tree: the word before the paths in messages
+ * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have the same path
+ */
+async function byPath(tree: unknown, what: string): Promise<ReadonlyMap<string, Tensor>> {
+  const all = new Map<string, Tensor>();
+  for (const { value, path } of await leavesOf(tree, what, REMEDY)) {
+    const name = nameOf(path, what);
+    if (all.has(name)) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${what}: two tensors have the path ${name}, as { 'a.b': x, a: { b: y } } has two a.b. Name members without dots and brackets.`,
+      );
+    }
+    all.set(name, value);
+  }
+  return all;
+}
+
+/**
  * The tensors of a tree with their paths, in the order in which they stand.
  *
  * @param what the tree, for messages: the word before the paths in them
- * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have memory together; DISPOSED
+ * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have memory or the path together; DISPOSED
  */
 export async function namedLeaves(tree: unknown, what = 'params'): Promise<readonly NamedLeaf[]> {
-  const leaves = (await leavesOf(tree, what, REMEDY)).map(({ value, path }) => ({
-    name: nameOf(path, what),
-    tensor: value,
-  }));
+  const leaves = [...(await byPath(tree, what))].map(([name, tensor]) => ({ name, tensor }));
   for (const { tensor } of leaves) tensor.assertAlive();
   for (const [a, b] of inOneStorage(leaves)) {
     if (!viewsOverlap(a.tensor, b.tensor)) continue;
@@ -140,9 +158,7 @@ export async function gradientsOf(
     word === 'grads'
       ? ['the gradient of ', 'gradients of the same tree, as grad() gives them']
       : ['the new ', 'the same tree'];
-  const given = new Map(
-    (await leavesOf(grads, word, REMEDY)).map(({ value, path }) => [nameOf(path, word), value]),
-  );
+  const given = new Map(await byPath(grads, word));
   const found = params.map(({ name, tensor }) => {
     const grad = given.get(name);
     if (grad === undefined) {

@@ -25,6 +25,9 @@ export const toldRate = (rate: LearningRate): number | 'a function' | 'a tensor'
 /** The learning rate of a step, as a number of the host or a tensor. @throws MercerError INVALID_ARGUMENT where a schedule gives none; CAPTURED */
 export function rateOf(rate: LearningRate, step: number, what: string): number | Tensor {
   if (typeof rate !== 'function') return rate;
-  assertNotPreparing(`${what}: lr is a function of the step. Pass a 0-d tensor as lr`, 'counts');
+  assertNotPreparing(
+    `${what}: lr, a function of the step (replays would read a 0-d tensor in its place),`,
+    'counts',
+  );
   return checkNumber(rate(step), what, `lr(${step})`);
 }

@@ -220,7 +220,7 @@ function ruleOf(given: ShampooSettings): Rule {
         : { formulas: numbers, parameters: { ...parameters, lr } };
     },
     check: async ({ state, step }) => {
-      assertNotPreparing(`${what}: a step refreshes roots by its count, so that it`, 'counts');
+      assertNotPreparing(`${what}: a step`, 'refreshes roots by its count');
       if (schedule.begins(step)) await checkFailures(state, what);
       return undefined;
     },

@@ -283,7 +283,7 @@ function ruleOf(given: Read): Rule {
         : { formulas: NUMBERS, parameters: { ...parameters, lr } };
     },
     check: async (now) => {
-      assertNotPreparing(`${what}: a step refreshes bases by its count, so that it`, 'counts');
+      assertNotPreparing(`${what}: a step`, 'refreshes bases by its count');
       const beginning = await Beginning.of(now);
       if (beginning.isFirst || begins(now.step)) await checkFailures(now.state, what);
       return beginning;
