@@ -1,10 +1,16 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
+import { assertNotPreparing, formatShape, readOptions } from '@mercer/tensor/operation';
 import { checkNumber } from './checks.js';
 import { decide, type LossScaling } from './decide.js';
 import { OptimError } from './optim-error.js';
-import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
+import {
+  STEP_EXTRAS,
+  type Optimiser,
+  type OptimiserState,
+  type StepExtras,
+  type StepReport,
+} from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
 import { noteStep, stepsTaken } from './steps-taken.js';
 import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
@@ -86,10 +92,11 @@ export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
   const optimiser: Optimiser = {
     name: rule.name,
     init: (params) => initialState(rule, settings, params),
-    step: (params, grads, state, extras = {}) =>
-      inTurn(state, rule.name, () =>
-        takeStep({ rule, settings, params, grads, state, extras: extras as StepExtras }),
-      ),
+    step: (params, grads, state, extras) =>
+      inTurn(state, rule.name, async () => {
+        const given = readOptions(rule.name, extras as StepExtras | undefined, STEP_EXTRAS);
+        return takeStep({ rule, settings, params, grads, state, extras: given });
+      }),
   };
   composed.set(optimiser, { rule, settings });
   return optimiser;

@@ -1,4 +1,5 @@
 import type { Tree } from '@mercer/autodiff';
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { Statistics } from './statistics/layer-statistics.js';
 
@@ -40,6 +41,15 @@ export interface StepExtras<P extends object = Tree> {
  * either; the optimiser disposes of what it gives.
  */
 export type PerSample<P extends object = Tree> = object | ((params: P) => PromiseLike<object>);
+
+/** Names of {@link StepExtras}. */
+export const STEP_EXTRAS: OptionNames<StepExtras> = {
+  value: true,
+  evaluate: true,
+  statistics: true,
+  perSample: true,
+  modelPerSample: true,
+};
 
 /** What a step says when its work is enqueued. */
 export interface StepReport {

@@ -168,12 +168,14 @@ async function countOfExamples(inputs: unknown, targets: unknown): Promise<numbe
   if (first !== undefined && count !== undefined && other === undefined) return count;
   const said = [first, other]
     .flatMap((leaf) =>
-      leaf === undefined ? [] : `${leaf.path} has shape ${formatShape(leaf.value.shape)}`,
+      leaf === undefined
+        ? []
+        : `${leaf.path.slice(WHAT.length + 2)} have shape ${formatShape(leaf.value.shape)}`,
     )
     .join(', and ');
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${said || `${WHAT}: there are no inputs`}. Pass tensors with the same number of examples along axis 0.`,
+    `${WHAT}: ${said || 'there are no inputs'}. Pass tensors with the same number of examples along axis 0.`,
   );
 }
 

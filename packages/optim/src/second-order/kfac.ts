@@ -3,7 +3,7 @@ import type { Tree } from '@mercer/autodiff';
 import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import { rateOf } from '../first-order/learning-rate.js';
-import { evaluated } from '../evaluated.js';
+import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
 import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
@@ -59,20 +59,7 @@ function valueOf({ value }: StepExtras, { id }: Device): Tensor {
       `${what}: a step with adaptiveDamping needs the loss at its parameters. Pass step(params, grads, state, { value, statistics }).`,
     );
   }
-  if (!isTensor(value) || value.size !== 1) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: value is ${isTensor(value) ? value.label : String(value)}. Pass the loss, a 0-d tensor.`,
-    );
-  }
-  value.assertAlive();
-  if (value.device.id !== id) {
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${what}: value is on ${value.device.id}, and the parameters are on ${id}. Move it with to('${id}').`,
-    );
-  }
-  return value;
+  return checkValue(value, what, id);
 }
 
 const scalar = (value: number) => ({ shape: [], dtype: 'float64', value }) as const;
@@ -164,6 +151,7 @@ function ruleOf(given: KfacSettings): Rule {
       assertNotPreparing(`${what}: a step`, 'refreshes inverses by its count');
       layersOf(what, leaves, extras.statistics, plain);
       const { device } = (leaves[0] as SteppedLeaf).param;
+      checkEvaluate(extras.evaluate, what);
       if (isAdapted(count) || isAdapted(count - 1)) valueOf(extras, device);
       if (schedule.begins(count)) await checkFailures(state, what);
       return undefined;
@@ -217,7 +205,7 @@ function ruleOf(given: KfacSettings): Rule {
         parameters: momentum > 0 ? { momentum } : {},
       });
       if (value === undefined || extras.evaluate === undefined) return;
-      const after = await evaluated(scope, extras.evaluate, now.params as Tree);
+      const after = await evaluated(scope, extras.evaluate, what, now.params as Tree);
       const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
       await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
     },

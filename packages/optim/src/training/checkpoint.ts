@@ -93,13 +93,7 @@ export async function saveCheckpoint(
   const what = 'saveCheckpoint';
   const { about = {} } = readOptions(what, options, SAVE);
   const { optimiser, params, state } = readOptions(what, of, CHECKPOINT);
-  for (const [name, one] of Object.entries({ optimiser, state })) {
-    if (typeof one === 'object' && (one as unknown) !== null) continue;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${name} is ${describeValue(one)}. Pass { optimiser, params, state }.`,
-    );
-  }
+  assertObjects(what, { optimiser, state });
   if (optimiser.name !== state.optimiser) {
     throw new OptimError(
       'WRONG_STATE',
@@ -126,6 +120,17 @@ export async function saveCheckpoint(
   await writeSafetensors(path, arrays, {
     metadata: { [METADATA]: header, [CHECKSUM]: checksumOf(header, arrays) },
   });
+}
+
+/** @throws MercerError INVALID_ARGUMENT for what is missing */
+function assertObjects(what: string, given: Readonly<Record<string, unknown>>): void {
+  for (const [name, one] of Object.entries(given)) {
+    if (typeof one === 'object' && one !== null) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeValue(one)}. Pass { optimiser, params, state }.`,
+    );
+  }
 }
 
 /** Of the header and of each array in the order of the names, with what its bytes mean. */
@@ -171,6 +176,7 @@ export async function loadCheckpoint(
     'otherOptions',
   );
   const { optimiser, params, state } = readOptions(what, into, CHECKPOINT);
+  assertObjects(what, { optimiser, state });
   const targets = await tensorsOf(params, state);
   const { arrays, header } = await readFile(path, what);
   if (header.optimiser !== optimiser.name || header.optimiser !== state.optimiser) {
