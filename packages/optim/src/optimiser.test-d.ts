@@ -32,7 +32,7 @@ describe('an optimiser', () => {
     const tensor = network.first.weight;
     await adam().init(tensor);
     await adam().init([tensor, { a: tensor }]);
-    await adam().step(network as unknown as Tree, [], state, {} as StepExtras);
+    await adam().step(network as unknown as Tree, [], state, {});
   });
 
   it('takes no numbers, nor a loss of other parameters', async () => {

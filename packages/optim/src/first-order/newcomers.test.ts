@@ -76,7 +76,7 @@ describe('what a newcomer may pass is refused by name, with what to pass', () =>
     const evaluate = (): never => {
       throw new Error('never');
     };
-    const step = lbfgs().step(w, g, state, { value, evaluate, ...given } as never);
+    const step = lbfgs().step(w, g, state, { value, evaluate, ...given });
     await expect(step).rejects.toThrow(message);
     expect([await w.toNested(), state.step]).toEqual([[1, 2], 0]);
   });

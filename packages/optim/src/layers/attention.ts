@@ -62,13 +62,13 @@ async function maskOf(
     );
   }
   const numbers = await launched(
-    mask.dtype === 'bool' ? ((await mask.cast(dtype)) as KnownValue) : mask,
+    mask.dtype === 'bool' ? ((await mask.cast(dtype))) : mask,
   );
-  if (own !== 1 || rows === 1) return lazyPair(numbers) as LazyTensor;
+  if (own !== 1 || rows === 1) return lazyPair(numbers);
   const column = await launched(
-    (await numbers.reshape([...numbers.shape.slice(0, -2), columns, 1])) as KnownValue,
+    (await numbers.reshape([...numbers.shape.slice(0, -2), columns, 1])),
   );
-  return lazyJ(column) as LazyTensor;
+  return lazyJ(column);
 }
 
 /** A value as a tensor: a result of which only the shape is known is waited for. */

@@ -1,6 +1,6 @@
 import { div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
 import type { Tree } from '@mercer/autodiff';
-import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
+import { eye, isTensor, map, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import { rateOf } from '../first-order/learning-rate.js';
 import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';

@@ -311,7 +311,9 @@ class Examples implements Disposable {
   async find(now: CheckedStep, extra: Read['extra']): Promise<void> {
     const per = perSampleOf(now.extras, extra);
     const isMade = typeof per === 'function';
-    const tree = isMade ? await per(now.params as Tree) : per;
+    const tree = isMade
+      ? await (per as (params: Tree) => PromiseLike<Tree>)(now.params as Tree)
+      : (per as Tree);
     if (isMade) {
       for (const { value } of await leavesOf(tree, extra, 'Give a tensor or a tree of tensors')) {
         this.scope.track(value);
