@@ -37,12 +37,16 @@ const CALLS = 'docs/performance/calls.md';
 const TRUNCATED = 'docs/performance/truncated.md';
 const SOLVERS = 'docs/performance/solvers.md';
 const TUTORIALS = 'docs/performance/tutorials.md';
+const OPTIMISERS = 'docs/performance/optimisers.md';
 
 /** @param {number} share */
 const percent = (share) => `${(100 * share).toPrecision(3)}%`;
 /** @typedef {{ bandwidth: number, cutoff: number, clusterRows: number, pairsKept: number, points: number, pairsRatio: number, ms: { median: number }, wholeMs: { median: number }, rangesMs: { median: number }, timeByPairs: number, error: number, wholeError: number }} TruncatedRow */
 /** @typedef {{ n: number, way: string, devices: string[], ms: { median: number }, rate: number, share: number, error: number }} ShardsRow */
 /** @typedef {{ system: string, by: string, ms?: { median: number }, iterations?: number, residual?: number, note?: string, productMs?: { median: number }, preconditionerMs?: { median: number } }} SolveRow */
+
+/** @typedef {{ median: number, p10: number, p90: number }} Spread */
+/** @typedef {{ model: string, optimizer: string, rate: number, tries: { rate: number, loss?: number }[], runs: { reached: boolean }[], spread?: Record<'steps' | 'gradients' | 'seconds' | 'cpuSeconds', Spread> }} ComparedRow */
 
 /** @typedef {{ example: string, what: string, seconds: number }} TutorialRow */
 
@@ -360,6 +364,65 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
       )}`;
     },
   },
+  ...['perceptron', 'convolutional'].flatMap((model) => {
+    /** @returns {ComparedRow[]} */
+    const rows = () =>
+      measurement('cpu-digits').rows.filter(
+        (/** @type {ComparedRow} */ row) => row.model === model,
+      );
+    /** @param {'steps' | 'gradients' | 'seconds' | 'cpuSeconds'} counted @param {(value: number) => string} write */
+    const range =
+      (counted, write) =>
+      (/** @type {ComparedRow} */ { spread }) => {
+        if (spread === undefined) return '';
+        const { median, p10, p90 } = spread[counted];
+        return `${write(median)} (${write(p10)} to ${write(p90)})`;
+      };
+    const whole = (/** @type {number} */ value) => String(Math.round(value));
+    return [
+      {
+        file: OPTIMISERS,
+        name: `digits, ${model}`,
+        text() {
+          const { machine, budget } = measurement('cpu-digits');
+          const seen = rows();
+          return `${machine.cpu}, one thread, ${day('cpu-digits')} ([cpu-digits.json](../../bench/results/cpu-digits.json)), to a loss of ${budget.target} within ${budget.steps} steps:\n\n${table(
+            [
+              ['optimiser', (/** @type {ComparedRow} */ { optimizer }) => `\`${optimizer}\``],
+              ['rate', ({ rate }) => String(rate)],
+              [
+                'reached',
+                ({ runs }) => `${runs.filter(({ reached }) => reached).length} of ${runs.length}`,
+              ],
+              ['steps', range('steps', whole)],
+              ['gradients', range('gradients', whole)],
+              ['seconds', range('seconds', short)],
+              ['seconds of CPU', range('cpuSeconds', short)],
+            ],
+            seen,
+          )}`;
+        },
+      },
+      {
+        file: OPTIMISERS,
+        name: `tries, ${model}`,
+        text() {
+          const { rates, tuneSteps } = measurement('cpu-digits').budget;
+          return `Loss of the held-out digits after ${tuneSteps} steps of the ${model} network, by learning rate:\n\n${table(
+            [
+              ['optimiser', (/** @type {ComparedRow} */ { optimizer }) => `\`${optimizer}\``],
+              ...rates.map((/** @type {number} */ rate) => [
+                String(rate),
+                (/** @type {ComparedRow} */ { tries }) =>
+                  tries.find((one) => one.rate === rate)?.loss?.toFixed(3) ?? 'diverged',
+              ]),
+            ],
+            rows(),
+          )}`;
+        },
+      },
+    ];
+  }),
   {
     file: TUTORIALS,
     name: 'tutorials at their whole sizes',

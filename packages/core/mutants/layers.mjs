@@ -38,6 +38,22 @@ export const layers = [
     pattern: 'a perceptron by rules is what a loop gives, in chunks too',
   },
   {
+    ...PER_SAMPLE,
+    file: '../../optim/src/per-sample/chunks.ts',
+    name: 'each chunk drops as the first',
+    find: '{ start, of: count }',
+    replace: '{ start: 0, of: count }',
+    pattern: 'drops of each example what it drops in the batch',
+  },
+  {
+    ...PER_SAMPLE,
+    file: '../../optim/src/per-sample/chunks.ts',
+    name: 'means over labels that count are by rules',
+    find: "reduction !== 'mean' || (weights ?? ignoreIndex) === undefined",
+    replace: 'true',
+    pattern: 'do not depend on the chunks',
+  },
+  {
     promise: 'products of 16 bits have rounded factors, and nothing else',
     file: '../../optim/src/precision/autocast.ts',
     test: '../optim/src/precision/autocast.test.ts',

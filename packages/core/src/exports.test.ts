@@ -373,6 +373,8 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "inSlices",
       "isDense",
       "isKnownResult",
+      "isOnlyCaptured",
+      "isPreparing",
       "isRowMajor",
       "isRowReader",
       "isTraced",

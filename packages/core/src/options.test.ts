@@ -111,6 +111,10 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['muon', (o) => mercer.muon(o)],
     ['parameterGroups', (o) => mercer.parameterGroups(o)],
     [
+      'loadCheckpoint',
+      (o) => mercer.loadCheckpoint(file, { optimiser: sgd, params: a, state: begun }, o),
+    ],
+    [
       'saveCheckpoint',
       (o) => mercer.saveCheckpoint(file, { optimiser: sgd, params: a, state: begun }, o),
     ],

@@ -196,7 +196,7 @@ describe('layers refuse', () => {
     [
       'numbers that are not whole',
       async () => functional.embedding(await make(2), await make(3, 2)),
-      /embedding: indices is float32 \[2\]\. Pass int32 or int64/,
+      /embedding: indices: expected int32 or int64, got float32 \[2\]/,
     ],
     [
       'last axes of another extent',
@@ -279,7 +279,7 @@ describe('layers refuse', () => {
     [
       'labels that are probabilities',
       async () => losses.crossEntropy(await make(3, 4), await make(3, 4)),
-      /the labels is float32 \[3, 4\]\. Pass int32 or int64/,
+      /the labels: expected int32 or int64, got float32 \[3, 4\]\. .*argMax\(1\)/,
     ],
     [
       'an axis that is not there',
@@ -308,7 +308,7 @@ describe('layers refuse', () => {
           await make(3, 2),
           await make(4),
         ),
-      /inputs has shape \[3, 2\], and .*targets has shape \[4\]\. Pass tensors with the same number of examples/,
+      /inputs have shape \[3, 2\], and the targets have shape \[4\]\. Pass tensors with the same number of examples/,
     ],
     [
       'inputs that are none',

@@ -9,7 +9,8 @@ export { sgd, type SgdOptions } from './first-order/sgd.js';
 export type { CommonOptions } from './optimiser-of.js';
 export { OptimError, type OptimErrorCode } from './optim-error.js';
 export type { Optimiser, OptimiserState, PerSample, StepExtras, StepReport } from './optimiser.js';
-export { kfac, type KfacOptions } from './second-order/kfac.js';
+export type { KfacOptions } from './second-order/kfac-options.js';
+export { kfac } from './second-order/kfac.js';
 export { naturalGradient, type NaturalGradientOptions } from './second-order/natural-gradient.js';
 export { shampoo } from './second-order/shampoo.js';
 export type { Grafting, RootOption, ShampooOptions } from './second-order/shampoo-options.js';
@@ -50,6 +51,7 @@ export {
   saveCheckpoint,
   type CheckpointHeader,
   type CheckpointOf,
+  type LoadCheckpointOptions,
   type SaveCheckpointOptions,
 } from './training/checkpoint.js';
 export { lbfgs, type LbfgsOptions } from './first-order/lbfgs.js';

@@ -4,7 +4,7 @@ import { MercerError } from '@mercer/options';
 export type OptimErrorCode =
   /** A gradient, a loss or a factor has NaN or infinity, and the optimiser was asked to throw. */
   | 'NOT_FINITE'
-  /** The state belongs to another optimiser, or to parameters of another shape. */
+  /** The state belongs to another optimiser, was saved with other options, or is of parameters of another shape. */
   | 'WRONG_STATE'
   /** What an optimiser needs beside the gradients was not passed. */
   | 'MISSING_STATISTICS'

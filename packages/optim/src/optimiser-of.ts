@@ -1,11 +1,18 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, formatShape } from '@mercer/tensor/operation';
+import { assertNotPreparing, formatShape, readOptions } from '@mercer/tensor/operation';
 import { checkNumber } from './checks.js';
 import { decide, type LossScaling } from './decide.js';
 import { OptimError } from './optim-error.js';
-import type { Optimiser, OptimiserState, StepExtras, StepReport } from './optimiser.js';
+import {
+  STEP_EXTRAS,
+  type Optimiser,
+  type OptimiserState,
+  type StepExtras,
+  type StepReport,
+} from './optimiser.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
+import { noteStep, stepsTaken } from './steps-taken.js';
 import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
 import { inTurn } from './turns.js';
 import { hasMaster, stateDType } from './update.js';
@@ -85,8 +92,11 @@ export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
   const optimiser: Optimiser = {
     name: rule.name,
     init: (params) => initialState(rule, settings, params),
-    step: (params, grads, state, extras = {}) =>
-      inTurn(state, rule.name, () => takeStep({ rule, settings, params, grads, state, extras })),
+    step: (params, grads, state, extras) =>
+      inTurn(state, rule.name, async () => {
+        const given = readOptions(rule.name, extras as StepExtras | undefined, STEP_EXTRAS);
+        return takeStep({ rule, settings, params, grads, state, extras: given });
+      }),
   };
   composed.set(optimiser, { rule, settings });
   return optimiser;
@@ -248,7 +258,7 @@ async function takeStep({
   const gradients = await gradientsOf(leaves, grads, what);
   assertApart(leaves, gradients, what);
   const slots = checkState(rule, settings, leaves, state);
-  const step = state.step + 1;
+  const step = (await stepsTaken(state)) + 1;
   if (nonFinite === 'throw') {
     assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);
   }
@@ -279,7 +289,7 @@ async function takeStep({
   } finally {
     decision.dispose();
   }
-  state.step = step;
+  noteStep(state, step);
   const { skipped } = decision;
   if (nonFinite === 'throw' && Number(await skipped.item()) === 1) {
     skipped.dispose();

@@ -1,4 +1,5 @@
 import type { Tree } from '@mercer/autodiff';
+import type { OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import type { Statistics } from './statistics/layer-statistics.js';
 
@@ -10,35 +11,45 @@ import type { Statistics } from './statistics/layer-statistics.js';
 export interface OptimiserState extends Disposable {
   /** The optimiser that it belongs to, such as `adam`. */
   readonly optimiser: string;
-  /** Calls of `step` so far: schedules are given one more. */
+  /** Steps so far: calls of `step` and, as of the next call or checkpoint, replays of a prepared one, which the device counts. Schedules are given one more. */
   step: number;
   readonly tensors: ReadonlyMap<string, Tensor>;
 }
 
+/** Parameters: a tensor, or objects and arrays of them, as deep as one likes; objects of interfaces too, which have no index signature. */
+export type Params<P> = Tensor | ({ readonly [K in keyof P]: object } & object);
+
 /** What some optimisers need beside the gradients. Each optimiser names what it misses. */
-export interface StepExtras {
+export interface StepExtras<P extends object = Tree> {
   /** The loss at the parameters as they are: what `lbfgs` and adaptive damping compare with. */
   readonly value?: Tensor;
   /**
    * The loss and its gradients at other parameters of the same tree. `lbfgs` calls it in its line search, `kfac` where it adapts the damping. The optimiser disposes of the loss and
    * of all gradients that it gives, so that they have to be new tensors; the parameters that it is given are the optimiser's too.
    */
-  readonly evaluate?: (
-    params: Tree,
-  ) => PromiseLike<{ readonly value: Tensor; readonly grad: Tree }>;
+  readonly evaluate?: (params: P) => PromiseLike<{ readonly value: Tensor; readonly grad: object }>;
   /** What each layer saw, from `withStatistics(f)`: for `kfac`. */
   readonly statistics?: Statistics;
   /** Gradients of the loss of each example, with the data's labels: for `naturalGradient` with the empirical Fisher matrix. */
-  readonly perSample?: PerSample;
+  readonly perSample?: PerSample<P>;
   /** The same with labels that are drawn from the model: for the true Fisher matrix. */
-  readonly modelPerSample?: PerSample;
+  readonly modelPerSample?: PerSample<P>;
 }
 
 /**
  * Gradients of N examples: a matrix (N, P) whose columns are all elements of the parameters, in their order; or a tree like the parameters, of tensors (N, ..shape). Or a function of the parameters that gives
  * either; the optimiser disposes of what it gives.
  */
-export type PerSample = Tree | ((params: Tree) => PromiseLike<Tree>);
+export type PerSample<P extends object = Tree> = object | ((params: P) => PromiseLike<object>);
+
+/** Names of {@link StepExtras}. */
+export const STEP_EXTRAS: OptionNames<StepExtras> = {
+  value: true,
+  evaluate: true,
+  statistics: true,
+  perSample: true,
+  modelPerSample: true,
+};
 
 /** What a step says when its work is enqueued. */
 export interface StepReport {
@@ -52,6 +63,12 @@ export interface StepReport {
 /** An optimiser: it holds options only. What it remembers is the state, which `init` makes and `step` updates in place, as it updates the parameters. */
 export interface Optimiser {
   readonly name: string;
-  init(params: Tree): Promise<OptimiserState>;
-  step(params: Tree, grads: Tree, state: OptimiserState, extras?: StepExtras): Promise<StepReport>;
+  init<P extends Params<P>>(params: P): Promise<OptimiserState>;
+  /** @param grads a tree like the parameters, as `grad` gives it */
+  step<P extends Params<P>>(
+    params: P,
+    grads: object,
+    state: OptimiserState,
+    extras?: StepExtras<P>,
+  ): Promise<StepReport>;
 }

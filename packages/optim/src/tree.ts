@@ -16,16 +16,44 @@ const nameOf = (path: string, word: string): string =>
 const REMEDY = 'Pass a tensor, or arrays and objects of tensors';
 
 /**
+ * The tensors of a tree by their paths, each of which says of one tensor where it stands.
+ *
+ * @param word what the tree is called: the word before the paths in messages
+ * @param what the optimiser, in front of them
+ * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have the same path
+ */
+async function byPath(
+  tree: unknown,
+  word: string,
+  what?: string,
+): Promise<ReadonlyMap<string, Tensor>> {
+  const all = new Map<string, Tensor>();
+  const before = what === undefined ? word : `${what}: ${word}`;
+  for (const { value, path } of await leavesOf(tree, before, REMEDY)) {
+    const name = nameOf(path, before);
+    if (all.has(name)) {
+      throw new MercerError(
+        'INVALID_ARGUMENT',
+        `${before}: two tensors have the path ${name}, as { 'a.b': x, a: { b: y } } has two a.b. Name members without dots and brackets.`,
+      );
+    }
+    all.set(name, value);
+  }
+  return all;
+}
+
+/**
  * The tensors of a tree with their paths, in the order in which they stand.
  *
  * @param what the tree, for messages: the word before the paths in them
- * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have memory together; DISPOSED
+ * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have memory or the path together; DISPOSED
  */
-export async function namedLeaves(tree: unknown, what = 'params'): Promise<readonly NamedLeaf[]> {
-  const leaves = (await leavesOf(tree, what, REMEDY)).map(({ value, path }) => ({
-    name: nameOf(path, what),
-    tensor: value,
-  }));
+export async function namedLeaves(
+  tree: unknown,
+  what = 'params',
+  by?: string,
+): Promise<readonly NamedLeaf[]> {
+  const leaves = [...(await byPath(tree, what, by))].map(([name, tensor]) => ({ name, tensor }));
   for (const { tensor } of leaves) tensor.assertAlive();
   for (const [a, b] of inOneStorage(leaves)) {
     if (!viewsOverlap(a.tensor, b.tensor)) continue;
@@ -98,7 +126,7 @@ export const FLOATING: ReadonlySet<string> = new Set(['float64', 'float32', 'flo
  * @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; OVERLAP for a view that has an element several times
  */
 export async function parameterLeaves(tree: unknown, what: string): Promise<readonly NamedLeaf[]> {
-  const leaves = await namedLeaves(tree);
+  const leaves = await namedLeaves(tree, 'params', what);
   const [first] = leaves;
   if (first === undefined) {
     throw new MercerError(
@@ -138,11 +166,12 @@ export async function gradientsOf(
 ): Promise<readonly Tensor[]> {
   const [noun, same] =
     word === 'grads'
-      ? ['the gradient of ', 'gradients of the same tree, as grad() gives them']
+      ? [
+          'the gradient of ',
+          'gradients of the same tree, as grad() gives them, or the grad of what valueAndGrad() gives',
+        ]
       : ['the new ', 'the same tree'];
-  const given = new Map(
-    (await leavesOf(grads, word, REMEDY)).map(({ value, path }) => [nameOf(path, word), value]),
-  );
+  const given = new Map(await byPath(grads, word, what));
   const found = params.map(({ name, tensor }) => {
     const grad = given.get(name);
     if (grad === undefined) {

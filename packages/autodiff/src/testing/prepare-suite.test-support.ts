@@ -354,7 +354,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       ['toNested', (x) => x.add(1).toNested(), 'CAPTURED', /reads values/],
       ['item', async (x) => (await x.sum()).item(), 'CAPTURED', /where\(\)/],
       ['print', (x) => x.print(), 'CAPTURED', /without prepare\(\)/],
-      ['ready', (x) => x.ready(), 'CAPTURED', /ready: it waits/],
+      ['ready', (x) => x.ready(), 'CAPTURED', /ready waits/],
       [
         'a stream',
         async (x) => x.clone({ stream: x.device.createStream() }),
@@ -365,7 +365,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
         'prepare',
         async (x) => prepare((one: Floats) => one.mul(1), x),
         'CAPTURED',
-        /prepare: it captures/,
+        /prepare captures/,
       ],
       [
         'a written argument',
@@ -413,7 +413,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       });
       await expect(prepare((one: Floats) => prepared(one), x)).rejects.toMatchObject({
         code: 'CAPTURED',
-        message: expect.stringMatching(/a prepared function: it is replayed/) as string,
+        message: expect.stringMatching(/a prepared function is replayed/) as string,
       });
     });
 

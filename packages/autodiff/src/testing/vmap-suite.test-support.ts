@@ -1,4 +1,4 @@
-import { stack, where, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { oneHot, stack, tensor, where, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { differentiable } from '@mercer/tensor/operation';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
@@ -76,6 +76,26 @@ export function describeVmap(device: () => Device): void {
         expectClose(await numbers(given), await numbers(expected), 1e-14);
         expect(given.isContiguous).toBe(true);
       }
+    });
+
+    it('has classes as vectors of each example, constant in gradients', async () => {
+      const classes = await tensor(Int32Array.of(2, 0, 1, 3, -1, 2), {
+        shape: [2, 3],
+        device: device(),
+      });
+      const whole = await oneHot(classes, 3).toNested();
+      const each = vmap((one: Tensor) => oneHot(one as Tensor<'int32'>, 3));
+      expect(await (await each(classes)).toNested()).toEqual(whole);
+      const columns = vmap((one: Tensor) => oneHot(one as Tensor<'int32'>, 3), {
+        inAxes: 1,
+        outAxes: 1,
+      });
+      expect(await (await columns(classes)).toNested()).toEqual(whole);
+      const x = await drawn([2, 3, 3], [0, 1], 2);
+      const picked = (scores: Tensor, labels: Tensor) =>
+        scores.mul(oneHot(labels as Tensor<'int32'>, 3)).sum();
+      const slopes = await vmap(grad(picked))(x, classes);
+      expect(await slopes.toNested()).toEqual(whole);
     });
 
     it('may be shared by all examples, and depend on none', async () => {

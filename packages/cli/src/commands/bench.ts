@@ -30,6 +30,7 @@ import type { Output } from '../output/output.js';
 import { benchAutodiffCommand } from './bench-autodiff.js';
 import { benchCallsCommand } from './bench-calls.js';
 import { benchCompareCommand } from './bench-compare.js';
+import { benchDigitsCommand } from './bench-digits.js';
 import { benchOptimCommand } from './bench-optim.js';
 import { benchShardsCommand } from './bench-shards.js';
 import { benchSolversCommand } from './bench-solvers.js';
@@ -159,6 +160,7 @@ export function benchCommand(): Command {
   command.addCommand(benchShardsCommand());
   command.addCommand(benchAutodiffCommand());
   command.addCommand(benchOptimCommand());
+  command.addCommand(benchDigitsCommand());
   command.addCommand(benchTruncatedCommand());
   command.addCommand(
     sub('first-call', 'the first call of one kernel in this process').action(action(firstCall)),

@@ -24,18 +24,18 @@ interface Entry {
 /** Steps from one preconditioner to the next. */
 const FREQUENCY = 10;
 
-/** Each with the settings that its method is known for, and the learning rate that suits digits. */
+/** Each with the settings that its method is known for, and the learning rate that `mercer bench digits` chose for the perceptron. */
 export const OPTIMISERS: Readonly<Record<OptimiserName, Entry>> = {
-  sgd: { rate: 0.05, make: (lr) => sgd({ lr, momentum: 0.9, nesterov: true }) },
-  adam: { rate: 2e-3, make: (lr) => adam({ lr }) },
-  adamW: { rate: 2e-3, make: (lr) => adamW({ lr }) },
+  sgd: { rate: 0.1, make: (lr) => sgd({ lr, momentum: 0.9, nesterov: true }) },
+  adam: { rate: 1e-2, make: (lr) => adam({ lr }) },
+  adamW: { rate: 1e-2, make: (lr) => adamW({ lr }) },
   lbfgs: {
-    rate: 1,
+    rate: 0.3,
     needs: 'evaluate',
     make: (lr) => lbfgs({ lr, maxIterations: 4, history: 10 }),
   },
   muon: {
-    rate: 0.02,
+    rate: 0.03,
     make: (lr, { last, plain }) =>
       muon({
         lr,
@@ -44,14 +44,15 @@ export const OPTIMISERS: Readonly<Record<OptimiserName, Entry>> = {
       }),
   },
   shampoo: {
-    rate: 2e-3,
+    rate: 1e-2,
     make: (lr) => shampoo({ lr, grafting: 'adam', frequency: FREQUENCY, eps: 1e-8 }),
   },
-  soap: { rate: 3e-3, make: (lr) => soap({ lr, frequency: FREQUENCY }) },
+  soap: { rate: 1e-2, make: (lr) => soap({ lr, frequency: FREQUENCY }) },
   kfac: {
     rate: 0.1,
     needs: 'statistics',
+    // no momentum, which would take steps beyond the norm constraint
     make: (lr, { plain }) =>
-      kfac({ lr, damping: 0.01, frequency: FREQUENCY, momentum: 0.9, normConstraint: 0.01, plain }),
+      kfac({ lr, damping: 0.01, frequency: FREQUENCY, normConstraint: 0.01, plain }),
   },
 };

@@ -70,7 +70,7 @@ export function trainReport(report: TrainReport): string {
         The cross-entropy of the training batches, each point the mean over the steps since the one
         before. Seconds are those of the steps, the compilation of kernels that were not in the
         store yet among them; run it twice to see them without. Learning rates are the ones in the
-        table and were not searched for: they decide much of who comes first.
+        table: they decide much of who comes first.
       </p>
     </section>
     <footer class="small soft">

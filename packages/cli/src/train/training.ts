@@ -58,6 +58,7 @@ const TEST_CHUNK = 500;
 export class Training implements Disposable {
   readonly curve: CurvePoint[] = [];
   #seconds = 0;
+  #gradients = 0;
   #told: Tensor[] = [];
 
   private constructor(
@@ -87,14 +88,23 @@ export class Training implements Disposable {
     return this.#seconds;
   }
 
+  /** Gradients that were computed since the start: an optimiser may evaluate the loss several times in a step. */
+  get gradients(): number {
+    return this.#gradients;
+  }
+
   get parameters(): number {
     return tensorsOf(this.params).reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Takes steps until there are as many as the settings say, or it is told to stop. */
-  async run(train: DigitsOnDevice, hooks: TrainingHooks): Promise<TrainResult['ended']> {
-    const { steps, batch } = this.settings;
-    const every = Math.ceil(steps / MOST_POINTS);
+  /** Takes steps until there are as many as the settings say, or fewer that are named, or it is told to stop. */
+  async run(
+    train: DigitsOnDevice,
+    hooks: TrainingHooks,
+    steps = this.settings.steps,
+  ): Promise<TrainResult['ended']> {
+    const { batch } = this.settings;
+    const every = Math.ceil(this.settings.steps / MOST_POINTS);
     const inEpoch = Math.floor(train.count / batch);
     while (this.step < steps) {
       const start = performance.now();
@@ -137,6 +147,7 @@ export class Training implements Disposable {
   }
 
   async #gradient(params: Tree, { images, labels }: Batch, hasStatistics: boolean): Promise<Found> {
+    this.#gradients++;
     const loss = (p: Tree, x: Tensor, wanted: Tensor) =>
       losses.crossEntropy(this.model.scores(p, x), wanted);
     const descend = hasStatistics ? withStatistics(loss) : valueAndGrad(loss);
@@ -154,11 +165,14 @@ export class Training implements Disposable {
     }
   }
 
-  /** Mean loss and share of right answers on other digits. */
-  async test(digits: DigitsOnDevice): Promise<{ loss: number; accuracy: number }> {
+  /** Mean loss and share of right answers on other digits, or on the first of them. */
+  async test(
+    digits: DigitsOnDevice,
+    count = digits.count,
+  ): Promise<{ loss: number; accuracy: number }> {
     let [loss, right] = [0, 0];
-    for (let from = 0; from < digits.count; from += TEST_CHUNK) {
-      const to = Math.min(from + TEST_CHUNK, digits.count);
+    for (let from = 0; from < count; from += TEST_CHUNK) {
+      const to = Math.min(from + TEST_CHUNK, count);
       using batch = digits.range(from, to);
       using scores = await this.model.scores(this.params, batch.images);
       using sum = await losses.crossEntropy(scores, batch.labels, { reduction: 'sum' });
@@ -166,7 +180,7 @@ export class Training implements Disposable {
       loss += Number(await sum.item());
       right += await hits.item();
     }
-    return { loss: loss / digits.count, accuracy: right / digits.count };
+    return { loss: loss / count, accuracy: right / count };
   }
 
   /** @throws NpyError, where the file cannot be written */

@@ -7,7 +7,7 @@ import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '.
 import type { Optimiser } from '../optimiser.js';
 import type { StepNumbers } from '../rule.js';
 import { elementwise } from './elementwise.js';
-import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
+import { checkLearningRate, rateOf, toldRate, type LearningRate } from './learning-rate.js';
 
 /** Options of {@link adam} and {@link adamW}. */
 export interface AdamOptions extends CommonOptions {
@@ -72,7 +72,7 @@ function adamOf(
   };
   const rule = elementwise({
     name: what,
-    options: { betas: [b1, b2], eps: epsilon, weightDecay, decoupled },
+    options: { lr: toldRate(rate), betas: [b1, b2], eps: epsilon, weightDecay, decoupled },
     slots: ['m', 'v'],
     formulas: formulasOf(weightDecay, decoupled),
     parameters: { beta1: b1, beta2: b2, eps: epsilon, weightDecay },

@@ -116,6 +116,20 @@ describe('parameters and gradients are refused', () => {
     }
   });
 
+  it('that have one path', async () => {
+    const params = { 'a.b': await row(1), a: { b: await row(2) }, 'c[0]': await row(3) };
+    await expect(adam().init(params)).rejects.toMatchObject(
+      naming('INVALID_ARGUMENT', 'two tensors have the path a.b'),
+    );
+    const { 'a.b': one, ...others } = params;
+    using state = await adam().init(others);
+    const twice = { ...others, c: [one] };
+    await expect(adam().step(others, twice, state)).rejects.toMatchObject(
+      naming('INVALID_ARGUMENT', 'grads: two tensors have the path c[0]'),
+    );
+    expect(await others.a.b.toNested()).toEqual([2]);
+  });
+
   it('that were disposed', async () => {
     const [w, g] = [await row(1, 2), await row(1, 2)];
     using state = await adam().init(w);

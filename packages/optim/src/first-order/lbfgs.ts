@@ -4,10 +4,16 @@ import type { OptionNames } from '@mercer/options';
 import { full, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkChoice } from '../checks.js';
-import { evaluated } from '../evaluated.js';
+import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
 import { checkTensors, NamedState, withOptions } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
-import type { Optimiser, OptimiserState, StepExtras, StepReport } from '../optimiser.js';
+import {
+  STEP_EXTRAS,
+  type Optimiser,
+  type OptimiserState,
+  type StepExtras,
+  type StepReport,
+} from '../optimiser.js';
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { inTurn } from '../turns.js';
 import { FlatForm } from './flat-tensor.js';
@@ -64,12 +70,12 @@ const FIRST_NUMBERS = [0, 0, 0, 1];
  * import { tensor, type Tensor } from '@mercer/tensor';
  *
  * const loss = ({ w }: { w: Tensor }) => w.sub(3).square().sum();
- * const evaluate = valueAndGrad(loss) as never;
+ * const evaluate = valueAndGrad(loss);
  * const params = { w: await tensor([1, 2], { device: 'cpu' }) };
- * const { value, grad } = await valueAndGrad(loss)(params);
+ * const { value, grad } = await evaluate(params);
  * const optimiser = lbfgs();
  * using state = await optimiser.init(params);
- * await optimiser.step(params, grad, state, { value: value as Tensor, evaluate });
+ * await optimiser.step(params, grad, state, { value, evaluate });
  * console.log(await params.w.toNested()); // [ 3, 3 ]
  * ```
  *
@@ -100,8 +106,11 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
     {
       name: WHAT,
       init: (params) => initialState(params, settings),
-      step: (params, grads, state, extras = {}) =>
-        inTurn(state, WHAT, () => takeStep(settings, params, grads, state, extras)),
+      step: (params, grads, state, extras) =>
+        inTurn(state, WHAT, async () => {
+          const given = readOptions(WHAT, extras as StepExtras | undefined, STEP_EXTRAS);
+          return takeStep(settings, params as Tree, grads, state, given);
+        }),
     },
     { ...settings },
   );
@@ -168,6 +177,8 @@ async function takeStep(
       `${WHAT}: step was given no ${value === undefined ? 'value' : 'evaluate'}. Pass { value, evaluate } as the fourth argument: the loss at the parameters, and a function of parameters that gives { value, grad }.`,
     );
   }
+  if (value !== undefined) checkValue(value, WHAT, device.id);
+  checkEvaluate(evaluate, WHAT);
   const run = new Iterations(settings, form, device);
   try {
     const grad = run.owned(await form.gathered(gradients));
@@ -191,7 +202,7 @@ async function takeStep(
           );
         }
         const tree = replaced(params, trial) as Tree;
-        const found = await evaluated(scope, evaluate as NonNullable<typeof evaluate>, tree);
+        const found = await evaluated(scope, evaluate as NonNullable<typeof evaluate>, WHAT, tree);
         const given = await gradientsOf(leaves, found.grad, WHAT);
         return { value: Number(await found.value.item()), grad: await form.gathered(given) };
       };

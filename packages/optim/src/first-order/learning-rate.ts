@@ -18,9 +18,16 @@ export function checkLearningRate(rate: unknown, what: string): LearningRate {
   return checkNumber(rate, what, 'lr');
 }
 
+/** What the header of a checkpoint says of it. */
+export const toldRate = (rate: LearningRate): number | 'a function' | 'a tensor' =>
+  typeof rate === 'number' ? rate : typeof rate === 'function' ? 'a function' : 'a tensor';
+
 /** The learning rate of a step, as a number of the host or a tensor. @throws MercerError INVALID_ARGUMENT where a schedule gives none; CAPTURED */
 export function rateOf(rate: LearningRate, step: number, what: string): number | Tensor {
   if (typeof rate !== 'function') return rate;
-  assertNotPreparing(`${what}: lr is a function of the step. Pass a 0-d tensor as lr`, 'counts');
+  assertNotPreparing(
+    `${what}: lr, a function of the step (replays would read a 0-d tensor in its place),`,
+    'counts',
+  );
   return checkNumber(rate(step), what, `lr(${step})`);
 }

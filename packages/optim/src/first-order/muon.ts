@@ -17,7 +17,7 @@ import { groupsRule } from '../training/groups.js';
 import { stateDType, updateInPlace } from '../update.js';
 import { adamW } from './adam.js';
 import { scaledBy } from './elementwise.js';
-import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
+import { checkLearningRate, rateOf, toldRate, type LearningRate } from './learning-rate.js';
 import { orthogonalised } from './newton-schulz.js';
 
 /** Options of {@link muon}. */
@@ -118,7 +118,7 @@ export function muon(options?: MuonOptions): Optimiser {
   }
   const rule: Rule = {
     name: what,
-    options: { ...settings, weightDecay },
+    options: { lr: toldRate(rate), ...settings, weightDecay },
     slots: ({ name, tensor }) => {
       if (tensor.rank >= 2) return { m: { shape: tensor.shape, dtype: stateDType(tensor) } };
       throw new MercerError(

@@ -7,7 +7,7 @@ import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '.
 import type { Optimiser } from '../optimiser.js';
 import type { StepNumbers } from '../rule.js';
 import { elementwise } from './elementwise.js';
-import { checkLearningRate, rateOf, type LearningRate } from './learning-rate.js';
+import { checkLearningRate, rateOf, toldRate, type LearningRate } from './learning-rate.js';
 
 /** Options of {@link sgd}. */
 export interface SgdOptions extends CommonOptions {
@@ -93,7 +93,7 @@ export function sgd(options?: SgdOptions): Optimiser {
   };
   const rule = elementwise({
     name: what,
-    options: { momentum: mu, dampening, nesterov, weightDecay, decoupled },
+    options: { lr: toldRate(rateGiven), momentum: mu, dampening, nesterov, weightDecay, decoupled },
     slots: mu === 0 ? [] : ['m'],
     formulas: mu === 0 ? moved : { ...moved, m: next },
     parameters: { momentum: mu, weightDecay },

@@ -1,7 +1,13 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
-import { lazyI, lazyJ, rowNumberI, rowNumberJ } from '@mercer/lazy';
-import { isKnownResult, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { lazyI, lazyJ, lazyPair, rowNumberI, rowNumberJ, type LazyTensor } from '@mercer/lazy';
+import {
+  formatShape,
+  isKnownResult,
+  readOptions,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import { xavierUniform, zeros } from './initialisers.js';
@@ -9,15 +15,61 @@ import { checkTensor, labelOf, layerOperation, shapeError } from './layer-operat
 import { linearFunction, type Weights } from './linear.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
 
-/** Options of {@link attention}. */
-export interface AttentionOptions {
+/** Options of attention, alone and in a layer. */
+interface ScoresOptions {
   /** Whether a row sees no rows behind its own number. Default: false. */
   readonly causal?: boolean | undefined;
   /** A factor of the products of queries and keys. Default: `1 / sqrt(features)`. */
   readonly scale?: number | undefined;
 }
 
-const ATTENTION: OptionNames<AttentionOptions> = { causal: true, scale: true };
+const SCORES: OptionNames<ScoresOptions> = { causal: true, scale: true };
+
+/** Options of {@link attention}. */
+export interface AttentionOptions extends ScoresOptions {
+  /**
+   * Which keys a query sees, or what is added to their scores: (.., M, N), or (.., 1, N) of the same for all queries, as of padding, whose batch axes broadcast. bool: true where a key is seen. Of floating numbers: they are added
+   * to the scaled products, -Infinity where a key is not seen, and have gradients. A query that sees no key gets NaN. Default: every key is seen.
+   */
+  readonly mask?: Value | undefined;
+}
+
+const ATTENTION: OptionNames<AttentionOptions> = { ...SCORES, mask: true };
+
+const HALF_OR_SINGLE: readonly string[] = ['float16', 'bfloat16', 'float32'];
+
+/** A mask as a symbolic matrix: one number for each key where all queries have the same. @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH */
+async function maskOf(
+  mask: KnownValue,
+  queries: KnownValue,
+  keys: KnownValue,
+): Promise<LazyTensor> {
+  checkTensor(mask, 'attention: mask');
+  const [rows, columns] = [queries.shape.at(-2) ?? 0, keys.shape.at(-2) ?? 0];
+  const [own, others] = [mask.shape.at(-2), mask.shape.at(-1)];
+  if (own === undefined || (own !== rows && own !== 1) || others !== columns) {
+    throw shapeError(
+      `attention: mask is ${labelOf(mask)}, for ${rows} queries and ${columns} keys. Pass (.., ${rows}, ${columns}) or (.., 1, ${columns}); reshape gives one of padding that axis.`,
+    );
+  }
+  const dtype = queries.dtype === 'float64' ? 'float64' : 'float32';
+  const isSame =
+    mask.dtype === dtype || (dtype === 'float32' && HALF_OR_SINGLE.includes(mask.dtype));
+  if (mask.dtype !== 'bool' && !isSame) {
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `attention: mask is ${labelOf(mask)} beside ${queries.dtype}. Pass bool, true where a key is seen, or ${dtype} that is added to the scores.`,
+    );
+  }
+  const numbers = await launched(
+    mask.dtype === 'bool' ? ((await mask.cast(dtype))) : mask,
+  );
+  if (own !== 1 || rows === 1) return lazyPair(numbers);
+  const column = await launched(
+    (await numbers.reshape([...numbers.shape.slice(0, -2), columns, 1])),
+  );
+  return lazyJ(column);
+}
 
 /** A value as a tensor: a result of which only the shape is known is waited for. */
 const launched = async (x: KnownValue): Promise<Tensor<'float32'>> =>
@@ -29,6 +81,7 @@ const attending = layerOperation(
     queries: KnownValue,
     keys: KnownValue,
     values: KnownValue,
+    mask: KnownValue | undefined,
     causal: boolean,
     scale: number | undefined,
   ): Promise<Tensor> => {
@@ -46,9 +99,16 @@ const attending = layerOperation(
     }
     // symbolic matrices are made of tensors that are there
     const [q, k, v] = [await launched(queries), await launched(keys), await launched(values)];
-    const scores = lazyI(q)
+    const products = lazyI(q)
       .dot(lazyJ(k))
       .mul(scale ?? 1 / Math.sqrt(features));
+    const own = mask === undefined ? undefined : await maskOf(mask, queries, keys);
+    const scores =
+      own === undefined
+        ? products
+        : mask?.dtype === 'bool'
+          ? own.gt(0).where(products, -Infinity)
+          : products.add(own);
     const seen = causal ? rowNumberI().ge(rowNumberJ()).where(scores, -Infinity) : scores;
     return await seen.sumSoftMaxWeight(lazyJ(v), 'j');
   },
@@ -70,14 +130,14 @@ export function attention(
   values: Value,
   options?: AttentionOptions,
 ): Value {
-  const { causal = false, scale } = readOptions('attention', options, ATTENTION);
+  const { causal = false, scale, mask } = readOptions('attention', options, ATTENTION);
   checkFlag(causal, 'attention', 'causal');
   if (scale !== undefined) checkNumber(scale, 'attention', 'scale', -Number.MAX_VALUE);
-  return attending(queries, keys, values, causal, scale);
+  return attending(queries, keys, values, mask, causal, scale);
 }
 
 /** Options of {@link multiHeadAttention}. */
-export interface MultiHeadAttentionOptions extends AttentionOptions {
+export interface MultiHeadAttentionOptions extends ScoresOptions {
   /** Numbers of each row. */
   readonly features: number;
   /** Into how many heads they are cut; it divides the features. */
@@ -89,7 +149,7 @@ export interface MultiHeadAttentionOptions extends AttentionOptions {
 }
 
 const MULTI_HEAD: OptionNames<MultiHeadAttentionOptions> = {
-  ...ATTENTION,
+  ...SCORES,
   features: true,
   heads: true,
   bias: true,
@@ -109,7 +169,7 @@ export type AttentionParams = {
 
 /**
  * Self-attention with several heads: x (.., N, features), result the same. Rows are projected to queries, keys and values, each head attends with its part of the features, and what the heads give is projected
- * again. Scores are never stored: see {@link attention}.
+ * again. Scores are never stored: see {@link attention}. Its mask, (.., 1, N) or (.., N, N) and the same for all heads, comes with the context: `layer.apply(params, x, { mask })`.
  *
  * ```ts
  * import { layers } from '@mercer/optim';
@@ -159,9 +219,9 @@ export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<At
       };
     },
     apply: ({ inProjWeight, inProjBias, outProj }, x, context) => {
-      readContext(what, context);
+      const { mask } = readContext(what, context);
       const projected = linearFunction(x, inProjWeight, inProjBias);
-      const attended = ofHeads(projected, features, heads, causal, scale);
+      const attended = ofHeads(projected, mask, features, heads, causal, scale);
       return linearFunction(attended, outProj.weight, outProj.bias);
     },
   };
@@ -172,6 +232,7 @@ const ofHeads = layerOperation(
   'multiHeadAttention',
   (
     projected: KnownValue,
+    mask: KnownValue | undefined,
     features: number,
     heads: number,
     causal: boolean,
@@ -186,7 +247,7 @@ const ofHeads = layerOperation(
     // (3, .., heads, N, features of a head)
     const turned = split.permute([rank, ...axes, rank + 1, rank - 1, rank + 2]);
     const parts = [0, 1, 2].map((at) => turned.slice(at)) as [Value, Value, Value];
-    const given = attention(...parts, { causal, scale });
+    const given = attention(...parts, { causal, scale, mask: mask as Value | undefined });
     return given
       .permute([...axes, rank, rank - 1, rank + 1])
       .contiguous()

@@ -5,20 +5,43 @@ import { checkNumber } from '../checks.js';
 import { checkTensor, layerOperation } from './layer-operation.js';
 import { readContext, type Layer, type NoParams } from './layer.js';
 
+/** Rows of a larger tensor. */
+interface RowsOf {
+  /** The first of them. */
+  readonly start: number;
+  /** How many the larger one has. */
+  readonly of: number;
+}
+
+async function dropped(
+  x: KnownValue,
+  rate: number,
+  key: random.RandomKey,
+  rows?: RowsOf,
+): Promise<Value> {
+  checkTensor(x, 'dropout: x');
+  checkNumber(rate, 'dropout', 'rate', 0, 1);
+  if (rate === 0) return x.view();
+  const { device, shape } = x;
+  const [count = 0, ...rest] = shape;
+  // of 24 bits: 0 with exactly the probability, rounded up to a multiple of 2^-24
+  using drawn = await random.uniform(rows === undefined ? [...shape] : [rows.of, ...rest], {
+    key,
+    device,
+  });
+  using own = rows === undefined ? drawn.view() : drawn.slice([rows.start, rows.start + count]);
+  const kept = rate === 1 ? 0 : 1 / (1 - rate);
+  return await own.ge(rate).where(x.mul(kept), 0);
+}
+
 /** The function of {@link dropout} in training: elements are 0 with the probability `rate`, by the key, and others divided by `1 - rate`. */
 export const dropoutFunction = layerOperation(
   'dropout',
-  async (x: KnownValue, rate: number, key: random.RandomKey): Promise<Value> => {
-    checkTensor(x, 'dropout: x');
-    checkNumber(rate, 'dropout', 'rate', 0, 1);
-    if (rate === 0) return x.view();
-    const { device, shape } = x;
-    // of 24 bits: 0 with exactly the probability, rounded up to a multiple of 2^-24
-    using drawn = await random.uniform([...shape], { key, device });
-    const kept = rate === 1 ? 0 : 1 / (1 - rate);
-    return await drawn.ge(rate).where(x.mul(kept), 0);
-  },
+  (x: KnownValue, rate: number, key: random.RandomKey): Promise<Value> => dropped(x, rate, key),
 );
+
+/** The same of rows of a larger tensor: they drop what they would drop in it. */
+export const dropoutOfRows = layerOperation('dropout of rows', dropped);
 
 /** Options of {@link dropout}. */
 export interface DropoutOptions {

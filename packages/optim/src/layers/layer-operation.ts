@@ -62,7 +62,7 @@ export function checkWhole(x: KnownValue, what: string): void {
   if (WHOLE.includes(x.dtype)) return;
   throw new MercerError(
     'DTYPE_MISMATCH',
-    `${what} is ${labelOf(x)}. Pass int32 or int64; cast('int32') makes it one.`,
+    `${what}: expected int32 or int64, got ${labelOf(x)}. cast('int32') makes them so, and argMax(1) numbers of one-hot rows.`,
   );
 }
 

@@ -33,13 +33,21 @@ export interface LayerContext {
   readonly training?: boolean | undefined;
   /** What dropout draws from, in training. */
   readonly key?: random.RandomKey | undefined;
+  /** Which rows attention sees, or what is added to its scores: the mask of `attention`, (.., 1, N) or (.., N, N). */
+  readonly mask?: Value | undefined;
   /** What the layer knows beside its parameters, such as running statistics: what its `initState` made, or {@link withState} gave. */
   readonly state?: object | undefined;
   /** Gets the state that follows, in training. {@link withState} passes it. */
   readonly update?: ((state: object) => void) | undefined;
 }
 
-const CONTEXT: OptionNames<LayerContext> = { training: true, key: true, state: true, update: true };
+const CONTEXT: OptionNames<LayerContext> = {
+  training: true,
+  key: true,
+  mask: true,
+  state: true,
+  update: true,
+};
 
 /** @throws MercerError INVALID_ARGUMENT */
 export const readContext = (what: string, given: LayerContext | undefined): LayerContext =>
@@ -101,7 +109,7 @@ export function withState<P, X, S extends object>(
   context: Omit<LayerContext, 'update' | 'state'> & { readonly state: S },
 ) => Promise<Output<S>> {
   return async (params, x, context) => {
-    const { training = true, key, state } = readContext('withState', context);
+    const { training = true, key, mask, state } = readContext('withState', context);
     if (state === undefined) {
       throw new MercerError(
         'INVALID_ARGUMENT',
@@ -112,6 +120,7 @@ export function withState<P, X, S extends object>(
     const output = await layer.apply(params, x, {
       training,
       key,
+      mask,
       state: next,
       update: (one) => {
         next = one;

@@ -80,13 +80,14 @@ export function sequential<const L extends Named | Listed>(
       >;
     },
     apply: (params, x, context) => {
-      const { training, key, state = {}, update } = readContext(what, context);
-      const run = owned(what, (own: unknown, input: Value, before: object) => {
+      const { training, key, mask, state = {}, update } = readContext(what, context);
+      const run = owned(what, (own: unknown, input: Value, before: object, seen?: Value) => {
         const next: Record<string, object> = { ...before };
         let y = input;
         for (const [at, [name, layer]] of all.entries()) {
           y = layer.apply(memberOf(own, name) ?? {}, y, {
             training,
+            mask: seen,
             key: key === undefined ? undefined : random.foldIn(key, at),
             state: memberOf(before, name),
             ...(update !== undefined && {
@@ -99,7 +100,7 @@ export function sequential<const L extends Named | Listed>(
         // what nobody asks for would be handles that nobody disposes
         return { y, next: update === undefined ? {} : next };
       });
-      const given = run(params, x, state) as Run | Promise<Run>;
+      const given = run(params, x, state, mask) as Run | Promise<Run>;
       const ended = ({ y, next }: Run): Value => {
         update?.(next);
         return y;

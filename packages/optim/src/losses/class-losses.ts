@@ -1,9 +1,10 @@
 import type { OptionNames } from '@mercer/options';
-import type { Tensor } from '@mercer/tensor';
+import { MercerError, type Tensor } from '@mercer/tensor';
 import {
   checkAxis,
   formatShape,
   readOptions,
+  sizeOfShape,
   type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
@@ -15,6 +16,7 @@ import {
   layerOperation,
   shapeError,
 } from '../layers/layer-operation.js';
+import { FLOATING } from '../tree.js';
 import {
   checkReduction,
   reduced,
@@ -29,6 +31,8 @@ export interface NllOptions extends ReductionOption {
   readonly axis?: number | undefined;
   /** A label that does not count, as that of padding: its loss is 0, and the mean is over the others. Default: every label counts. */
   readonly ignoreIndex?: number | undefined;
+  /** Of each class a factor of the losses of its examples: (classes). The mean is then the sum by the sum of the examples' factors. Default: 1. */
+  readonly classWeights?: Value | undefined;
 }
 
 /** Options of {@link crossEntropy}. */
@@ -37,11 +41,16 @@ export interface CrossEntropyOptions extends NllOptions {
   readonly labelSmoothing?: number | undefined;
 }
 
-const NLL: OptionNames<NllOptions> = { ...REDUCTION, axis: true, ignoreIndex: true };
+const NLL: OptionNames<NllOptions> = {
+  ...REDUCTION,
+  axis: true,
+  ignoreIndex: true,
+  classWeights: true,
+};
 const CROSS_ENTROPY: OptionNames<CrossEntropyOptions> = { ...NLL, labelSmoothing: true };
 
 /** Options, read. */
-interface ClassLoss {
+export interface ClassLoss {
   readonly axis: number | undefined;
   readonly ignoreIndex: number | undefined;
   readonly reduction: Reduction;
@@ -50,13 +59,14 @@ interface ClassLoss {
 
 /** @param isLogits whether the scores are to be normalised */
 const classLoss = (what: string, isLogits: boolean) =>
-  layerOperation(what, (scores: KnownValue, labels: KnownValue, call: ClassLoss): Value => {
+  layerOperation(what, (...given: ClassLossArguments): Value => {
+    const [scores, labels, weights, call] = given;
     checkTensor(scores, `${what}: the scores`);
     checkTensor(labels, `${what}: the labels`);
     checkWhole(labels, `${what}: the labels`);
     const { shape } = scores;
-    const given = call.axis ?? Math.min(1, shape.length - 1);
-    const axis = checkAxis(what, given, shape.length, `shape ${formatShape(shape)}`);
+    const axisGiven = call.axis ?? Math.min(1, shape.length - 1);
+    const axis = checkAxis(what, axisGiven, shape.length, `shape ${formatShape(shape)}`);
     const wanted = shape.filter((_, at) => at !== axis);
     const { shape: own } = labels;
     if (own.length !== wanted.length || own.some((extent, at) => extent !== wanted[at])) {
@@ -67,21 +77,77 @@ const classLoss = (what: string, isLogits: boolean) =>
     const { ignoreIndex, reduction, smoothing } = call;
     const counts = ignoreIndex === undefined ? undefined : labels.ne(ignoreIndex);
     const classes = shape[axis] ?? 0;
+    if (weights !== undefined) checkWeights(what, weights, scores, classes);
     const known = counts === undefined ? labels : counts.where(labels, 0);
     const hasClass = known.ge(0).logicalAnd(known.lt(classes));
     const label = hasClass.where(known, 0);
     const at = label.reshape(shape.map((extent, k) => (k === axis ? 1 : extent)));
     const chosen = scores.takeAlongAxis(at as unknown as Tensor<'int32'>, axis).reshape(wanted);
     const top = isLogits ? scores.logSumExp(axis) : undefined;
-    const share =
-      smoothing === 0 ? chosen : chosen.mul(1 - smoothing).add(scores.mean(axis).mul(smoothing));
     // NaN where there is no class, in gradients too: a step for such an example is none
     const valid = hasClass.where(1, NaN);
-    const losses = (top === undefined ? share.neg() : top.sub(share)).mul(valid);
-    if (counts === undefined) return reduced(losses, reduction);
-    const counted = counts.where(losses, 0);
-    return reduction === 'mean' ? counted.sum().div(counts.sum()) : reduced(counted, reduction);
+    const below = (share: Value): Value => (top === undefined ? share.neg() : top.sub(share));
+    if (weights === undefined) {
+      const share =
+        smoothing === 0 ? chosen : chosen.mul(1 - smoothing).add(scores.mean(axis).mul(smoothing));
+      const losses = below(share).mul(valid);
+      if (counts === undefined) return reduced(losses, reduction);
+      const counted = counts.where(losses, 0);
+      return reduction === 'mean' ? counted.sum().div(counts.sum()) : reduced(counted, reduction);
+    }
+    const flat = label.reshape([sizeOfShape(wanted)]) as unknown as Tensor<'int32'>;
+    const factors = weights.takeAlongAxis(flat, 0).reshape(wanted);
+    const alone = below(chosen).mul(factors as never);
+    const losses =
+      smoothing === 0
+        ? alone
+        : alone.mul(1 - smoothing).add(ofAll(scores, weights, top, axis).mul(smoothing / classes));
+    const valued = losses.mul(valid);
+    const counted = counts === undefined ? valued : counts.where(valued, 0);
+    if (reduction !== 'mean') return reduced(counted, reduction);
+    const total = counts === undefined ? factors : counts.where(factors, 0);
+    return counted.sum().div(total.sum());
   });
+
+/** Scores, labels and the weights of the classes. */
+export type ClassLossArguments = readonly [
+  scores: KnownValue,
+  labels: KnownValue,
+  weights: KnownValue | undefined,
+  call: ClassLoss,
+];
+
+/** The weighted sum of the losses that each class would have: the sum of `w (top - score)`. */
+function ofAll(
+  scores: KnownValue,
+  weights: KnownValue,
+  top: Value | undefined,
+  axis: number,
+): Value {
+  const along = weights.reshape(scores.shape.map((extent, at) => (at === axis ? extent : 1)));
+  const sum = scores.mul(along as never).sum(axis);
+  return top === undefined ? sum.neg() : top.mul(weights.sum() as never).sub(sum);
+}
+
+/** @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH */
+function checkWeights(
+  what: string,
+  weights: KnownValue,
+  scores: KnownValue,
+  classes: number,
+): void {
+  checkTensor(weights, `${what}: classWeights`);
+  if (String(weights.shape) !== String(classes)) {
+    throw shapeError(
+      `${what}: classWeights is ${labelOf(weights)} for ${classes} classes. Pass a tensor of shape (${classes}).`,
+    );
+  }
+  if (FLOATING.has(weights.dtype)) return;
+  throw new MercerError(
+    'DTYPE_MISMATCH',
+    `${what}: classWeights is ${labelOf(weights)}. Pass floating numbers, such as ${scores.dtype}.`,
+  );
+}
 
 const ofLogits = classLoss('crossEntropy', true);
 const ofLogProbabilities = classLoss('nll', false);
@@ -96,7 +162,7 @@ function readCall(what: string, given: CrossEntropyOptions): ClassLoss {
 
 /**
  * The cross entropy of classes from logits: `logSumExp(logits) - logits[label]`, reduced over the examples. With label smoothing e the second term is `(1 - e)` times that and e
- * times the mean of the logits.
+ * times the mean of the logits. With class weights each of the classes' terms has its weight.
  *
  * ```ts
  * import { losses } from '@mercer/optim';
@@ -114,11 +180,12 @@ function readCall(what: string, given: CrossEntropyOptions): ClassLoss {
  */
 export function crossEntropy(logits: Value, labels: Value, options?: CrossEntropyOptions): Value {
   const what = 'crossEntropy';
-  return ofLogits(logits, labels, readCall(what, readOptions(what, options, CROSS_ENTROPY)));
+  const { classWeights, ...given } = readOptions(what, options, CROSS_ENTROPY);
+  return ofLogits(logits, labels, classWeights, readCall(what, given));
 }
 
 /** The negative log-likelihood of classes from the logarithms of probabilities: `-log p[label]`. See {@link crossEntropy}. */
 export function nll(logProbabilities: Value, labels: Value, options?: NllOptions): Value {
-  const given = readOptions('nll', options, NLL);
-  return ofLogProbabilities(logProbabilities, labels, readCall('nll', given));
+  const { classWeights, ...given } = readOptions('nll', options, NLL);
+  return ofLogProbabilities(logProbabilities, labels, classWeights, readCall('nll', given));
 }

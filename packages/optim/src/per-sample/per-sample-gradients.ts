@@ -1,7 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { grad, vmap, type Differentiable, type Tree } from '@mercer/autodiff';
 import { isTree, leavesOf, owned, replaced, type Leaf } from '@mercer/autodiff/transform';
-import { arange, empty, isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { arange, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
   availableBytes,
   coreOf,
@@ -12,9 +12,17 @@ import {
   type Value,
 } from '@mercer/tensor/operation';
 import { checkCount, checkFlag, checkChoice } from '../checks.js';
-import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/observed.js';
+import {
+  checkLoss,
+  observed,
+  pathOf,
+  type Instead,
+  type ObservedLayer,
+} from '../statistics/observed.js';
 import { disposeOthers } from '../statistics/with-statistics.js';
+import { insteadOf, NotByRules, type Chunk } from './chunks.js';
 import { LAYER_RULES, type ParameterRule } from './layer-rules.js';
+import { Whole } from './whole.js';
 
 /** Options of {@link perSampleGradients}. */
 export interface PerSampleOptions<N extends boolean = boolean> {
@@ -55,7 +63,8 @@ const WHAT = 'perSampleGradients';
  *
  * The loss is a function of a batch: it gives the mean (or the sum) of the losses of its examples, of which none depends on another one. Where each parameter is that of layers (linear, conv1d, conv2d, embedding,
  * layerNorm, and batchNorm without training), one backward pass over the batch gives the gradients of the layers' outputs, and a rule of each layer the gradients by its parameters; the layers' inputs have the examples
- * along axis 0, in their order. Where another axis is as long as there are examples, the loss runs once more with the first of them, which tells whether axes were moved. Anything else is computed by `vmap(grad)` of a batch of one.
+ * along axis 0, in their order, and dropout drops of each what it drops in the whole batch, however it is cut into chunks. The mean of `crossEntropy` over the labels that count, with `ignoreIndex` or `classWeights`, is no mean
+ * of the examples' losses: it is computed by `vmap`, of each example's own labels, and NaN where none counts; `reduction: 'sum'`, in both, gives those gradients 0 and takes the rules. Where another axis is as long as there are examples, the loss runs once more with the first of them, which tells whether axes were moved. Anything else is computed by `vmap(grad)` of a batch of one.
  *
  * ```ts
  * import { layers, losses, perSampleGradients } from '@mercer/optim';
@@ -124,7 +133,7 @@ export async function perSampleGradients<P extends Tree, X, Y>(
         [inputs, targets].map(async (one) => part(one, start, stop, count)),
       );
       try {
-        const found = isByRules ? await byRules(call, x, y, stop - start) : undefined;
+        const found = isByRules ? await byRules(call, x, y, { start, stop, count }) : undefined;
         isByRules = found !== undefined;
         await whole.add(found ?? (await byExamples(call, x, y)), start, stop);
       } finally {
@@ -147,52 +156,6 @@ interface Call {
   readonly method: PerSampleOptions['method'];
 }
 
-/** What the chunks give, put together: of each parameter its gradients, or the squares of its norms. */
-class Whole {
-  readonly #count: number;
-  readonly #norms: boolean;
-  #all: readonly Tensor[] = [];
-
-  constructor(count: number, norms: boolean) {
-    this.#count = count;
-    this.#norms = norms;
-  }
-
-  async add(chunk: readonly Tensor[], start: number, stop: number): Promise<void> {
-    if (stop - start === this.#count) {
-      this.#all = chunk;
-      return;
-    }
-    try {
-      if (start === 0) {
-        this.#all = chunk.map(({ shape: [, ...rest], dtype, device }) =>
-          empty([this.#count, ...rest], { dtype, device }),
-        );
-      }
-      for (const [at, one] of chunk.entries()) {
-        using place = (this.#all[at] as Tensor).slice([start, stop]);
-        await place.copyFrom(one);
-      }
-    } finally {
-      for (const one of chunk) one.dispose();
-    }
-  }
-
-  async result(params: unknown): Promise<unknown> {
-    if (!this.#norms) return replaced(params, this.#all);
-    const [first, ...others] = this.#all as readonly [Tensor, ...Tensor[]];
-    const norms = await Promise.all(this.#all.map(async (one) => one.sqrt()));
-    const sum = others.reduce<Value>((all, one) => all.add(one), first);
-    const total = await sum.sqrt();
-    this.dispose();
-    return { norms: replaced(params, norms), total };
-  }
-
-  dispose(): void {
-    for (const one of this.#all) one.dispose();
-  }
-}
-
 /** How many examples there are. @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT */
 async function countOfExamples(inputs: unknown, targets: unknown): Promise<number> {
   const all: Leaf[] = [];
@@ -205,12 +168,14 @@ async function countOfExamples(inputs: unknown, targets: unknown): Promise<numbe
   if (first !== undefined && count !== undefined && other === undefined) return count;
   const said = [first, other]
     .flatMap((leaf) =>
-      leaf === undefined ? [] : `${leaf.path} has shape ${formatShape(leaf.value.shape)}`,
+      leaf === undefined
+        ? []
+        : `${leaf.path.slice(WHAT.length + 2)} have shape ${formatShape(leaf.value.shape)}`,
     )
     .join(', and ');
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${said || `${WHAT}: there are no inputs`}. Pass tensors with the same number of examples along axis 0.`,
+    `${WHAT}: ${said || 'there are no inputs'}. Pass tensors with the same number of examples along axis 0.`,
   );
 }
 
@@ -239,16 +204,14 @@ async function disposeAll(tree: unknown): Promise<void> {
   if (isTree(tree)) for (const { value } of await leavesOf(tree, WHAT)) value.dispose();
 }
 
-/** Why rules are not enough. */
-class NotByRules extends Error {}
-
 /** What each parameter has of each example by the rules of layers; undefined where they are not enough. */
 async function byRules(
   call: Call,
   inputs: unknown,
   targets: unknown,
-  count: number,
+  chunk: Chunk,
 ): Promise<readonly Tensor[] | undefined> {
+  const count = chunk.stop - chunk.start;
   let layers: readonly ObservedLayer[] = [];
   try {
     const seen = await observed(call.lossFn, [call.params, inputs, targets], {
@@ -258,6 +221,7 @@ async function byRules(
       onOtherUse: (path, operation) => {
         throw new NotByRules(`${path} is used by ${operation}, which is no layer's use of it`);
       },
+      instead: insteadOf(chunk),
     });
     using value = seen.value;
     ({ layers } = seen);

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { mul, variable } from '@mercer/formula';
 import { map, MercerError, pad, type Scope, type Tensor } from '@mercer/tensor';
 import { formatShape, sizeOfShape } from '@mercer/tensor/operation';
@@ -53,6 +54,12 @@ export function layersOf(
     throw new OptimError(
       'MISSING_STATISTICS',
       `${what}: a step needs the statistics of its layers, and none were passed. Compute gradients with withStatistics(f), and pass step(params, grads, state, { statistics }).`,
+    );
+  }
+  if (statistics !== undefined && !Array.isArray(statistics)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: statistics is ${describeValue(statistics)}. Pass the statistics that withStatistics(f) gives.`,
     );
   }
   const layers = (statistics ?? []).flatMap((one): KfacLayer[] => {

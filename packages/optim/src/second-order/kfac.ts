@@ -1,87 +1,28 @@
 import { div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
 import type { Tree } from '@mercer/autodiff';
-import { eye, isTensor, map, MercerError, Scope, type Device, type Tensor } from '@mercer/tensor';
+import { eye, isTensor, map, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
-import { checkCount, checkNumber, checkFraction, checkFlag, checkChoice } from '../checks.js';
-import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
-import { evaluated } from '../evaluated.js';
+import { rateOf } from '../first-order/learning-rate.js';
+import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
-import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
+import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
-import { copyAll, emptyLike } from './blocks.js';
 import { ownGradients, withSlots } from './gradients.js';
-import {
-  computeInverses,
-  factorsNow,
-  landInverses,
-  preconditioned,
-  updateLayers,
-} from './kfac-inverses.js';
-import {
-  batchFactors,
-  layersOf,
-  weightRows,
-  type BatchFactors,
-  type KfacLayer,
-} from './kfac-layers.js';
+import { computeInverses, factorsNow, landInverses, updateLayers } from './kfac-inverses.js';
+import { batchFactors, layersOf, type BatchFactors, type KfacLayer } from './kfac-layers.js';
 import { innerProduct, rateOn, shortening } from './shortened.js';
-import { checkDelay } from './options.js';
+import { directions } from './kfac-directions.js';
+import {
+  KFAC_OPTIONS,
+  readKfac,
+  toldKfac,
+  type KfacOptions,
+  type KfacSettings,
+} from './kfac-options.js';
 import { begin, checkFailures, everySteps, landed } from './refreshes.js';
 import { MOVED, MOVED_ON, SAME } from './moves.js';
-
-/** Options of {@link kfac}. */
-export interface KfacOptions extends CommonOptions {
-  /** Default 1e-2. */
-  readonly lr?: LearningRate | undefined;
-  /** What is added to the curvature, more than 0; default 1e-3. A larger lr wants a larger damping. */
-  readonly damping?: number | undefined;
-  /**
-   * Whether damping follows how well the quadratic model tells the loss, every 5 steps (Martens and Grosse 2015, section 6.5): steps then need `value`, and compare it with
-   * `evaluate(params)`, or without it with the next step's value. The model knows of the layers' steps alone, and of the gradient with the weight decay in it: the losses also change by the steps
-   * of `plain` parameters, and have no term for the weight decay unless the function adds one, so that with either the damping follows less well. Default false.
-   */
-  readonly adaptiveDamping?: boolean | undefined;
-  /** What adaptive damping does not go below; default 1e-8. */
-  readonly minDamping?: number | undefined;
-  /** Of the means of factors; default 0.95. */
-  readonly factorBeta?: number | undefined;
-  /** Steps from one refresh of the inverses to the next; default 5. */
-  readonly frequency?: number | undefined;
-  /** The step of the first refresh; before it takes effect parameters stay as they are, and factors are gathered. Default 1. */
-  readonly start?: number | undefined;
-  /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step. */
-  readonly delay?: number | undefined;
-  /** `factored` (default): inverses of both factors, each with its share of the damping; `exact`: their eigenbases, in which all of it is added to the products of eigenvalues. */
-  readonly inverse?: 'factored' | 'exact' | undefined;
-  /** The most that `lr² ∇·u` may be, u being the step: it is shortened where it is more. Default: no limit. */
-  readonly normConstraint?: number | undefined;
-  /** Of the steps; default 0; not with adaptive damping. */
-  readonly momentum?: number | undefined;
-  /** Adds this times the parameter to the gradient; default 0. */
-  readonly weightDecay?: number | undefined;
-  /** Paths of parameters without statistics, such as embeddings and scales: they take steps of lr along the gradient. Default: none. */
-  readonly plain?: readonly string[] | undefined;
-}
-
-const KFAC_OPTIONS: OptionNames<KfacOptions> = {
-  ...COMMON_OPTIONS,
-  lr: true,
-  damping: true,
-  adaptiveDamping: true,
-  minDamping: true,
-  factorBeta: true,
-  frequency: true,
-  start: true,
-  delay: true,
-  inverse: true,
-  normConstraint: true,
-  momentum: true,
-  weightDecay: true,
-  plain: true,
-};
 
 const what = 'kfac';
 /** Steps from one adaption of the damping to the next. */
@@ -110,67 +51,6 @@ const ADAPTED = select(
   ),
 );
 
-interface Read {
-  readonly rate: LearningRate;
-  readonly damping: number;
-  readonly isAdaptive: boolean;
-  readonly minDamping: number;
-  readonly beta: number;
-  readonly frequency: number;
-  readonly start: number;
-  readonly delay: number;
-  readonly isExact: boolean;
-  readonly normConstraint: number | undefined;
-  readonly momentum: number;
-  readonly weightDecay: number;
-  readonly plain: ReadonlySet<string>;
-}
-
-function read(given: KfacOptions): Read {
-  const positive = (name: 'damping' | 'minDamping' | 'normConstraint', value: number): number => {
-    if (checkNumber(value, what, name) > 0) return value;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${name} is 0. Pass a number that is more than 0.`,
-    );
-  };
-  const frequency = checkCount(given.frequency ?? 5, what, 'frequency');
-  const isAdaptive = checkFlag(given.adaptiveDamping ?? false, what, 'adaptiveDamping');
-  const momentum = checkFraction(given.momentum ?? 0, what, 'momentum');
-  if (isAdaptive && momentum > 0) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: adaptiveDamping with momentum ${momentum}, of whose steps the quadratic model says nothing. Leave one of them away.`,
-    );
-  }
-  const { plain = [] } = given;
-  if (!Array.isArray(plain) || !plain.every((one) => typeof one === 'string')) {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: plain is no list of paths. Pass paths of parameters, such as ['embedding.weight'].`,
-    );
-  }
-  return {
-    rate: checkLearningRate(given.lr ?? 1e-2, what),
-    damping: positive('damping', given.damping ?? 1e-3),
-    isAdaptive,
-    minDamping: positive('minDamping', given.minDamping ?? 1e-8),
-    beta: checkFraction(given.factorBeta ?? 0.95, what, 'factorBeta'),
-    frequency,
-    start: checkCount(given.start ?? 1, what, 'start'),
-    delay: checkDelay(given.delay ?? 0, what, frequency),
-    isExact:
-      checkChoice(given.inverse ?? 'factored', what, 'inverse', ['factored', 'exact']) === 'exact',
-    normConstraint:
-      given.normConstraint === undefined
-        ? undefined
-        : positive('normConstraint', given.normConstraint),
-    momentum,
-    weightDecay: checkNumber(given.weightDecay ?? 0, what, 'weightDecay'),
-    plain: new Set(plain as readonly string[]),
-  };
-}
-
 /** The loss that a step is given. @throws OptimError MISSING_STATISTICS; MercerError SHAPE_MISMATCH, DEVICE_MISMATCH, DISPOSED */
 function valueOf({ value }: StepExtras, { id }: Device): Tensor {
   if (value === undefined) {
@@ -179,25 +59,12 @@ function valueOf({ value }: StepExtras, { id }: Device): Tensor {
       `${what}: a step with adaptiveDamping needs the loss at its parameters. Pass step(params, grads, state, { value, statistics }).`,
     );
   }
-  if (!isTensor(value) || value.size !== 1) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: value is ${isTensor(value) ? value.label : String(value)}. Pass the loss, a 0-d tensor.`,
-    );
-  }
-  value.assertAlive();
-  if (value.device.id !== id) {
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${what}: value is on ${value.device.id}, and the parameters are on ${id}. Move it with to('${id}').`,
-    );
-  }
-  return value;
+  return checkValue(value, what, id);
 }
 
 const scalar = (value: number) => ({ shape: [], dtype: 'float64', value }) as const;
 
-function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+function ruleOf(given: KfacSettings): Rule {
   const { rate, beta, frequency, start, delay, isExact, isAdaptive, momentum, plain } = given;
   const schedule = everySteps(start, frequency, delay);
   const isAdapted = (count: number): boolean =>
@@ -258,7 +125,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
 
   return {
     name: what,
-    options,
+    options: toldKfac(given),
     refusesScale: isAdaptive
       ? 'compares losses where its damping adapts, which have to be the loss itself'
       : undefined,
@@ -281,9 +148,10 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         : { formulas: NUMBERS, parameters: { lr } };
     },
     check: async ({ leaves, state, step: count, extras }) => {
-      assertNotPreparing(`${what}: a step refreshes inverses by its count, so that it`, 'counts');
+      assertNotPreparing(`${what}: a step`, 'refreshes inverses by its count');
       layersOf(what, leaves, extras.statistics, plain);
       const { device } = (leaves[0] as SteppedLeaf).param;
+      checkEvaluate(extras.evaluate, what);
       if (isAdapted(count) || isAdapted(count - 1)) valueOf(extras, device);
       if (schedule.begins(count)) await checkFailures(state, what);
       return undefined;
@@ -306,7 +174,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
       await refresh(scope, layers, now, damping);
       if (count < start + delay) return;
       const g = await ownGradients(scope, now, given.weightDecay);
-      const u = await directions(scope, layers, { leaves, params, g, damping, isExact });
+      const u = await directions(scope, layers, { params, g, damping, isExact });
       const isModelled = isAdapted(count);
       const places = layers.flatMap(({ places: { weight, bias } }) =>
         bias === undefined ? [weight] : [weight, bias],
@@ -337,65 +205,11 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         parameters: momentum > 0 ? { momentum } : {},
       });
       if (value === undefined || extras.evaluate === undefined) return;
-      const after = await evaluated(scope, extras.evaluate, now.params as Tree);
+      const after = await evaluated(scope, extras.evaluate, what, now.params as Tree);
       const at = after.value.rank === 0 ? after.value : scope.track(after.value.reshape([]));
       await adapt(now, { next: at, value: loss as Tensor, modelled: modelled as Tensor });
     },
   };
-}
-
-interface Directions {
-  readonly leaves: readonly SteppedLeaf[];
-  readonly params: readonly Tensor[];
-  readonly g: readonly Tensor[];
-  readonly damping: Tensor;
-  readonly isExact: boolean;
-}
-
-/** The natural gradient of each layer, and the gradient of the others. */
-async function directions(
-  scope: Scope,
-  layers: readonly KfacLayer[],
-  { params, g, damping, isExact }: Directions,
-): Promise<readonly Tensor[]> {
-  const u = emptyLike(scope, params);
-  const isLayer = new Set(layers.flatMap(({ places }) => [places.weight, places.bias]));
-  const others = [...params.keys()].filter((at) => !isLayer.has(at));
-  await copyAll(
-    others.map((at) => g[at] as Tensor),
-    others.map((at) => u[at] as Tensor),
-  );
-  /** A layer's weight and bias as one matrix of columns, and both as they lie. */
-  const views = (layer: KfacLayer, whole: Tensor, of: readonly Tensor[]) => {
-    const { places, outputs, inputs, columns } = layer;
-    const weight = weightRows(scope, of[places.weight] as Tensor);
-    const columnsOf = scope.track(whole.slice(null, [0, inputs]));
-    const parts = [scope.track(columnsOf.reshape(weight.shape))];
-    const lists = [weight];
-    if (places.bias !== undefined) {
-      parts.push(scope.track(whole.slice(null, [inputs, columns])));
-      lists.push(scope.track((of[places.bias] as Tensor).reshape([outputs, 1])));
-    }
-    return { parts, lists };
-  };
-  const gradients = layers.map(({ outputs, columns, dtype, weight }) =>
-    scope.empty([outputs, columns], { dtype, device: weight.param.device }),
-  );
-  const from = layers.map((layer, at) => views(layer, gradients[at] as Tensor, g));
-  await copyAll(
-    from.flatMap(({ lists }) => lists),
-    from.flatMap(({ parts }) => parts),
-  );
-  const to = [];
-  for (const [at, layer] of layers.entries()) {
-    const turned = await preconditioned(scope, layer, gradients[at] as Tensor, isExact, damping);
-    to.push(views(layer, turned, u));
-  }
-  await copyAll(
-    to.flatMap(({ parts }) => parts),
-    to.flatMap(({ lists }) => lists),
-  );
-  return u;
 }
 
 /**
@@ -429,6 +243,5 @@ async function directions(
  */
 export function kfac(options?: KfacOptions): Optimiser {
   const given = readOptions(what, options, KFAC_OPTIONS);
-  const { lr: _lr, ...told } = given;
-  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+  return optimiserOf(ruleOf(readKfac(given)), readSettings(given, what));
 }

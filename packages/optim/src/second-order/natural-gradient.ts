@@ -7,7 +7,12 @@ import { cg, operator } from '@mercer/solvers';
 import { isTensor, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFraction, checkChoice } from '../checks.js';
-import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
+import {
+  checkLearningRate,
+  rateOf,
+  toldRate,
+  type LearningRate,
+} from '../first-order/learning-rate.js';
 import { OptimError } from '../optim-error.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser, PerSample } from '../optimiser.js';
@@ -306,7 +311,9 @@ class Examples implements Disposable {
   async find(now: CheckedStep, extra: Read['extra']): Promise<void> {
     const per = perSampleOf(now.extras, extra);
     const isMade = typeof per === 'function';
-    const tree = isMade ? await per(now.params as Tree) : per;
+    const tree = isMade
+      ? await (per as (params: Tree) => PromiseLike<Tree>)(now.params as Tree)
+      : (per as Tree);
     if (isMade) {
       for (const { value } of await leavesOf(tree, extra, 'Give a tensor or a tree of tensors')) {
         this.scope.track(value);
@@ -316,11 +323,20 @@ class Examples implements Disposable {
   }
 }
 
-function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+/** All options, as they are named. */
+const optionsOf = ({ rate, extra, isDense, iterations, ...others }: Read) => ({
+  ...others,
+  ...iterations,
+  lr: toldRate(rate),
+  fisher: extra === 'perSample' ? 'empirical' : 'true',
+  solver: isDense ? 'dense' : 'cg',
+});
+
+function ruleOf(given: Read): Rule {
   const { rate, extra, isDense, momentum, weightDecay, normConstraint } = given;
   return {
     name: what,
-    options,
+    options: optionsOf(given),
     refusesScale:
       'has its curvature from gradients of examples, which are of the loss itself and not of a scaled one',
     globals: { failures: { shape: [], dtype: 'int32', value: 0 } },
@@ -411,6 +427,5 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
  */
 export function naturalGradient(options?: NaturalGradientOptions): Optimiser {
   const given = readOptions(what, options, NATURAL_GRADIENT_OPTIONS);
-  const { lr: _lr, ...told } = given;
-  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+  return optimiserOf(ruleOf(read(given)), readSettings(given, what));
 }

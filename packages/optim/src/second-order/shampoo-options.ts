@@ -1,7 +1,7 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
 import { checkChoice, checkCount, checkFlag, checkFraction, checkNumber } from '../checks.js';
-import { checkLearningRate, type LearningRate } from '../first-order/learning-rate.js';
+import { checkLearningRate, toldRate, type LearningRate } from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, type CommonOptions } from '../optimiser-of.js';
 import { checkDelay } from './options.js';
 import type { RootMethod } from './roots.js';
@@ -122,6 +122,22 @@ export interface ShampooSettings {
   readonly decay: 'decoupled' | 'l2' | 'corrected' | 'independent';
   readonly peakLr: number;
 }
+
+/** All options, as they are named. */
+export const toldShampoo = (read: ShampooSettings): Readonly<Record<string, unknown>> => {
+  const { rate, beta1, beta2, mergeDim, how, ...others } = read;
+  const { method, eps, steps, iterations } = how;
+  return {
+    ...others,
+    lr: toldRate(rate),
+    betas: [beta1, beta2],
+    mergeDims: mergeDim > 0,
+    root: method,
+    eps,
+    rootSteps: steps,
+    iterations,
+  };
+};
 
 /** @throws MercerError INVALID_ARGUMENT */
 export function readShampoo(given: ShampooOptions): ShampooSettings {

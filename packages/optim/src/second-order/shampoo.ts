@@ -43,6 +43,7 @@ import {
 import {
   readShampoo,
   SHAMPOO_OPTIONS,
+  toldShampoo,
   type Grafting,
   type ShampooOptions,
   type ShampooSettings,
@@ -159,7 +160,7 @@ async function computeRoots(
   }
 }
 
-function ruleOf(given: ShampooSettings, options: Readonly<Record<string, unknown>>): Rule {
+function ruleOf(given: ShampooSettings): Rule {
   const { rate, beta1, beta2, beta3, how, delay, start, frequency, grafting, weightDecay } = given;
   const { graftingBeta, graftingEps, momentum, dampening, peakLr, decay } = given;
   const schedule = everySteps(start, frequency, delay);
@@ -200,7 +201,7 @@ function ruleOf(given: ShampooSettings, options: Readonly<Record<string, unknown
 
   return {
     name: what,
-    options,
+    options: toldShampoo(given),
     slots: ({ tensor }) => {
       const dtype = stateDType(tensor);
       const own: SlotOf = { shape: tensor.shape, dtype };
@@ -219,7 +220,7 @@ function ruleOf(given: ShampooSettings, options: Readonly<Record<string, unknown
         : { formulas: numbers, parameters: { ...parameters, lr } };
     },
     check: async ({ state, step }) => {
-      assertNotPreparing(`${what}: a step refreshes roots by its count, so that it`, 'counts');
+      assertNotPreparing(`${what}: a step`, 'refreshes roots by its count');
       if (schedule.begins(step)) await checkFailures(state, what);
       return undefined;
     },
@@ -320,6 +321,5 @@ async function grafted(scope: Scope, x: Tensor, like: Tensor): Promise<Tensor> {
  */
 export function shampoo(options?: ShampooOptions): Optimiser {
   const given = readOptions(what, options, SHAMPOO_OPTIONS);
-  const { lr: _lr, ...told } = given;
-  return optimiserOf(ruleOf(readShampoo(given), told), readSettings(given, what));
+  return optimiserOf(ruleOf(readShampoo(given)), readSettings(given, what));
 }

@@ -4,7 +4,12 @@ import { isTensor, map, Scope, takeAlongAxis, type Tensor } from '@mercer/tensor
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFraction, checkFlag } from '../checks.js';
 import { checkBetas } from '../first-order/adam.js';
-import { checkLearningRate, rateOf, type LearningRate } from '../first-order/learning-rate.js';
+import {
+  checkLearningRate,
+  rateOf,
+  toldRate,
+  type LearningRate,
+} from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { CheckedStep, Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
@@ -210,7 +215,15 @@ class Beginning implements Disposable {
   }
 }
 
-function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
+/** All options, as they are named. */
+const optionsOf = ({ rate, beta1, beta2, mergeDim, ...others }: Read) => ({
+  ...others,
+  lr: toldRate(rate),
+  betas: [beta1, beta2],
+  mergeDims: mergeDim > 0,
+});
+
+function ruleOf(given: Read): Rule {
   const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
   const begins = (step: number): boolean => step > 0 && step % frequency === 0;
   const cutting = { maxDim: Number.MAX_SAFE_INTEGER, mergeDim: given.mergeDim };
@@ -255,7 +268,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
 
   return {
     name: what,
-    options,
+    options: optionsOf(given),
     slots: ({ tensor }) => {
       const dtype = stateDType(tensor);
       const own: SlotOf = { shape: tensor.shape, dtype };
@@ -270,7 +283,7 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
         : { formulas: NUMBERS, parameters: { ...parameters, lr } };
     },
     check: async (now) => {
-      assertNotPreparing(`${what}: a step refreshes bases by its count, so that it`, 'counts');
+      assertNotPreparing(`${what}: a step`, 'refreshes bases by its count');
       const beginning = await Beginning.of(now);
       if (beginning.isFirst || begins(now.step)) await checkFailures(now.state, what);
       return beginning;
@@ -369,6 +382,5 @@ function ruleOf(given: Read, options: Readonly<Record<string, unknown>>): Rule {
  */
 export function soap(options?: SoapOptions): Optimiser {
   const given = readOptions(what, options, SOAP_OPTIONS);
-  const { lr: _lr, ...told } = given;
-  return optimiserOf(ruleOf(read(given), told), readSettings(given, what));
+  return optimiserOf(ruleOf(read(given)), readSettings(given, what));
 }

@@ -54,7 +54,15 @@ export interface Observing {
   readonly hasAux: boolean;
   /** Called where a parameter is used by anything but a layer as one of its parameters; it may throw. */
   readonly onOtherUse?: ((path: string, operation: string) => void) | undefined;
+  /** What stands in the place of other operations of layers, by their names; it may throw. */
+  readonly instead?: Readonly<Record<string, Instead>> | undefined;
 }
+
+/** The result of an operation, in its place. @param call the operation itself */
+export type Instead = (
+  args: readonly unknown[],
+  call: (...args: readonly unknown[]) => unknown,
+) => unknown;
 
 /** Where a leaf stands in the tree of parameters. */
 export const pathOf = (path: string): string => path.replace(/^\./, '') || 'params';
@@ -72,7 +80,7 @@ const FORM = ['cast', 'view', 'contiguous'];
 export async function observed<P>(
   f: (...args: never[]) => unknown,
   args: readonly [params: P, ...rest: readonly unknown[]],
-  { what, withGradients, hasAux, onOtherUse }: Observing,
+  { what, withGradients, hasAux, onOtherUse, instead = {} }: Observing,
 ): Promise<Observation<P>> {
   const heard = new Map<number, Tensor>();
   const views: Tensor[] = [];
@@ -101,7 +109,7 @@ export async function observed<P>(
       what,
       f as (...given: readonly unknown[]) => unknown,
       {
-        whole: LAYER_NAMES,
+        whole: [...LAYER_NAMES, ...Object.keys(instead)],
         carries: FORM,
         computes: ({ name, args, marks, call }) => {
           const layer = isLayer(name) ? name : undefined;
@@ -109,7 +117,7 @@ export async function observed<P>(
             if (typeof mark !== 'string' || FORM.includes(name)) continue;
             if (layer === undefined || !isParameterAt(at)) onOtherUse?.(mark, name);
           }
-          const output = call(...args);
+          const output = instead[name]?.(args, call) ?? call(...args);
           if (layer === undefined) return output;
           const place = calls.length;
           calls.push({

@@ -193,6 +193,32 @@ function attended(
   return sumOf(count, (j) => ((weights[j] as number) * valueOf(j)) / total);
 }
 
+/** Numbers that are added to the scores of queries and keys, or of keys alone where there is one row of them. */
+function addedCase(rowsOfMask: number): LayerCase {
+  const [batch, heads, rows, others, features] = [2, 3, 4, 5, 2];
+  return {
+    name: `attention with ${rowsOfMask === 1 ? 'a number for each key' : 'a matrix'} that is added`,
+    shapes: {
+      q: [batch, heads, rows, features],
+      k: [batch, heads, others, features],
+      v: [batch, heads, others, features],
+      m: [batch, 1, rowsOfMask, others],
+    },
+    run: (t) => functional.attention(get(t, 'q'), get(t, 'k'), get(t, 'v'), { mask: get(t, 'm') }),
+    reference: (a) =>
+      plain([batch, heads, rows, features], ([b = 0, h = 0, i = 0, c = 0]) =>
+        attended(
+          others,
+          (j) =>
+            at(get(a, 'm'), b, 0, rowsOfMask === 1 ? 0 : i, j) +
+            sumOf(features, (f) => at(get(a, 'q'), b, h, i, f) * at(get(a, 'k'), b, h, j, f)) /
+              Math.sqrt(features),
+          (j) => at(get(a, 'v'), b, h, j, c),
+        ),
+      ),
+  };
+}
+
 function attentionCase(causal: boolean): LayerCase {
   const [batch, heads, rows, others, features, columns] = [2, 3, 4, causal ? 4 : 5, 2, 3];
   return {
@@ -342,6 +368,8 @@ export const LAYER_CASES: readonly LayerCase[] = [
   batchNormCase([2, 3, 4], false),
   attentionCase(false),
   attentionCase(true),
+  addedCase(4),
+  addedCase(1),
   multiHeadCase(),
   poolCase('max', [2, 3, 6, 5], { kernel: 2 }),
   poolCase('max', [1, 2, 5, 5], { kernel: 3, stride: 2, padding: 1 }),

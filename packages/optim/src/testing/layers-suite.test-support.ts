@@ -1,5 +1,6 @@
 import { checkGradients, grad, valueAndGrad, type CheckGradientsOptions } from '@mercer/autodiff';
 import { random, tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
+import { sizeOfShape } from '@mercer/tensor/operation';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { functional, initialisers, layers } from '../index.js';
@@ -86,6 +87,70 @@ export function layersSuite(name: string, place: () => Device): void {
         async (x: Tensor, w: Tensor) => norm.apply({ weight: w, bias: w }, x),
         [rows, vector] as never,
         options,
+      );
+    });
+
+    it.each([
+      ['of padding', [2, 1, 1, 4]],
+      ['of pairs', [2, 1, 3, 4]],
+      ['of pairs for all', [3, 4]],
+    ] as const)('attends to the keys that a mask shows: %s', async (_, shape) => {
+      const dtype = 'float64';
+      const [q, k, v] = await Promise.all(
+        [[2, 2, 3, 2], [2, 2, 4, 2], [2, 2, 4, 3]].map(async (one, at) => placed(await drawn(at, one), dtype, device)), // prettier-ignore
+      ) as [Tensor, Tensor, Tensor]; // prettier-ignore
+      const size = sizeOfShape(shape);
+      const shown = Uint8Array.from({ length: size }, (_one, i) => ((i * 7) % 5 < 3 ? 1 : 0));
+      const mask = (await tensor(shown, { shape: [...shape], device }).cast('bool')) as Tensor;
+      const added = await mask.where(0, -Infinity).cast(dtype);
+      const run = (m: Tensor) => (x: Tensor) => functional.attention(x, k, v, { mask: m });
+      const masked = await toPlain(await run(mask)(q));
+      expectClose(masked, await toPlain(await run(added)(q)), 1e-14);
+      // dense, by definition
+      const scores = q.matmul(k.permute([0, 1, 3, 2]) as never).mul(Math.SQRT1_2);
+      const dense = mask
+        .where(scores, -Infinity)
+        .softmax(-1)
+        .matmul(v as never);
+      expectClose(masked, await toPlain((await dense) as Tensor), 1e-14);
+      expect(masked.data.every(Number.isFinite)).toBe(true);
+      const slopes = await grad((x: Tensor) => run(mask)(x).square().sum())(q);
+      const ofDense = await grad((x: Tensor) => run(added)(x).square().sum())(q);
+      expectClose(await toPlain(slopes), await toPlain(ofDense), 1e-12);
+    });
+
+    it('gives NaN to a query that sees no key', async () => {
+      const x = await tensor([[1, 2], [3, 4]], { device }); // prettier-ignore
+      const mask = await tensor(Uint8Array.of(1, 1, 0, 0), { shape: [2, 2], device }).cast('bool');
+      const seen = await functional.attention(x, x, x, { mask }).toNested<number[][]>();
+      expect(seen[0]?.every(Number.isFinite)).toBe(true);
+      expect(seen[1]).toEqual([NaN, NaN]);
+    });
+
+    it('hides padding from all heads, also behind sequential and in gradients', async () => {
+      const where = { device, dtype: 'float64' } as const;
+      const attention = layers.multiHeadAttention({ features: 4, heads: 2 });
+      const model = layers.sequential({ attention });
+      const params = await model.init(random.key(1), where);
+      const whole = await random.normal([2, 5, 4], { key: random.key(2), ...where });
+      // the last two rows of each are padding
+      const mask = await tensor(Uint8Array.of(1, 1, 1, 0, 0), { shape: [1, 5], device }).cast(
+        'bool',
+      );
+      const short = whole.slice(null, [0, 3]) as Tensor;
+      const wanted = await toPlain(await model.apply(params, short));
+      const found = model.apply(params, whole, { mask }).slice(null, [0, 3]);
+      expectClose(await toPlain((await found) as Tensor), wanted, 1e-13);
+      const loss = (x: Tensor, own: Tensor | undefined) => (p: typeof params) =>
+        model.apply(p, x, { mask: own }).slice(null, [0, 3]).square().sum();
+      const [a, b] = [
+        await grad(loss(whole, mask))(params),
+        await grad(loss(short, undefined))(params),
+      ];
+      expectClose(
+        await toPlain(a.attention.inProjWeight),
+        await toPlain(b.attention.inProjWeight),
+        1e-12,
       );
     });
 

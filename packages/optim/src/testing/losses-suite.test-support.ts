@@ -60,14 +60,14 @@ const LABELS = [2, 0, 3, 3, 1, 2];
 
 /** `-log softmax(x)[label]`, or with smoothing of all classes, of (3, classes, 2). */
 const crossEntropyOf =
-  (smoothing: number): ((x: Plain) => Plain) =>
+  (smoothing: number, weights: readonly number[] = [1, 1, 1, 1]): ((x: Plain) => Plain) =>
   (x) =>
     plain([3, 2], ([n = 0, k = 0]) => {
       const logit = (c: number): number => at(x, n, c, k);
       const total = Math.log(sumOf(CLASSES, (c) => Math.exp(logit(c))));
       const wanted = (c: number): number =>
         smoothing / CLASSES + (c === LABELS[2 * n + k] ? 1 - smoothing : 0);
-      return sumOf(CLASSES, (c) => wanted(c) * (total - logit(c)));
+      return sumOf(CLASSES, (c) => (weights[c] ?? NaN) * wanted(c) * (total - logit(c)));
     });
 
 /** Losses against their definitions in float64, and gradients against differences of these. */
@@ -127,6 +127,53 @@ export function lossesSuite(name: string, place: () => Device): void {
         expectClose(await toPlain(gradient), slopes, dtype === 'float64' ? 1e-8 : 1e-5);
       }
     });
+
+    it.each([0, 0.2])(
+      'crossEntropy with weights of the classes, and labelSmoothing %f',
+      async (labelSmoothing) => {
+        const x = await drawn(3, [3, CLASSES, 2]);
+        const own = [0.5, 2, 0, 3];
+        const reference = crossEntropyOf(labelSmoothing, own);
+        const counts = [true, true, false, true, true, true]; // the label 3 of one counts, that of another not
+        const labels = await tensor(
+          Int32Array.from(LABELS, (one, k) => (counts[k] === true ? one : -100)),
+          { shape: [3, 2], device },
+        );
+        const sum = (all: Plain): number =>
+          sumOf(6, (k) => (counts[k] === true ? (all.data[k] ?? NaN) : 0));
+        const total = sumOf(6, (k) => (counts[k] === true ? (own[LABELS[k] ?? 0] ?? NaN) : 0));
+        for (const dtype of ['float64', 'float32'] as const) {
+          const logits = await placed(x, dtype, device);
+          const classWeights = (await tensor(own, { dtype, device })) as Tensor;
+          const small = dtype === 'float64' ? 1e-13 : 1e-6;
+          const run = (v: Tensor, w: Tensor, reduction: 'mean' | 'sum' | 'none') =>
+            losses.crossEntropy(v, labels, {
+              labelSmoothing,
+              reduction,
+              classWeights: w,
+              ignoreIndex: -100,
+            });
+          const each = reference(x);
+          const wanted = plain([3, 2], ([n = 0, k = 0]) =>
+            counts[2 * n + k] === true ? at(each, n, k) : 0,
+          );
+          expectClose(await toPlain(await run(logits, classWeights, 'none')), wanted, small);
+          const mean = await run(logits, classWeights, 'mean').item();
+          expect(Math.abs(Number(mean) - sum(each) / total)).toBeLessThan(small);
+          const slopes = differences(({ v }) => sum(reference(v as Plain)) / total, { v: x }, 'v');
+          const gradient = await grad((v: Tensor) => run(v, classWeights, 'mean'))(logits);
+          expectClose(await toPlain(gradient), slopes, dtype === 'float64' ? 1e-8 : 1e-5);
+          if (labelSmoothing > 0) continue;
+          const ofProbabilities = losses.nll(logits.softmax(1).log(), labels, {
+            classWeights,
+            ignoreIndex: -100,
+          });
+          expect(Math.abs(Number(await ofProbabilities.item()) - sum(each) / total)).toBeLessThan(
+            small,
+          );
+        }
+      },
+    );
 
     it('crossEntropy leaves labels out that do not count, and keeps large logits finite', async () => {
       const logits = await tensor([[1e4, 0], [3, 3], [0, 0]], { device }); // prettier-ignore

@@ -222,6 +222,78 @@ export function perSampleSuite(name: string, place: () => Device): void {
       expectAll(await of('sum'), await of('mean'), 1e-6);
     });
 
+    it('drops of each example what it drops in the batch, however it is cut', async () => {
+      const [first, drop, second] = [
+        layers.linear({ inputs: 3, outputs: 4 }),
+        layers.dropout({ rate: 0.4 }),
+        layers.linear({ inputs: 4, outputs: 2 }),
+      ];
+      const model = layers.sequential({ first, drop, second });
+      const params = await model.init(random.key(1), { device, dtype: F64 });
+      const x = await placed(await drawn(1, [N, 3]), F64, device);
+      const context = { training: true, key: random.key(5) };
+      // each example's part of the whole batch, by a factor that is 1 for it alone
+      const each = async (p: typeof params, a: Tensor, factors: Tensor) =>
+        model.apply(p, a, context).square().sum(1).mul(factors).sum();
+      const wanted: (readonly Plain[])[] = [];
+      for (let n = 0; n < N; n++) {
+        const factors = await tensor(Array.from({ length: N }, (_, k) => (k === n ? 1 : 0)), { device, dtype: F64 }); // prettier-ignore
+        wanted.push(await plains(await grad(each)(params, x, factors as Tensor)));
+        factors.dispose();
+      }
+      const loss = async (p: typeof params, a: Tensor) =>
+        model.apply(p, a, context).square().sum(1).mean();
+      for (const chunkSize of [N, 2, 1]) {
+        const found = await plains(
+          await perSampleGradients(loss, params, x, undefined, { chunkSize, method: 'rules' }),
+        );
+        for (const [at, { data, shape }] of found.entries()) {
+          const size = data.length / N;
+          for (let n = 0; n < N; n++) {
+            const own = { shape: shape.slice(1), data: data.slice(n * size, (n + 1) * size) };
+            expectClose(own, (wanted[n] as readonly Plain[])[at] as Plain, 1e-13);
+          }
+        }
+      }
+    });
+
+    it.each(['ignoreIndex', 'classWeights'] as const)(
+      'of a mean by %s do not depend on the chunks: each example has its own',
+      async (option) => {
+        const layer = layers.linear({ inputs: 3, outputs: 2 });
+        const params = await layer.init(random.key(1), { device, dtype: F64 });
+        // of each example four words, of which some are padding
+        const x = await placed(await drawn(1, [N, 4, 3]), F64, device);
+        const own = Int32Array.from({ length: 4 * N }, (_, k) => (k % 4 > k / 4 ? -1 : k % 2));
+        const labels = await tensor(own, { shape: [N, 4], device });
+        const classWeights = (await tensor([0.5, 2], { device, dtype: F64 })) as Tensor;
+        const options = { axis: 2, ignoreIndex: -1, ...(option === 'classWeights' && { classWeights }) }; // prettier-ignore
+        const loss = (reduction: 'mean' | 'sum') => (p: typeof params, a: Tensor, b: Tensor) =>
+          losses.crossEntropy(layer.apply(p, a), b, { ...options, reduction });
+        for (const reduction of ['mean', 'sum'] as const) {
+          const alone: Plain[] = [];
+          for (let n = 0; n < N; n++) {
+            const [a, b] = [x.slice([n, n + 1]), labels.slice([n, n + 1])] as [Tensor, Tensor];
+            alone.push(await toPlain((await grad(loss(reduction))(params, a, b)).weight));
+          }
+          for (const chunkSize of [N, 2, 1]) {
+            const found = await perSampleGradients(loss(reduction), params, x, labels, { reduction, chunkSize }); // prettier-ignore
+            const { data } = await toPlain(found.weight);
+            expectClose(
+              { shape: [N, 6], data },
+              { shape: [N, 6], data: Float64Array.from(alone.flatMap((one) => [...one.data])) },
+              1e-13,
+            );
+          }
+        }
+        const byRules = perSampleGradients(loss('mean'), params, x, labels, { method: 'rules' });
+        await expect(byRules).rejects.toMatchObject({
+          code: 'UNSUPPORTED',
+          message: expect.stringMatching(new RegExp(`mean of crossEntropy with ${option} .*reduction 'sum'`)) as unknown, // prettier-ignore
+        });
+      },
+    );
+
     it('finds what is no use by a layer, and maps the gradient then', async () => {
       const layer = layers.linear({ inputs: 3, outputs: 1 });
       const params = await layer.init(random.key(1), { device, dtype: F64 });

@@ -54,6 +54,12 @@ export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Op
       `${what}: every is ${describeValue(every)}. Pass a whole number from 1 on.`,
     );
   }
+  if (typeof (optimiser as Partial<Optimiser> | undefined)?.step !== 'function') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: the optimiser is ${describeValue(optimiser)}. Pass one, such as adam(), and then { every }.`,
+    );
+  }
   if (accumulators.has(optimiser)) {
     throw new MercerError(
       'INVALID_ARGUMENT',

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, tensor, type Tensor } from '@mercer/tensor';
 import { formatShape, readOptions } from '@mercer/tensor/operation';
@@ -8,10 +9,12 @@ import {
   type SafetensorsArray,
   type SafetensorsInput,
 } from '@mercer/tensor/safetensors';
+import { checkFlag } from '../checks.js';
 import { optionsOf } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
 import { forget } from '../second-order/refreshes.js';
+import { stepsTaken } from '../steps-taken.js';
 import { namedLeaves } from '../tree.js';
 import { inTurn } from '../turns.js';
 
@@ -32,7 +35,7 @@ export interface CheckpointHeader {
   readonly optimiser: string;
   /** Calls of `step` before it was saved. */
   readonly step: number;
-  /** Those of the optimiser that are no functions and no tensors. */
+  /** Those of the optimiser: numbers, words and lists as they are; of `lr` `'a function'` or `'a tensor'` where it is one. Other functions are left out. */
   readonly options: Readonly<Record<string, unknown>>;
   /** What the program that saved it says beside. */
   readonly about: Readonly<Record<string, unknown>>;
@@ -46,12 +49,21 @@ export interface SaveCheckpointOptions {
 
 const SAVE: OptionNames<SaveCheckpointOptions> = { about: true };
 
+/** Options of {@link loadCheckpoint}. */
+export interface LoadCheckpointOptions {
+  /** Whether options of the optimiser may differ from those that were saved, such as a smaller `lr`; default false, as the steps after it would be others. */
+  readonly otherOptions?: boolean | undefined;
+}
+
+const LOAD: OptionNames<LoadCheckpointOptions> = { otherOptions: true };
+
 const METADATA = 'mercer.optim';
+const CHECKSUM = 'mercer.optim.sha256';
 const [PARAMS, STATE] = ['params/', 'state/'];
 
 /**
  * Saves parameters and the state of their optimiser: a .safetensors file with `params/<path>`, `state/<path>/<slot>` and a header in JSON. What is loaded from it goes on bit
- * for bit as if it had not been interrupted, on either device. The file is written whole or not at all.
+ * for bit as if it had not been interrupted, on either device. The file is written whole or not at all, and has a SHA-256 checksum of all that is in it.
  *
  * ```ts
  * import { mkdtemp } from 'node:fs/promises';
@@ -81,13 +93,7 @@ export async function saveCheckpoint(
   const what = 'saveCheckpoint';
   const { about = {} } = readOptions(what, options, SAVE);
   const { optimiser, params, state } = readOptions(what, of, CHECKPOINT);
-  for (const [name, one] of Object.entries({ optimiser, state })) {
-    if (typeof one === 'object' && (one as unknown) !== null) continue;
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `${what}: ${name} is ${describeValue(one)}. Pass { optimiser, params, state }.`,
-    );
-  }
+  assertObjects(what, { optimiser, state });
   if (optimiser.name !== state.optimiser) {
     throw new OptimError(
       'WRONG_STATE',
@@ -99,7 +105,7 @@ export async function saveCheckpoint(
     const told: CheckpointHeader = {
       version: 1,
       optimiser: state.optimiser,
-      step: state.step,
+      step: await stepsTaken(state),
       options: optionsOf(optimiser),
       about,
     };
@@ -111,7 +117,31 @@ export async function saveCheckpoint(
     });
     return { header: text, arrays: new Map(await Promise.all(read)) };
   });
-  await writeSafetensors(path, arrays, { metadata: { [METADATA]: header } });
+  await writeSafetensors(path, arrays, {
+    metadata: { [METADATA]: header, [CHECKSUM]: checksumOf(header, arrays) },
+  });
+}
+
+/** @throws MercerError INVALID_ARGUMENT for what is missing */
+function assertObjects(what: string, given: Readonly<Record<string, unknown>>): void {
+  for (const [name, one] of Object.entries(given)) {
+    if (typeof one === 'object' && one !== null) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeValue(one)}. Pass { optimiser, params, state }.`,
+    );
+  }
+}
+
+/** Of the header and of each array in the order of the names, with what its bytes mean. */
+function checksumOf(header: string, arrays: ReadonlyMap<string, SafetensorsInput>): string {
+  const hash = createHash('sha256').update(header);
+  for (const name of [...arrays.keys()].sort()) {
+    const { data, shape, dtype } = arrays.get(name) as SafetensorsInput;
+    hash.update(`\0${JSON.stringify([name, dtype, shape])}\0`);
+    hash.update(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+  }
+  return hash.digest('hex');
 }
 
 /** @throws MercerError INVALID_ARGUMENT */
@@ -127,18 +157,26 @@ function jsonOf(header: CheckpointHeader, what: string): string {
 }
 
 /**
- * Reads a checkpoint into parameters and a state, as `init` makes it, in place: all of it or, where anything does not fit, nothing.
+ * Reads a checkpoint into parameters and a state, as `init` makes it, in place: all of it or, where anything does not fit, nothing. Options of the optimiser are not read: they have to be
+ * those that were saved, unless `otherOptions` is true.
  *
  * @returns what the checkpoint says of itself
- * @throws OptimError BAD_CHECKPOINT for a file that is truncated, damaged, or none of `saveCheckpoint`; WRONG_STATE for one of another optimiser or of other parameters; NpyError
+ * @throws OptimError BAD_CHECKPOINT for a file that is truncated, damaged, or none of `saveCheckpoint`; WRONG_STATE for one of another optimiser, with other options, or of other parameters; NpyError
  * NPY_NOT_FOUND, NPY_IO; MercerError INVALID_ARGUMENT, DISPOSED
  */
 export async function loadCheckpoint(
   path: string | URL | Uint8Array,
   into: CheckpointOf,
+  options?: LoadCheckpointOptions,
 ): Promise<CheckpointHeader> {
   const what = 'loadCheckpoint';
+  const otherOptions = checkFlag(
+    readOptions(what, options, LOAD).otherOptions ?? false,
+    what,
+    'otherOptions',
+  );
   const { optimiser, params, state } = readOptions(what, into, CHECKPOINT);
+  assertObjects(what, { optimiser, state });
   const targets = await tensorsOf(params, state);
   const { arrays, header } = await readFile(path, what);
   if (header.optimiser !== optimiser.name || header.optimiser !== state.optimiser) {
@@ -147,6 +185,7 @@ export async function loadCheckpoint(
       `${what}: the file is of ${header.optimiser}, and the optimiser is ${optimiser.name} with a state of ${state.optimiser}. Pass the optimiser that was saved.`,
     );
   }
+  if (!otherOptions) assertOptions(what, header.options, optimiser);
   for (const name of arrays.keys()) {
     if (!targets.has(name))
       throw otherTensors(what, `the file has ${name}, and there is no such tensor`);
@@ -215,6 +254,37 @@ const otherTensors = (what: string, why: string): OptimError =>
     `${what}: ${why}. Pass parameters and a state of the shapes and dtypes that were saved. Nothing was changed.`,
   );
 
+/** @throws OptimError WRONG_STATE where options are not those of the file */
+function assertOptions(
+  what: string,
+  saved: CheckpointHeader['options'],
+  optimiser: Optimiser,
+): void {
+  const now = JSON.parse(JSON.stringify(optionsOf(optimiser))) as CheckpointHeader['options'];
+  const differing = differences(saved, now);
+  if (differing.length === 0) return;
+  throw new OptimError(
+    'WRONG_STATE',
+    `${what}: options of ${optimiser.name} differ from those of the file: ${differing.join('; ')}. Pass the optimiser with the options that were saved, or { otherOptions: true } to go on with others. Nothing was changed.`,
+  );
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Such as `lr is 0.1 in the file and 0.2 here`, by path. */
+function differences(saved: unknown, now: unknown, path = ''): readonly string[] {
+  if (isRecord(saved) && isRecord(now)) {
+    return [...new Set([...Object.keys(saved), ...Object.keys(now)])].flatMap((name) =>
+      differences(saved[name], now[name], path === '' ? name : `${path}.${name}`),
+    );
+  }
+  const [before, after] = [saved, now].map((one) =>
+    one === undefined ? 'not given' : typeof one === 'string' ? one : JSON.stringify(one),
+  );
+  return before === after ? [] : [`${path} is ${before ?? ''} in the file and ${after ?? ''} here`];
+}
+
 const bad = (what: string, why: string, cause?: unknown): OptimError =>
   new OptimError(
     'BAD_CHECKPOINT',
@@ -231,7 +301,16 @@ async function readFile(
 }> {
   try {
     const { arrays, metadata } = await readSafetensors(path);
-    return { arrays, header: headerOf(metadata.get(METADATA), what) };
+    const text = metadata.get(METADATA);
+    const header = headerOf(text, what);
+    const [told, found] = [metadata.get(CHECKSUM), checksumOf(text ?? '', arrays)];
+    if (told === found) return { arrays, header };
+    throw bad(
+      what,
+      told === undefined
+        ? `the file has no metadata '${CHECKSUM}'`
+        : `the file is damaged: its checksum is ${told}, and what is in it has ${found}`,
+    );
   } catch (error) {
     const isOfFile =
       error instanceof NpyError && ['NPY_NOT_FOUND', 'NPY_IO', 'NPY_ARGUMENT'].includes(error.code);

@@ -73,7 +73,7 @@ export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): Sca
   const inner = optimiserOf(rule, { ...settings, lossScaling });
   return Object.assign(inner, {
     scaled(loss: TensorOperand, state: OptimiserState): Pending<Tensor> {
-      const scale = state.tensors.get('lossScale');
+      const scale = (state as OptimiserState | undefined)?.tensors.get('lossScale');
       if (scale === undefined) {
         throw new OptimError(
           'WRONG_STATE',

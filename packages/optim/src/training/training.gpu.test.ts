@@ -1,5 +1,6 @@
 import { devices } from '@mercer/tensor';
 import { test } from 'vitest';
+import { checkpointSuite } from './checkpoint-suite.test-support.js';
 import { statesSuite } from './states-suite.test-support.js';
 import { trainingSuite } from './training-suite.test-support.js';
 
@@ -8,5 +9,5 @@ const gpus = devices().filter(({ kind }) => kind === 'cuda');
 if (gpus.length === 0) test.skip('GPU tests: no CUDA device', () => undefined);
 
 for (const gpu of gpus) {
-  for (const suite of [trainingSuite, statesSuite]) suite(gpu.id, () => gpu);
+  for (const suite of [trainingSuite, statesSuite, checkpointSuite]) suite(gpu.id, () => gpu);
 }

@@ -1,11 +1,13 @@
 import { device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { schedules } from '../index.js';
+import { checkpointSuite } from './checkpoint-suite.test-support.js';
 import { statesSuite } from './states-suite.test-support.js';
 import { trainingSuite } from './training-suite.test-support.js';
 
-trainingSuite('the CPU', () => device('cpu'));
-statesSuite('the CPU', () => device('cpu'));
+for (const suite of [trainingSuite, statesSuite, checkpointSuite]) {
+  suite('the CPU', () => device('cpu'));
+}
 
 describe('schedules', () => {
   const at = (schedule: (step: number) => number, ...steps: number[]): number[] =>

@@ -6,7 +6,7 @@ import { ambientStream } from './ambient-stream.js';
 export const isCaptured = (what: string): MercerError =>
   new MercerError(
     'CAPTURED',
-    `${what}: it was computed inside a function while prepare() captured it, so it has no values outside. Return it from the function.`,
+    `${what}: the tensor was made inside a function while prepare() captured it: its values are there in replays only. Return it from the function, and read what the prepared function gives.`,
   );
 
 /**
@@ -18,9 +18,15 @@ export function assertNotPreparing(what: string, does = 'reads values'): void {
   if (ambientStream() === undefined) return;
   throw new MercerError(
     'CAPTURED',
-    `${what}: it ${does} inside a function that prepare() captures, and a replay would go by the values of the example. Compute with tensors, as where() does instead of a branch, return what is to be read, or call the function without prepare().`,
+    `${what} ${does} inside a function that prepare() captures, and a replay would do what was done for the example. Compute with tensors, as where() does instead of a branch, return what is to be read, or call the function without prepare().`,
   );
 }
+
+/** Whether work that is called now is captured, to be done in replays alone: in the second of the calls by which a function is prepared. */
+export const isOnlyCaptured = (): boolean => ambientStream()?.capture !== undefined;
+
+/** Whether a function that is prepared calls. */
+export const isPreparing = (): boolean => ambientStream() !== undefined;
 
 /** That a captured function computes elsewhere. */
 export const elsewhere = (what: string, device: Device, place: string): MercerError =>

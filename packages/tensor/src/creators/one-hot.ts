@@ -11,6 +11,7 @@ import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { streamFor } from '../stream-core.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
+import { differentiable } from '../trace/differentiable.js';
 
 /** Dtypes of classes. */
 export type ClassDType = 'int64' | 'int32' | 'uint8';
@@ -25,25 +26,15 @@ const ONE_HOT_OPTIONS: OptionNames<OneHotOptions> = { ...SHAPING_OPTIONS, dtype:
 
 const CLASSES: readonly DType[] = ['int64', 'int32', 'uint8'] satisfies readonly ClassDType[];
 
+type OneHotCall = <D extends DType = 'float32'>(
+  indices: TensorOperand<ClassDType>,
+  classes: number,
+  options?: OneHotOptions<D>,
+) => Pending<Tensor<D>>;
+
 const formula = select(eq(variable('class'), variable('place')), 1, 0);
 
-/**
- * For each class a vector that is 1 at its place and 0 elsewhere, along a new last axis. A class that is not there, below 0 or not below
- * `classes`, gives zeros: a device that must not wait for the host cannot throw. One kernel.
- *
- * ```ts
- * import { oneHot, tensor } from '@mercer/tensor';
- *
- * const classes = await tensor(Int32Array.of(2, 0), { device: 'cpu' });
- * console.log(await oneHot(classes, 3).toNested()); // [ [ 0, 0, 1 ], [ 1, 0, 0 ] ]
- * ```
- *
- * @param indices int64, int32 or uint8, any shape and strides
- * @param classes how many there are, 1 or more
- * @returns (...indices.shape, classes) of the option `dtype`; row-major, or `out`
- * @throws MercerError DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED; with `out` also SHAPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
- */
-export function oneHot<D extends DType = 'float32'>(
+function call<D extends DType = 'float32'>(
   indices: TensorOperand<ClassDType>,
   classes: number,
   options?: OneHotOptions<D>,
@@ -78,3 +69,27 @@ export function oneHot<D extends DType = 'float32'>(
     });
   });
 }
+
+/**
+ * For each class a vector that is 1 at its place and 0 elsewhere, along a new last axis. A class that is not there, below 0 or not below
+ * `classes`, gives zeros: a device that must not wait for the host cannot throw. One kernel, inside `vmap` too.
+ *
+ * ```ts
+ * import { oneHot, tensor } from '@mercer/tensor';
+ *
+ * const classes = await tensor(Int32Array.of(2, 0), { device: 'cpu' });
+ * console.log(await oneHot(classes, 3).toNested()); // [ [ 0, 0, 1 ], [ 1, 0, 0 ] ]
+ * ```
+ *
+ * @param indices int64, int32 or uint8, any shape and strides
+ * @param classes how many there are, 1 or more
+ * @returns (...indices.shape, classes) of the option `dtype`; row-major, or `out`
+ * @throws MercerError DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED; with `out` also SHAPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
+ */
+export const oneHot: OneHotCall = differentiable<
+  OneHotCall,
+  readonly [indices: Tensor<ClassDType>, classes: number, options?: OneHotOptions]
+>('oneHot', call, 'constant', ({ args: [indices, classes, options], call: all }) =>
+  // the classes of examples lie along an axis in front, as they would along any
+  options?.out === undefined ? all(...([indices, classes, options] as never[])) : undefined,
+);

@@ -41,7 +41,7 @@
  */
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
 export { captured } from '../capture/capture-calls.js';
-export { assertNotPreparing } from '../capture/refusals.js';
+export { assertNotPreparing, isOnlyCaptured, isPreparing } from '../capture/refusals.js';
 export type { Replay } from '../capture/replay.js';
 export { collapseBatchStride, strideOverBatch } from '../batch-stride.js';
 export { keptPlace } from '../call-order.js';
