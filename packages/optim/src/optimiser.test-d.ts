@@ -1,7 +1,7 @@
 import { valueAndGrad, type Tree } from '@mercer/autodiff';
 import type { Tensor } from '@mercer/tensor';
 import { describe, expectTypeOf, it } from 'vitest';
-import { adam, lbfgs, type OptimiserState, type StepExtras } from './index.js';
+import { adam, lbfgs, type OptimiserState } from './index.js';
 
 interface Layer {
   readonly weight: Tensor;

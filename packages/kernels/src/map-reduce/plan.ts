@@ -68,7 +68,7 @@ function* binnedPlan(
   problem: MapReduceProblem,
   limits: DeviceLimits,
 ): Steps<UnrolledPlan | undefined> {
-  const binned = binnedSum(problem, limits.kind);
+  const binned = binnedSum(problem, limits);
   if (binned === undefined) return undefined;
   if (isInterpreted(limits) && binned.bins > INTERPRETER_LIMITS.bins) return undefined;
   const { pair } = binned;

@@ -139,7 +139,7 @@ describe('lbfgs refuses', () => {
         using state = await lbfgs({ maxIterations: 3 }).init(start);
         const call = lbfgs({ maxIterations: 3 }).step(start, grad, state, {
           value,
-          evaluate: evaluate as never,
+          evaluate: evaluate,
         });
         if (name === 'good') (await call).skipped.dispose();
         else await expect(call, name).rejects.toThrow();
@@ -147,7 +147,7 @@ describe('lbfgs refuses', () => {
         (
           await lbfgs({ maxIterations: 3 }).step(start, bad, state, {
             value,
-            evaluate: evaluate as never,
+            evaluate: evaluate,
           })
         ).skipped.dispose();
       }

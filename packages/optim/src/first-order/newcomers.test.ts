@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { accumulate, adam, lbfgs, lossScale, type OptimiserState } from '../index.js';
 
 const row = async (...values: readonly number[]): Promise<Tensor> =>
-  (await tensor([...values], { device: 'cpu' })) as Tensor;
+  await tensor([...values], { device: 'cpu' });
 
 describe('what a newcomer may pass is refused by name, with what to pass', () => {
   it.each<[string, (w: Tensor, state: OptimiserState) => unknown, RegExp]>([

@@ -1,13 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
 import { lazyI, lazyJ, lazyPair, rowNumberI, rowNumberJ, type LazyTensor } from '@mercer/lazy';
-import {
-  formatShape,
-  isKnownResult,
-  readOptions,
-  type KnownValue,
-  type Value,
-} from '@mercer/tensor/operation';
+import { isKnownResult, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import { xavierUniform, zeros } from './initialisers.js';
@@ -61,13 +55,9 @@ async function maskOf(
       `attention: mask is ${labelOf(mask)} beside ${queries.dtype}. Pass bool, true where a key is seen, or ${dtype} that is added to the scores.`,
     );
   }
-  const numbers = await launched(
-    mask.dtype === 'bool' ? ((await mask.cast(dtype))) : mask,
-  );
+  const numbers = await launched(mask.dtype === 'bool' ? (mask.cast(dtype) as KnownValue) : mask);
   if (own !== 1 || rows === 1) return lazyPair(numbers);
-  const column = await launched(
-    (await numbers.reshape([...numbers.shape.slice(0, -2), columns, 1])),
-  );
+  const column = await launched(numbers.reshape([...numbers.shape.slice(0, -2), columns, 1]));
   return lazyJ(column);
 }
 

@@ -9,16 +9,9 @@ import {
   formatShape,
   mapArguments,
   readOptions,
-  type Value,
 } from '@mercer/tensor/operation';
 import { checkCount, checkFlag, checkChoice } from '../checks.js';
-import {
-  checkLoss,
-  observed,
-  pathOf,
-  type Instead,
-  type ObservedLayer,
-} from '../statistics/observed.js';
+import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/observed.js';
 import { disposeOthers } from '../statistics/with-statistics.js';
 import { insteadOf, NotByRules, type Chunk } from './chunks.js';
 import { LAYER_RULES, type ParameterRule } from './layer-rules.js';

@@ -25,6 +25,8 @@ export interface KfacLayer {
   readonly dtype: 'float32' | 'float64';
 }
 
+// unlike Array.isArray it says nothing of the elements
+const isList = (value: unknown): boolean => Array.isArray(value);
 const shapeError = (message: string): MercerError => new MercerError('SHAPE_MISMATCH', message);
 
 /**
@@ -56,7 +58,7 @@ export function layersOf(
       `${what}: a step needs the statistics of its layers, and none were passed. Compute gradients with withStatistics(f), and pass step(params, grads, state, { statistics }).`,
     );
   }
-  if (statistics !== undefined && !Array.isArray(statistics)) {
+  if (statistics !== undefined && !isList(statistics)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: statistics is ${describeValue(statistics)}. Pass the statistics that withStatistics(f) gives.`,

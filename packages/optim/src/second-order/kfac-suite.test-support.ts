@@ -332,7 +332,7 @@ export function kfacSuite(name: string, on: () => Device): void {
         ...(options.adaptiveDamping && { value }),
         ...(evaluates && {
           evaluate: async (tree) => ({
-            value: await tensor(lossOf(await readTree(tree as Record<Name, Tensor>)), where),
+            value: await tensor(lossOf(await readTree(tree)), where),
             grad: await zeros([1], where),
           }),
         }),

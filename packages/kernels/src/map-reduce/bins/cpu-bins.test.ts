@@ -5,19 +5,19 @@ import { runCpuProgram, runInterpretedProgram } from '../../testing/cpu-program.
 import { H200 } from '../../testing/h200.test-support.js';
 import { checkMapReduce } from '../map-reduce-check.test-support.js';
 import { planMapReduce } from '../plan.js';
-import { BINS, BINS_CASES } from './bins-cases.test-support.js';
+import { BINS, binsCases } from './bins-cases.test-support.js';
 
 const limits = cpuTestLimits(runnableLevels().at(-1) ?? 'x86-64-v2');
 const interpreter = { ...limits, interpreted: true } as const;
 const sizes = { dtype: 'float32', rowsI: 37, rowsJ: 301, batch: 1 } as const;
 
 describe('sums with components in memory, on the CPU', () => {
-  test.each(BINS_CASES)('%s', (_, one) => {
+  test.each(binsCases(BINS))('%s', (_, one) => {
     checkMapReduce(one, limits, runCpuProgram);
     expect.assertions(1);
   });
 
-  test.each(BINS_CASES)('%s, interpreted', (_, one) => {
+  test.each(binsCases(BINS))('%s, interpreted', (_, one) => {
     checkMapReduce(one, interpreter, runInterpretedProgram);
     expect.assertions(1);
   });
@@ -45,8 +45,11 @@ describe('sums with components in memory, on the CPU', () => {
 });
 
 describe('the plan of a sum of vectors with one component each', () => {
-  const planned = (formula: Parameters<typeof reduction>[1], device: typeof limits | typeof H200) =>
-    planMapReduce({ ...sizes, reduction: reduction('Sum', formula) }, device);
+  const planned = (
+    formula: Parameters<typeof reduction>[1],
+    device: typeof limits | typeof H200,
+    rowsI = 1000,
+  ) => planMapReduce({ ...sizes, rowsI, reduction: reduction('Sum', formula) }, device);
   const hot = ops.oneHot(vi(0, 1), BINS);
 
   it.each([
@@ -58,6 +61,21 @@ describe('the plan of a sum of vectors with one component each', () => {
       const { bins, summary } = planned(formula, device);
       expect([bins, summary]).toEqual([BINS, expect.stringContaining('results in memory')]);
     }
+  });
+
+  it('compares each of them on a GPU where few rows are kept: few threads add to memory', () => {
+    const many = ops.oneHot(vi(0, 1), 1000);
+    for (const [formula, rows, isInMemory] of [
+      [hot, 1, false],
+      [hot, 1000, true],
+      [many, 1, false],
+      [many, 100, true],
+    ] as const)
+      expect([formula.dim, rows, planned(formula, H200, rows).bins !== undefined]).toEqual([
+        formula.dim,
+        rows,
+        isInMemory,
+      ]);
   });
 
   it.each([
