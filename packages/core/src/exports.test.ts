@@ -321,6 +321,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
   expect(both).toEqual([]);
   expect(Object.keys(operation).sort()).toMatchInlineSnapshot(`
     [
+      "Arguments",
       "CallSteps",
       "HeldBlocks",
       "KnownCall",

@@ -56,6 +56,7 @@ export function plannedProblem(problem: MapReduceProblem, limits: DeviceLimits):
       axis,
       ranges: ranges === true ? true : undefined,
       sums,
+      bins: undefined,
       ...(isFast && { fastMath: true }),
       ...plannedReduction(reduction),
       further: further.length > 0 ? Object.freeze(further.map(plannedReduction)) : undefined,

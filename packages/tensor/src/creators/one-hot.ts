@@ -11,7 +11,9 @@ import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { streamFor } from '../stream-core.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
-import { differentiable } from '../trace/differentiable.js';
+import type { AnyCall } from '../trace/batching.js';
+import { recorded } from '../trace/dispatch.js';
+import type { BatchRule, Primitive } from '../trace/primitive.js';
 
 /** Dtypes of classes. */
 export type ClassDType = 'int64' | 'int32' | 'uint8';
@@ -26,20 +28,30 @@ const ONE_HOT_OPTIONS: OptionNames<OneHotOptions> = { ...SHAPING_OPTIONS, dtype:
 
 const CLASSES: readonly DType[] = ['int64', 'int32', 'uint8'] satisfies readonly ClassDType[];
 
-type OneHotCall = <D extends DType = 'float32'>(
-  indices: TensorOperand<ClassDType>,
-  classes: number,
-  options?: OneHotOptions<D>,
-) => Pending<Tensor<D>>;
-
 const formula = select(eq(variable('class'), variable('place')), 1, 0);
 
-function call<D extends DType = 'float32'>(
+/**
+ * For each class a vector that is 1 at its place and 0 elsewhere, along a new last axis. A class that is not there, below 0 or not below
+ * `classes`, gives zeros: a device that must not wait for the host cannot throw. One kernel, inside `vmap` too.
+ *
+ * ```ts
+ * import { oneHot, tensor } from '@mercer/tensor';
+ *
+ * const classes = await tensor(Int32Array.of(2, 0), { device: 'cpu' });
+ * console.log(await oneHot(classes, 3).toNested()); // [ [ 0, 0, 1 ], [ 1, 0, 0 ] ]
+ * ```
+ *
+ * @param indices int64, int32 or uint8, any shape and strides
+ * @param classes how many there are, 1 or more
+ * @returns (...indices.shape, classes) of the option `dtype`; row-major, or `out`
+ * @throws MercerError DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED; with `out` also SHAPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
+ */
+export function oneHot<D extends DType = 'float32'>(
   indices: TensorOperand<ClassDType>,
   classes: number,
   options?: OneHotOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async (): Promise<Tensor<D>> => {
+  const call = async (): Promise<Tensor<D>> => {
     heard([indices]);
     const given = readOptions('oneHot', options, ONE_HOT_OPTIONS);
     if (!Number.isSafeInteger(classes) || classes < 1) {
@@ -67,29 +79,17 @@ function call<D extends DType = 'float32'>(
       using places = viewOf(one, spread, one.dtype);
       return await map(formula, { class: places }, { ...given, dtype, indices: { place: -1 } });
     });
-  });
+  };
+  return (recorded(encoding, [indices, classes, options]) ?? pendingOf(call)) as Pending<Tensor<D>>;
 }
 
-/**
- * For each class a vector that is 1 at its place and 0 elsewhere, along a new last axis. A class that is not there, below 0 or not below
- * `classes`, gives zeros: a device that must not wait for the host cannot throw. One kernel, inside `vmap` too.
- *
- * ```ts
- * import { oneHot, tensor } from '@mercer/tensor';
- *
- * const classes = await tensor(Int32Array.of(2, 0), { device: 'cpu' });
- * console.log(await oneHot(classes, 3).toNested()); // [ [ 0, 0, 1 ], [ 1, 0, 0 ] ]
- * ```
- *
- * @param indices int64, int32 or uint8, any shape and strides
- * @param classes how many there are, 1 or more
- * @returns (...indices.shape, classes) of the option `dtype`; row-major, or `out`
- * @throws MercerError DTYPE_MISMATCH, INVALID_ARGUMENT, DISPOSED; with `out` also SHAPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
- */
-export const oneHot: OneHotCall = differentiable<
-  OneHotCall,
-  readonly [indices: Tensor<ClassDType>, classes: number, options?: OneHotOptions]
->('oneHot', call, 'constant', ({ args: [indices, classes, options], call: all }) =>
+const encoding: Primitive = {
+  name: 'oneHot',
+  call: oneHot,
+  derivative: 'constant',
   // the classes of examples lie along an axis in front, as they would along any
-  options?.out === undefined ? all(...([indices, classes, options] as never[])) : undefined,
-);
+  batch: (({ args, call }) =>
+    args[2]?.out === undefined ? (call as AnyCall)(...args) : undefined) satisfies BatchRule<
+    readonly [indices: Tensor<ClassDType>, classes: number, options?: OneHotOptions]
+  >,
+};
