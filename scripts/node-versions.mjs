@@ -17,12 +17,12 @@ const NODES = /** @type {const} */ ({
 });
 /**
  * What computes and measures as on any Node: `npm test` has it. Of the commands cdist is run, which reads and writes files and streams; of
- * core the lists of exports, options, errors and signals.
+ * core the lists of exports, options, errors and signals, but not what runs every operation many times.
  */
 const LIKE_ON_ANY_NODE = [
   '**/src/{bench,digits}/**',
   '**/src/commands/{bench-*,demo,kernel,linear-algebra,reduce,solve*,train,weighted-differences}.test.ts',
-  '**/src/{*derivative*,degenerate-spectrum,kernel-second-order}.test.ts',
+  '**/src/{*derivative*,degenerate-spectrum,kernel-second-order,prototype-pollution}.test.ts',
 ];
 const SUITES = [
   ...['jit-cache', 'core', 'cli'].flatMap((name) => ['--project', `@mercer/${name}`]),

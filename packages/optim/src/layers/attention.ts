@@ -147,7 +147,6 @@ const MULTI_HEAD: OptionNames<MultiHeadAttentionOptions> = {
 };
 
 /** Parameters of {@link multiHeadAttention}. */
-
 export type AttentionParams = {
   /** (3 features, features): queries, keys and values one behind the other, as in torch. */
   readonly inProjWeight: Tensor;
