@@ -233,6 +233,7 @@ const enqueuing = [
     name: 'an elementwise operation ignores the stream',
     find: 'startChain(result, options);',
     replace: 'startChain(result, { ...options, stream: undefined });',
+    pattern: 'writes into out once, on the stream of the caller',
   },
 ];
 
@@ -368,8 +369,8 @@ const signals = [
     ...REDUCTIONS,
     name: 'a chain holds what it reads where its reduction was given up',
     file: `${TENSOR}/arithmetic/reductions.ts`,
-    find: '    if (joins) x.spend();\n',
-    replace: '',
+    find: 'reduced(x, NONE, described, options, () => x.spend());',
+    replace: 'reduced(x, NONE, described, options);',
     pattern: '(var|norm), aborted wherever it looks',
   },
   {

@@ -77,15 +77,11 @@ export const solvers = [
   },
   {
     ...LOOP,
-    name: 'a solve is not stopped between batches',
-    find: '      signal?.throwIfAborted();\n      reading = columnsOf(',
-    replace: '      reading = columnsOf(',
-    and: {
-      find: 'const seen = await unlessAborted(reading, signal);',
-      replace: 'const seen = await reading;',
-    },
-    test: '../solvers/src/cg.test.ts',
-    pattern: 'stops when it is aborted in mid-solve',
+    name: 'a solve waits for a product whatever its signal says',
+    find: 'await unlessAborted(working, signal);',
+    replace: 'await working;',
+    test: '../solvers/src/unusual-use.test.ts',
+    pattern: 'end with their signal while a product never settles',
   },
   {
     ...LOOP,
