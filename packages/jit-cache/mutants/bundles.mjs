@@ -50,7 +50,7 @@ export const bundlesMutants = [
   {
     promise: 16,
     name: 'the key of a bundle leaves out the options',
-    file: 'bundle/bundle-key.ts',
+    file: 'key.ts',
     find: 'addList(hash, fields.options);',
     replace: '',
     test: TEST,

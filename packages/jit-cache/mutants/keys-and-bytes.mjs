@@ -59,11 +59,11 @@ export const keysAndBytesMutants = [
     ],
     ['the names are left out', 'addList(hash, fields.names);', ''],
     ['the order of names counts', '[...new Set(unit.names)].sort()', '[...unit.names]'],
-    ['the source is left out', 'addText(hash, unit.source);', ''],
+    ['the source is left out', 'addText(hash, source);', ''],
     [
       'the environment is put in',
-      'addText(hash, unit.source);',
-      "addText(hash, unit.source + (process.env['CUDA_VISIBLE_DEVICES'] ?? ''));",
+      'addText(hash, source);',
+      "addText(hash, source + (process.env['CUDA_VISIBLE_DEVICES'] ?? ''));",
     ],
   ].map(([name = '', find = '', replace = '']) => ({
     promise: 2,

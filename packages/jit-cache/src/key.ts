@@ -28,14 +28,14 @@ export interface CacheKey {
 }
 
 /** Every string is preceded by its length and every list by its count, so no two units run together. */
-export function addText(hash: Hash, text: string): void {
+function addText(hash: Hash, text: string): void {
   const bytes = Buffer.from(text, 'utf8');
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(bytes.length));
   hash.update(length).update(bytes);
 }
 
-export function addList(hash: Hash, items: readonly string[]): void {
+function addList(hash: Hash, items: readonly string[]): void {
   addText(hash, String(items.length));
   for (const item of items) addText(hash, item);
 }
@@ -53,6 +53,24 @@ export function unitFields(unit: CompileUnit, generator = ''): Omit<KeyFields, '
   };
 }
 
+/** Over all fields in their order; a key without a toolchain says nothing of one. */
+function hashOf(
+  kind: string,
+  fields: Omit<KeyFields, 'toolchain'> & { readonly toolchain: string | undefined },
+  source: string,
+): Hash {
+  const hash = createHash('sha256');
+  addText(hash, `${kind}/${fields.schema}`);
+  addText(hash, fields.generator);
+  addText(hash, fields.language);
+  addText(hash, fields.target);
+  if (fields.toolchain !== undefined) addText(hash, fields.toolchain);
+  addList(hash, fields.options);
+  addList(hash, fields.names);
+  addText(hash, source);
+  return hash;
+}
+
 /**
  * The key of a unit: SHA-256 over schema and generator version, language, target, toolchain
  * identity, options in order, wanted names as a set, and the whole source. Nothing else: no
@@ -63,15 +81,14 @@ export function cacheKey(unit: CompileUnit, toolchain: Toolchain, generator = ''
     ...unitFields(unit, generator),
     toolchain: toolchain.identityFor?.(unit.target) ?? toolchain.identity,
   };
-  const hash = createHash('sha256');
-  addText(hash, `mercer-jit-key/${fields.schema}`);
-  addText(hash, fields.generator);
-  addText(hash, fields.language);
-  addText(hash, fields.target);
-  addText(hash, fields.toolchain);
-  addList(hash, fields.options);
-  addList(hash, fields.names);
-  addText(hash, unit.source);
+  const hash = hashOf('mercer-jit-key', fields, unit.source);
   const bytes = hash.digest();
   return { bytes, hex: bytes.toString('hex'), fields };
 }
+
+/**
+ * The key of a unit in a bundle, in hexadecimal: that of the store without the toolchain. Whoever computes it needs no compiler, and the
+ * same kernel is found whatever compiler there is.
+ */
+export const bundleKey = (fields: Omit<KeyFields, 'toolchain'>): string =>
+  hashOf('mercer-bundle-key', { ...fields, toolchain: undefined }, fields.source).digest('hex');

@@ -1,11 +1,10 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeyFields } from '../key.js';
+import { bundleKey, type KeyFields } from '../key.js';
 import { listKeys, readEntry, readKeyJson, type Entry } from '../store/entries.js';
 import type { StoreSession } from '../store/store-session.js';
 import type { BundleReport } from '../types.js';
 import { bundleBytes } from './bundle-file.js';
-import { bundleKey } from './bundle-key.js';
 import { bundleFile } from './kernel-bundles.js';
 
 interface Collected {

@@ -2,9 +2,8 @@ import { readFileSync, writeFileSync, mkdirSync, copyFileSync, readdirSync } fro
 import { delimiter, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bundleFolders, bundlePackages } from '../bundle/bundle-folders.js';
-import { bundleKey } from '../bundle/bundle-key.js';
 import { JitCache } from '../cache.js';
-import { cacheKey, unitFields } from '../key.js';
+import { bundleKey, cacheKey, unitFields } from '../key.js';
 import { fakeBinary, fakeToolchain, fakeUnit } from '../testing/fake-toolchain.test-support.js';
 import { temporaryDirectory } from '../testing/temporary-directory.test-support.js';
 import type { CacheOptions, CacheWarning, CompileUnit } from '../types.js';
