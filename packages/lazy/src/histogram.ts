@@ -9,7 +9,7 @@ import type { Tensor } from '@mercer/tensor';
 
 /** Options of `histogram`. */
 export interface HistogramOptions<D extends OutDType = LazyDType> extends ReduceOptions<Tensor<D>> {
-  /** How many bins of equal width, up to 2^24. Time does not grow with them; memory does, for every kept row. */
+  /** How many bins of equal width, up to 2^24. Time does not grow with them, but on a GPU where few rows are kept; memory does, for every kept row. */
   readonly bins: number;
   /** Where the first bin begins and the last one ends. */
   readonly range: readonly [low: number, high: number];
