@@ -49,14 +49,15 @@ const { mutants, promises = 0 } = await import(
   pathToFileURL(join(root, 'mutants', 'mutants.mjs')).href
 );
 
-const config = `export default { test: {
-  include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: 20000, hookTimeout: 60000,
+/** Mutants may wait in vain, so their tests end early; sound code has the time that a busy machine needs. */
+const config = (/** @type {number} */ testTimeout) => `export default { test: {
+  include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: ${testTimeout}, hookTimeout: 60000,
   env: { MERCER_CPU: process.env.MERCER_CPU ?? 'compiled' },
   server: { deps: { external: [/\\/packages\\/[^/]+\\/dist\\//] } },
 } };`;
 
 /** A copy of the packages in which one mutant at a time lives; they load each other from the copy. */
-function makeCopy(/** @type {string} */ name) {
+function makeCopy(/** @type {string} */ name, testTimeout = 20_000) {
   const copy = join(area, name);
   for (const folder of readdirSync(packages)) {
     const [from, to] = [join(packages, folder), join(copy, 'packages', folder)];
@@ -72,12 +73,17 @@ function makeCopy(/** @type {string} */ name) {
         cpSync(join(from, part), join(to, part), { recursive: true });
       } else if (part === 'native') symlinkSync(join(from, part), join(to, part));
     }
-    writeFileSync(join(to, 'vitest.config.mjs'), config);
+    writeFileSync(join(to, 'vitest.config.mjs'), config(testTimeout));
   }
   for (const part of ['node_modules', '.nvrtc', 'package.json']) {
     if (existsSync(join(workspace, part))) symlinkSync(join(workspace, part), join(copy, part));
   }
   return copy;
+}
+
+/** Processes that a stopped test left behind may still write into the copies for a moment. */
+function removeCopies() {
+  rmSync(area, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
 }
 
 /** What a package loads: packages of the workspace from the copy, everything else from where it is. */
@@ -183,7 +189,7 @@ for (const { name } of stale) console.error(`${name}: ${STALE}`);
 for (const { name, find, replace } of named) {
   if (find === replace) throw new Error(`The mutant '${name}' changes nothing: mend its list.`);
 }
-rmSync(area, { recursive: true, force: true });
+removeCopies();
 const started = performance.now();
 
 // One more than there are cores: some mutants are found out by waiting in vain.
@@ -192,7 +198,7 @@ const severally = (/** @type {(n: number) => Promise<void>} */ task) =>
   Promise.all(Array.from({ length: atOnce }, (_, n) => task(n)));
 
 // Whoever is missed by a test that fails anyway would look killed: sound code must pass them all.
-const sound = makeCopy('sound');
+const sound = makeCopy('sound', 120_000);
 const soundFiles = [...new Set(chosen.map(({ test }) => test))];
 let soundTests = 0;
 
@@ -264,7 +270,13 @@ const minutes = ((performance.now() - started) / 60_000).toFixed(1);
 console.log(
   `${killed} of ${results.length} killed, ${soundTests} tests pass without mutants, ${minutes} min`,
 );
-rmSync(area, { recursive: true, force: true });
+try {
+  removeCopies();
+} catch (error) {
+  console.error(
+    `The copies could not be removed, which says nothing about the mutants: ${String(error)}`,
+  );
+}
 const met = new Set(results.map(({ mutant }) => mutant.promise)).size;
 if (stale.length > 0 || killed < results.length) process.exit(1);
 if (positionals.length === 0 && met < promises) process.exit(1);
