@@ -1,5 +1,6 @@
 // Builds the addon of the package in the current folder with cmake-js against node-api-headers: nothing
-// is downloaded, no toolkit is needed. Does nothing when no input changed since the last build.
+// is downloaded, no toolkit is needed. Does nothing when no input changed since the last build. With `--for linux-arm64` it builds for that
+// machine into build/linux-arm64, with a cross compiler (scripts/cmake/linux-arm64.cmake); what else is named goes to cmake-js.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,8 +11,21 @@ import { fileURLToPath } from 'node:url';
 
 const root = process.cwd();
 const require = createRequire(join(root, 'package.json'));
-const stampFile = join(root, 'build', '.inputs');
-const releaseDir = join(root, 'build', 'Release');
+const given = process.argv.slice(2);
+const target = given[0] === '--for' ? given[1] : undefined;
+const more = target === undefined ? given : given.slice(2);
+const scripts = dirname(fileURLToPath(import.meta.url));
+const buildDir = target === undefined ? join(root, 'build') : join(root, 'build', target);
+const stampFile = join(buildDir, '.inputs');
+const releaseDir = join(buildDir, 'Release');
+/** What cmake-js is told of another machine. */
+const cross =
+  target === undefined
+    ? []
+    : [
+        ...['--out', buildDir, '--arch', String(target.split('-')[1])],
+        `--CDCMAKE_TOOLCHAIN_FILE=${join(scripts, 'cmake', `${target}.cmake`)}`,
+      ];
 
 /** @param {string} folder */
 function files(folder) {
@@ -27,7 +41,7 @@ function inputs() {
   const hash = createHash('sha256');
   const folders = [join(root, 'native'), join(root, 'build', 'generated')];
   const sources = folders.flatMap(files).filter((name) => !name.endsWith('.md'));
-  const shared = files(join(dirname(fileURLToPath(import.meta.url)), 'cmake'));
+  const shared = files(join(scripts, 'cmake'));
   const builders = [join(root, 'CMakeLists.txt'), fileURLToPath(import.meta.url)];
   for (const file of [...sources, ...builders, ...shared]) {
     hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
@@ -38,8 +52,8 @@ function inputs() {
     hash.update(`${name}@${require(`${name}/package.json`).version}\0`);
   }
   const environment = ['CXX', 'CXXFLAGS', 'LDFLAGS'].map((name) => process.env[name] ?? '');
-  const target = [process.platform, process.arch, ...environment, ...process.argv.slice(2)];
-  return hash.update(JSON.stringify(target)).digest('hex');
+  const machine = [process.platform, process.arch, ...environment, ...given];
+  return hash.update(JSON.stringify(machine)).digest('hex');
 }
 
 function built() {
@@ -56,7 +70,7 @@ const cmakeJs = join(dirname(require.resolve('cmake-js/package.json')), 'bin', '
 const jobs = process.env.CMAKE_BUILD_PARALLEL_LEVEL ?? String(availableParallelism());
 const result = spawnSync(
   process.execPath,
-  [cmakeJs, 'build', '--CDCMAKE_BUILD_TYPE=Release', ...process.argv.slice(2)],
+  [cmakeJs, 'build', '--CDCMAKE_BUILD_TYPE=Release', ...cross, ...more],
   { stdio: 'inherit', cwd: root, env: { ...process.env, CMAKE_BUILD_PARALLEL_LEVEL: jobs } },
 );
 if (result.error) {

@@ -1,10 +1,12 @@
 // Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), bundled,
 // the native ones with their platform packages added as optional dependencies, and the platform packages themselves; jit-cache with the
-// packages of precompiled kernels.
+// packages of precompiled kernels. With `--for linux-arm64` also the addons that scripts/linux-arm64.mjs has built.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
+import { LINUX_ARM64 } from '../lib/platform.mjs';
 import { run } from '../lib/shell.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { bundlePackage } from './bundle.mjs';
@@ -54,13 +56,14 @@ export function lastPacked() {
 
 /**
  * @param {import('./kernel-packages.mjs').Extent} kernels how many kernels are compiled beforehand: all for a release, which takes many minutes
+ * @param {readonly import('../lib/platform.mjs').Platform[]} [others] platforms besides this one whose addons were built
  * @returns {Promise<Packed[]>}
  */
-export async function packAll(kernels) {
+export async function packAll(kernels, others = []) {
   rmSync(tarballs, { recursive: true, force: true });
   mkdirSync(tarballs, { recursive: true });
   const platforms = [
-    ...writePlatformPackages().map((one) => ({ ...one, anyPlatform: false })),
+    ...writePlatformPackages(undefined, others).map((one) => ({ ...one, anyPlatform: false })),
     ...(await writeKernelPackages(path.join(root, 'release/platform'), kernels)),
   ];
   const keep = (
@@ -98,5 +101,10 @@ export async function packAll(kernels) {
 }
 
 if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {
-  for (const { tarball } of await packAll('all')) console.log(path.relative(root, tarball));
+  const { values } = parseArgs({ options: { for: { type: 'string', multiple: true } } });
+  const others = (values.for ?? []).map((name) => {
+    if (name === 'linux-arm64') return LINUX_ARM64;
+    throw new Error(`--for takes linux-arm64, not ${name}`);
+  });
+  for (const { tarball } of await packAll('all', others)) console.log(path.relative(root, tarball));
 }

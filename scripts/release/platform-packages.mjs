@@ -1,4 +1,4 @@
-// Writes one package per native package for the platform this runs on: release/platform/<name>-linux-x64-gnu, holding the
+// Writes one package per native package and platform: release/platform/<name>-linux-x64-gnu, holding the
 // addon and nothing that runs at install. Its version is exactly that of the package whose addon it carries. An addon that only
 // some versions of Node need says so in `binary.engines`: package managers leave it out elsewhere. Beside them
 // the package with OpenBLAS, for cpu-runtime.
@@ -10,27 +10,28 @@ import { currentPlatform } from '../lib/platform.mjs';
 import { root, workspacePackages } from '../lib/workspace.mjs';
 import { writeOpenblasPackage } from '../obtain/openblas.mjs';
 
-/** @param {{ name: string, directory: string }} owner @returns {string} path of the one addon in build/Release */
-export function addonOf({ name, directory }) {
-  const release = path.join(directory, 'build/Release');
+/** @param {{ name: string, directory: string }} owner @returns {string} path of the one addon that its build wrote */
+export function addonOf({ name, directory }, build = currentPlatform().build) {
+  const release = path.join(directory, build);
   const addons = existsSync(release)
     ? readdirSync(release).filter((file) => file.endsWith('.node'))
     : [];
   if (addons.length !== 1)
-    throw new Error(
-      `${name} has ${addons.length} addons in build/Release, not one. Run: pnpm build`,
-    );
+    throw new Error(`${name} has ${addons.length} addons in ${build}, not one. Run: pnpm build`);
   return path.join(release, String(addons[0]));
 }
 
-/** @returns {{ owner: string, name: string, version: string, directory: string }[]} */
-export function writePlatformPackages(target = path.join(root, 'release/platform')) {
-  rmSync(target, { recursive: true, force: true });
-  const { platform, arch, libc, suffix } = currentPlatform();
-  const addons = workspacePackages()
+/**
+ * @param {string} target
+ * @param {import('../lib/platform.mjs').Platform} [of]
+ * @returns {{ owner: string, name: string, version: string, directory: string }[]}
+ */
+export function writeAddonPackages(target, of = currentPlatform()) {
+  const { platform, arch, libc, suffix, build } = of;
+  return workspacePackages()
     .filter(({ native }) => native)
     .map((owner) => {
-      const addon = addonOf(owner);
+      const addon = addonOf(owner, build);
       checkAddon(addon);
       const name = `${owner.name}-${suffix}`;
       const directory = path.join(target, `${owner.folder}-${suffix}`);
@@ -60,6 +61,18 @@ export function writePlatformPackages(target = path.join(root, 'release/platform
       copyFileSync(addon, path.join(directory, file));
       return { owner: owner.name, name, version, directory };
     });
+}
+
+/**
+ * Those of this platform with OpenBLAS, and of the others that are named.
+ * @returns {{ owner: string, name: string, version: string, directory: string }[]}
+ */
+export function writePlatformPackages(
+  target = path.join(root, 'release/platform'),
+  /** @type {readonly import('../lib/platform.mjs').Platform[]} */ others = [],
+) {
+  rmSync(target, { recursive: true, force: true });
+  const addons = [currentPlatform(), ...others].flatMap((of) => writeAddonPackages(target, of));
   const openblas = writeOpenblasPackage(target);
   return openblas ? [...addons, { owner: '@mercer/cpu-runtime', ...openblas }] : addons;
 }

@@ -53,7 +53,7 @@ describe('loading the addon', () => {
       broken,
       '  1. Install',
       '  2. In a source',
-      '  3. Binaries are built for Linux on x64',
+      '  3. Binaries are built for Linux on x64 and arm64',
     ]) {
       expect(load).toThrow(part);
     }

@@ -19,6 +19,12 @@ function libc(): string {
 
 let platform: string | undefined;
 
+/** Operating system, processor and C library: `linux-x64-musl`. */
+function thisMachine(): string {
+  platform ??= [process.platform, process.arch, libc()].filter((part) => part !== '').join('-');
+  return platform;
+}
+
 /**
  * Name of the package that carries a prebuilt file for this machine: a package's addon (`cpu-runtime`), a library, kernels.
  *
@@ -29,8 +35,7 @@ let platform: string | undefined;
  * ```
  */
 export function platformPackage(what: string): string {
-  platform ??= [process.platform, process.arch, libc()].filter((part) => part !== '').join('-');
-  return `@mercer/${what}-${platform}`;
+  return `@mercer/${what}-${thisMachine()}`;
 }
 
 function reason(error: unknown): string {
@@ -72,6 +77,6 @@ export function loadAddon(name: string, from: string, built: string): unknown {
     `Install the binary for this machine: npm install ${platformPackage(name)} (an optional dependency that ` +
       `--omit=optional or a lock file made on another platform leaves out).`,
     `In a source checkout build it: pnpm build (needs cmake and a C++17 compiler).`,
-    `Binaries are built for Linux on x64 with glibc 2.28 and Node 20.19 or newer; this is ${process.platform} ${process.arch}, Node ${process.versions.node}.`,
+    `Binaries are built for Linux on x64 and arm64 with glibc 2.28 and Node 20.19 or newer; this is ${thisMachine()}, Node ${process.versions.node}.`,
   ]);
 }
