@@ -63,6 +63,6 @@ function describe(attempts: readonly LoadAttempt[]): string {
     'Possible remedies:',
     `  1. Install with optional dependencies, so that ${platformPackage()} comes along (npm install --include=optional).`,
     '  2. In a source checkout, build it: pnpm build (needs a C++17 compiler and CMake).',
-    '  3. Binaries are built for Linux on x64 with glibc 2.28 or newer; there is none for other platforms.',
+    '  3. Binaries are built for Linux on x64 and arm64 with glibc 2.28 or newer; there is none for other platforms.',
   ].join('\n');
 }
