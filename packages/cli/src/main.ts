@@ -8,10 +8,20 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  const program = await createProgram(process.argv.slice(2));
-  await program.parseAsync(process.argv);
+  const args = withStreamsNamed(process.argv.slice(2));
+  const program = await createProgram(args);
+  await program.parseAsync(args, { from: 'user' });
 } catch (error) {
   await fail(error);
+}
+
+/** An argument such as `-:x,y` is standard input and not an option; what stands behind `profile` is another program's. */
+function withStreamsNamed(args: readonly string[]): string[] {
+  if (args[0] === 'profile') return [...args];
+  return args.map((arg, at) => {
+    const isOutput = /^--(out|values|vectors)/.test(args[at - 1] ?? '');
+    return isOutput ? arg : arg.replace(/^-(?=:|\.[a-z])/i, '/dev/stdin');
+  });
 }
 
 async function fail(error: unknown): Promise<void> {

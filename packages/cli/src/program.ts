@@ -16,11 +16,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/doctor.js')).doctorCommand,
   },
   cdist: {
-    description: 'distances between the rows of A and the rows of B, as a .npy file',
+    description: 'distances between the rows of A and the rows of B, as a file',
     load: async () => (await import('./commands/cdist.js')).cdistCommand,
   },
   kernel: {
-    description: 'a kernel matrix of the rows of A and of B, as a .npy file',
+    description: 'a kernel matrix of the rows of A and of B, as a file',
     load: async () => (await import('./commands/kernel.js')).kernelCommand,
   },
   'weighted-differences': {
@@ -40,6 +40,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   eigh: {
     description: 'eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix',
     load: async () => (await import('./commands/eigh.js')).eighCommand,
+  },
+  convert: {
+    description: 'an array in another format, or columns of it',
+    load: async () => (await import('./commands/convert.js')).convertCommand,
   },
   cache: {
     description: 'look after the store of compiled kernels',
