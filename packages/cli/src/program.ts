@@ -45,6 +45,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     description: 'an array in another format, or columns of it',
     load: async () => (await import('./commands/convert.js')).convertCommand,
   },
+  plot: {
+    description: 'a picture of an array: points, lines, a heat map or images, as SVG or PNG',
+    load: async () => (await import('./commands/plot.js')).plotCommand,
+  },
   cache: {
     description: 'look after the store of compiled kernels',
     load: async () => (await import('./commands/cache.js')).cacheCommand,
