@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { examplesText } from './help-examples.js';
 import { packageRoot } from './package-root.js';
 
 /** A command by what the help says of it; the file with its options, and all that it computes with, is loaded when it is needed. */
@@ -65,6 +66,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     description: 'train a network by one optimiser or several, with curves of their losses',
     load: async () => (await import('./commands/train.js')).trainCommand,
   },
+  completion: {
+    description: 'a script with which bash, zsh or fish completes commands and options',
+    load: async () => (await import('./commands/completion.js')).completionCommand,
+  },
   demo: {
     description: 'see it work on real data',
     load: async () => (await import('./commands/demo.js')).demoCommand,
@@ -94,8 +99,22 @@ export async function createProgram(args?: readonly string[]): Promise<Command> 
   return program;
 }
 
-/** Commands added with addCommand inherit nothing: each gets the same error handling. */
-function configure(command: Command): void {
+/** Commands added with addCommand inherit nothing: each gets the same error handling, and its examples. */
+function configure(command: Command, path = ''): void {
   command.exitOverride().configureOutput({ outputError: () => undefined });
-  command.commands.forEach(configure);
+  command.addHelpText('after', examplesText(path));
+  for (const each of command.commands) configure(each, `${path} ${each.name()}`.trim());
+}
+
+/** What `mercer --version --json` prints: the versions that a report of an error needs. */
+export function versions(): Readonly<Record<string, string>> {
+  const require = createRequire(packageRoot);
+  const versionOf = (file: string): string => (require(file) as { version: string }).version;
+  return {
+    version: versionOf('./package.json'),
+    core: versionOf('@mercer/core/package.json'),
+    node: process.version,
+    platform: process.platform,
+    arch: process.arch,
+  };
 }

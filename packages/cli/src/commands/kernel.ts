@@ -107,9 +107,7 @@ export function kernelCommand(): Command {
   return withFileOptions(command, `where the matrix goes: ${OUT_FILE}`).action(action(run));
 }
 
-function power(): (text: string) => (typeof POWERS)[number] {
-  return parseChoice(POWERS);
-}
+const power = (): ReturnType<typeof parseChoice<(typeof POWERS)[number]>> => parseChoice(POWERS);
 
 function hyphenated(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);

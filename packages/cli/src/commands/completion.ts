@@ -1,0 +1,13 @@
+import { Argument, Command } from 'commander';
+import { commandWords } from '../completion/command-words.js';
+import { completionScript, SHELLS, type Shell } from '../completion/scripts.js';
+import { createProgram } from '../program.js';
+
+/** `mercer completion bash`: a script that completes commands and options. */
+export function completionCommand(): Command {
+  return new Command('completion')
+    .addArgument(new Argument('<shell>', 'for which shell').choices(SHELLS))
+    .action(async (shell: Shell) => {
+      process.stdout.write(completionScript(shell, commandWords(await createProgram())));
+    });
+}
