@@ -132,7 +132,7 @@ async function run(output: Output, options: KernelOptions, args: string[]): Prom
       parameters,
       oneInput: fileB === undefined,
     },
-    () => renderFile(summary, `kernel matrix, ${options.preset ?? nameOf(descriptor)}`),
+    () => renderFile(summary, `kernel matrix, ${nameOf(options)}`),
   );
 }
 
@@ -157,9 +157,10 @@ function describe(options: KernelOptions): KernelDescriptor {
   return kernelDescriptor({ innerOperator, innerPower, outerPower, kernel } as KernelDescriptor);
 }
 
-function nameOf({ innerOperator, innerPower, outerPower, kernel }: KernelDescriptor): string {
-  const powers = `${innerOperator}, inner ${innerPower}, outer ${outerPower}`;
-  return kernel === 'none' ? powers : `${kernel} of ${powers}`;
+function nameOf(options: KernelOptions): string {
+  const { preset, innerOperator, innerPower, outerPower = 'none', kernel = 'none' } = options;
+  const powers = `${innerOperator ?? ''}, inner ${innerPower ?? ''}, outer ${outerPower}`;
+  return preset ?? (kernel === 'none' ? powers : `${kernel} of ${powers}`);
 }
 
 function given(options: KernelOptions): [ParameterOption, ParameterText][] {

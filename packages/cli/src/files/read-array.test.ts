@@ -5,6 +5,7 @@ import { readNpy } from '@mercer/core/npy';
 import { tableFromArrays, tableToIPC } from '@uwdata/flechette';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
+import { LZ4_FEATHER, ZSTD_FEATHER } from '../testing/feather-files.test-support.js';
 import { parquetFile, type ParquetColumn } from '../testing/write-parquet.test-support.js';
 import { readArray } from './read-array.js';
 
@@ -135,6 +136,19 @@ describe('columns of Arrow files', () => {
     expect([...double.data]).toEqual([1, 0.5, -2, 10, NaN, 2 ** 40]);
   });
 
+  it.each([
+    ['LZ4', LZ4_FEATHER, 20_000],
+    ['Zstandard', ZSTD_FEATHER, 300],
+  ])('may be compressed by %s, as others write them', async (_, base64, rows) => {
+    const bytes = Buffer.from(base64, 'base64');
+    const found = await readArray(await file('c.feather', bytes));
+    expect(found).toMatchObject({ shape: [rows, 2], dtype: 'float64', names: ['x', 'n'] });
+    const wrong = found.data.findIndex(
+      (value, k) => value !== (k < rows ? (k % 3) * 0.75 - 0.5 : (k - rows) % 5),
+    );
+    expect(wrong).toBe(-1);
+  });
+
   it('refuse text, columns that are not there, and files that are cut off or empty', async () => {
     const bytes = tableToIPC(table, { format: 'file' }) ?? new Uint8Array();
     const path = await file('x.feather', bytes);
@@ -182,7 +196,7 @@ describe('columns of Parquet files', () => {
     await expect(readArray(broken)).rejects.toThrow(/Cannot read .*parquet/);
     const whole = parquetFile([COLUMNS]);
     for (const length of [0, whole.length >> 1, whole.length - 1]) {
-      const cut = await file('cut.parquet', whole.slice(0, length));
+      const cut = await file('cut.parquet', whole.subarray(0, length));
       await expect(readArray(`${cut}:x`), String(length)).rejects.toThrow(/Cannot read .*cut/);
     }
   });

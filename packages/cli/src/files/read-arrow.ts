@@ -8,6 +8,7 @@ import {
   type DataType,
 } from '@uwdata/flechette';
 import { cellNumber, noNumber, placesOf } from './choose-columns.js';
+import { decodeLz4Frame } from './lz4-frame.js';
 import type { NamedArray } from './named-array.js';
 import type { Source } from './source.js';
 
@@ -22,12 +23,11 @@ export async function readArrow(
 ): Promise<NamedArray<'float32' | 'float64'>> {
   const { path } = source;
   const { compressors } = await import('hyparquet-compressors');
-  setCompressionCodec(CompressionType.ZSTD, {
-    encode: () => {
-      throw new Error('nothing is written compressed');
-    },
-    decode: (bytes) => compressors.ZSTD?.(bytes, 0) as Uint8Array<ArrayBuffer>,
-  });
+  // a copy, whose bytes begin where numbers of eight bytes may
+  const zstd = (bytes: Uint8Array): Uint8Array<ArrayBuffer> =>
+    Uint8Array.from(compressors.ZSTD?.(bytes, 0) ?? []);
+  setCompressionCodec(CompressionType.ZSTD, { encode, decode: zstd });
+  setCompressionCodec(CompressionType.LZ4_FRAME, { encode, decode: decodeLz4Frame });
   const table = tableFromIPC(await source.bytes(), { useBigInt: true });
   const names = table.schema.fields.map(({ name }) => name);
   if (names.length === 0) throw new Error('it holds no table of Arrow');
@@ -52,6 +52,10 @@ export async function readArrow(
     data,
     names: places.map((place) => names[place] ?? ''),
   };
+}
+
+function encode(): never {
+  throw new Error('nothing is written compressed');
 }
 
 const isFloat32 = (type: DataType | undefined): boolean =>

@@ -29,7 +29,7 @@ export function fileSource(path: string, watch: WatchOptions): Source {
       const { size: total } = await stat(path);
       yield* counted(createReadStream(path, { highWaterMark: 2 ** 18 }), watch, total);
     },
-    whole: async () => path,
+    whole: () => Promise.resolve(path),
     bytes: () => readAll(path, watch),
   };
 }

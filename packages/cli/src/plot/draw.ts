@@ -165,7 +165,12 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
     return {
       marks: [
         plot.raster(data, {
-          ...{ width: columns, height: rows, x1: 0, y1: 0, x2: columns, y2: rows },
+          width: columns,
+          height: rows,
+          x1: 0,
+          y1: 0,
+          x2: columns,
+          y2: rows,
           imageRendering: 'pixelated',
         }),
         plot.frame(),
@@ -205,7 +210,12 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
     return {
       marks: [
         plot.raster(data, {
-          ...{ width: columns, height: rows, x1: 0, y1: 0, x2: columns, y2: rows },
+          width: columns,
+          height: rows,
+          x1: 0,
+          y1: 0,
+          x2: columns,
+          y2: rows,
           imageRendering: 'pixelated',
         }),
       ],

@@ -77,7 +77,7 @@ export async function optional<T>(packages: readonly string[], load: () => Promi
 class Canvas {
   width = 0;
   height = 0;
-  #pixels: Uint8ClampedArray<ArrayBufferLike> = new Uint8ClampedArray();
+  #pixels: Uint8ClampedArray = new Uint8ClampedArray();
 
   getContext(): object {
     const context = {
