@@ -66,7 +66,7 @@ export default async function install() {
     await bundlePackage(directory, folder, manifest);
     writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
     // What is run or read as a program of the package; its native code stays where it is built.
-    for (const part of ['bin', 'peers']) {
+    for (const part of ['bin', 'peers', 'data']) {
       const from = path.join(directory, part);
       if (existsSync(from)) cpSync(from, path.join(folder, part), { recursive: true });
     }

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { usageError, type CliError } from './cli-error.js';
-import { createProgram } from './program.js';
+import { createProgram, versions } from './program.js';
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0); // the reader, such as `head`, has seen enough
@@ -8,10 +8,25 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  const program = await createProgram(process.argv.slice(2));
-  await program.parseAsync(process.argv);
+  const args = withStreamsNamed(process.argv.slice(2));
+  if (asksForVersions(args)) process.stdout.write(`${JSON.stringify(versions(), null, 2)}\n`);
+  else await (await createProgram(args)).parseAsync(args, { from: 'user' });
 } catch (error) {
   await fail(error);
+}
+
+function asksForVersions(args: readonly string[]): boolean {
+  const [first, second, ...more] = [...args].sort();
+  return first === '--json' && (second === '--version' || second === '-V') && more.length === 0;
+}
+
+/** An argument such as `-:x,y` is standard input and not an option; what stands behind `profile` is another program's. */
+function withStreamsNamed(args: readonly string[]): string[] {
+  if (args[0] === 'profile') return [...args];
+  return args.map((arg, at) => {
+    const isOutput = /^--(out|values|vectors)/.test(args[at - 1] ?? '');
+    return isOutput ? arg : arg.replace(/^-(?=:|\.[a-z])/i, '/dev/stdin');
+  });
 }
 
 async function fail(error: unknown): Promise<void> {

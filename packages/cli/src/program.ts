@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
+import { examplesText } from './help-examples.js';
 import { packageRoot } from './package-root.js';
 
 /** A command by what the help says of it; the file with its options, and all that it computes with, is loaded when it is needed. */
@@ -16,11 +17,11 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/doctor.js')).doctorCommand,
   },
   cdist: {
-    description: 'distances between the rows of A and the rows of B, as a .npy file',
+    description: 'distances between the rows of A and the rows of B, as a file',
     load: async () => (await import('./commands/cdist.js')).cdistCommand,
   },
   kernel: {
-    description: 'a kernel matrix of the rows of A and of B, as a .npy file',
+    description: 'a kernel matrix of the rows of A and of B, as a file',
     load: async () => (await import('./commands/kernel.js')).kernelCommand,
   },
   'weighted-differences': {
@@ -41,6 +42,14 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
     description: 'eigenvalues, ascending, and eigenvectors, in columns, of a symmetric matrix',
     load: async () => (await import('./commands/eigh.js')).eighCommand,
   },
+  convert: {
+    description: 'an array in another format, or columns of it',
+    load: async () => (await import('./commands/convert.js')).convertCommand,
+  },
+  plot: {
+    description: 'a picture of an array: points, lines, a heat map or images, as SVG or PNG',
+    load: async () => (await import('./commands/plot.js')).plotCommand,
+  },
   cache: {
     description: 'look after the store of compiled kernels',
     load: async () => (await import('./commands/cache.js')).cacheCommand,
@@ -56,6 +65,13 @@ const COMMANDS: Readonly<Record<string, Entry>> = {
   train: {
     description: 'train a network by one optimiser or several, with curves of their losses',
     load: async () => (await import('./commands/train.js')).trainCommand,
+  },
+  completion: {
+    description: 'a script with which bash, zsh or fish completes commands and options',
+    load: async () => {
+      const { completionCommand } = await import('./commands/completion.js');
+      return () => completionCommand(createProgram);
+    },
   },
   demo: {
     description: 'see it work on real data',
@@ -86,8 +102,22 @@ export async function createProgram(args?: readonly string[]): Promise<Command> 
   return program;
 }
 
-/** Commands added with addCommand inherit nothing: each gets the same error handling. */
-function configure(command: Command): void {
+/** Commands added with addCommand inherit nothing: each gets the same error handling, and its examples. */
+function configure(command: Command, path = ''): void {
   command.exitOverride().configureOutput({ outputError: () => undefined });
-  command.commands.forEach(configure);
+  command.addHelpText('after', examplesText(path));
+  for (const each of command.commands) configure(each, `${path} ${each.name()}`.trim());
+}
+
+/** What `mercer --version --json` prints: the versions that a report of an error needs. */
+export function versions(): Readonly<Record<string, string>> {
+  const require = createRequire(packageRoot);
+  const versionOf = (file: string): string => (require(file) as { version: string }).version;
+  return {
+    version: versionOf('./package.json'),
+    core: versionOf('@mercer/core/package.json'),
+    node: process.version,
+    platform: process.platform,
+    arch: process.arch,
+  };
 }

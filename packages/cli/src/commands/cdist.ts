@@ -4,7 +4,7 @@ import { computeToFile, renderFile, type FileOptions } from '../files/compute-to
 import { parseP } from '../options/parse-option.js';
 import { formatP } from '../output/format.js';
 import type { Output } from '../output/output.js';
-import { withFileOptions } from './with-file-options.js';
+import { IN_FILE, OUT_FILE, withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
 interface CdistOptions extends CommonOptions, FileOptions {
@@ -16,14 +16,11 @@ interface CdistOptions extends CommonOptions, FileOptions {
 export function cdistCommand(): Command {
   return withFileOptions(
     new Command('cdist')
-      .argument(
-        '<A>',
-        'a .npy file of rows (optionally batched), file.npz:name, or columns: file.csv:a,b',
-      )
+      .argument('<A>', IN_FILE)
       .argument('<B>', 'the other rows')
       .option('--p <p>', "the norm's exponent: a number above 0, or inf", parseP, 2)
       .option('--skip-epilogue', 'leave out the final root: sums of |difference|^p'),
-    'where the distances go (.npy)',
+    `where the distances go: ${OUT_FILE}`,
   ).action(action(run));
 }
 

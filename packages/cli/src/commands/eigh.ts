@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { computeToFiles, renderFiles, type ComputeOptions } from '../files/compute-to-file.js';
 import { parseChoice } from '../options/parse-option.js';
 import type { Output } from '../output/output.js';
-import { withComputeOptions } from './with-file-options.js';
+import { IN_FILE, OUT_FILE, withComputeOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
 const TRIANGLES = ['lower', 'upper'] as const;
@@ -18,15 +18,9 @@ interface EighOptions extends CommonOptions, ComputeOptions {
 export function eighCommand(): Command {
   return withComputeOptions(
     new Command('eigh')
-      .argument(
-        '<A>',
-        'a .npy file of a symmetric matrix (optionally batched), file.npz:name, or columns',
-      )
-      .requiredOption('--values <file>', 'where the eigenvalues go (.npy)')
-      .option(
-        '--vectors <file>',
-        'where the eigenvectors go (.npy); without it they are not written',
-      )
+      .argument('<A>', `a symmetric matrix (optionally batched), ${IN_FILE}`)
+      .requiredOption('--values <file>', `where the eigenvalues go: ${OUT_FILE}`)
+      .option('--vectors <file>', 'where the eigenvectors go; without it they are not written')
       .option(
         '--uplo <triangle>',
         `the triangle that is read: ${TRIANGLES.join(' or ')}`,

@@ -131,6 +131,25 @@ describe('mercer kernel', () => {
     );
   });
 
+  it('takes ready-made kernels by name, as the library has them', async () => {
+    const run = async (file: string, ...options: string[]): Promise<unknown> =>
+      mercerJson(['kernel', at('a.npy'), at('b.npy'), ...options, '--out', at(file)]);
+    const wanted = { innerOperator: 'diff', innerPower: 'square', outerPower: 'none' };
+    expect(await run('k.npy', '--preset', 'gaussian', '--bandwidth', '2')).toMatchObject({
+      preset: 'gaussian',
+      descriptor: { ...wanted, kernel: 'gaussian' },
+    });
+    const parts = ['--inner-operator', 'diff', '--inner-power', 'square', '--kernel', 'gaussian'];
+    await run('parts.npy', ...parts, '--bandwidth', '2');
+    expect((await readNpy(at('k.npy'))).data).toEqual((await readNpy(at('parts.npy'))).data);
+    await run('d.npy', '--preset', 'euclidean');
+    await expectFile(
+      'd.npy',
+      [M, N],
+      sums((x, y) => (x - y) ** 2).map(({ value }) => Math.sqrt(value)),
+    );
+  });
+
   it("refuses what makes no sense in the library's words and writes nothing", async () => {
     const diff = ['--inner-operator', 'diff', '--inner-power', 'abs'];
     const laplace = [...diff, '--kernel', 'laplace'];
@@ -142,6 +161,9 @@ describe('mercer kernel', () => {
       [[...both, ...diff, '--kernel', 'matern32', '--bandwidth', '1'], 1, /innerPower 'square'/],
       [[...both, ...laplace, '--bandwidth', '1', '--symmetric'], 1, /Leave b out/],
       [[at('pair.npy'), ...laplace, '--bandwidth', '1,2,3'], 1, /SHAPE_MISMATCH/],
+      [[...both, '--preset', 'gauss'], 2, /'gauss' is none of .*gaussian/],
+      [[...both, '--preset', 'gaussian', ...diff], 2, /--preset gaussian says what '--inner-op/],
+      [[...both, '--preset', 'gaussian'], 1, /needs bandwidth/],
       [[...both, '--inner-power', 'abs'], 2, /required option '--inner-operator/],
       [[...both, ...diff, '--inner-power', 'cube'], 2, /'cube' is none of none, abs/],
       [[...both, ...laplace, '--bandwidth', 'wide'], 2, /a number, a list such as 1,2.5/],

@@ -1,18 +1,20 @@
 import {
   kernelDescriptor,
+  kernels,
   runKernel,
   type AnyRunKernelOptions,
   type Device,
   type KernelDescriptor,
 } from '@mercer/core';
 import { Command } from 'commander';
+import { usageError } from '../cli-error.js';
 import { computeToFile, renderFile, type FileOptions } from '../files/compute-to-file.js';
 import type { FloatDType } from '../files/read-operand.js';
 import { parameterValue, shownValue } from '../options/parameter-value.js';
 import { parseChoice } from '../options/parse-option.js';
 import { parseOffset, parseValue, type ParameterText } from '../options/parse-value.js';
 import type { Output } from '../output/output.js';
-import { withFileOptions } from './with-file-options.js';
+import { IN_FILE, OUT_FILE, withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
 const OPERATORS = ['diff', 'dot'] as const;
@@ -32,6 +34,17 @@ const KERNELS = [
   'sigmoid',
 ] as const;
 
+/** The ready-made descriptors of the library. */
+const PRESETS = Object.keys(kernels) as (keyof typeof kernels)[];
+
+/** The options that say what a descriptor is made of, by its properties. */
+const PARTS = {
+  innerOperator: '--inner-operator <op>',
+  innerPower: '--inner-power <power>',
+  outerPower: '--outer-power <power>',
+  kernel: '--kernel <name>',
+} as const;
+
 /** Parameters that are a number, a list, or a file; option names are theirs with hyphens. */
 const PARAMETERS = {
   p: 'exponent inside the sum, and 1 / p outside',
@@ -50,10 +63,11 @@ type ParameterOption = keyof typeof PARAMETERS;
 
 interface KernelOptions
   extends CommonOptions, FileOptions, Partial<Record<ParameterOption, ParameterText>> {
-  readonly innerOperator: (typeof OPERATORS)[number];
-  readonly innerPower: (typeof POWERS)[number];
-  readonly outerPower: (typeof POWERS)[number];
-  readonly kernel: (typeof KERNELS)[number];
+  readonly preset?: (typeof PRESETS)[number];
+  readonly innerOperator?: (typeof OPERATORS)[number];
+  readonly innerPower?: (typeof POWERS)[number];
+  readonly outerPower?: (typeof POWERS)[number];
+  readonly kernel?: (typeof KERNELS)[number];
   readonly regularizationOffset?: readonly [number, number];
   readonly symmetric?: boolean;
 }
@@ -61,15 +75,21 @@ interface KernelOptions
 /** `mercer kernel A.npy [B.npy] ... --out K.npy`: a kernel matrix of the rows of two files. */
 export function kernelCommand(): Command {
   const command = new Command('kernel')
-    .argument(
-      '<A>',
-      'a .npy file of rows (optionally batched), file.npz:name, or columns: file.csv:a,b',
-    )
+    .argument('<A>', IN_FILE)
     .argument('[B]', 'the other rows; those of A without it, each pair computed once')
-    .requiredOption('--inner-operator <op>', OPERATORS.join(' or '), parseChoice(OPERATORS))
-    .requiredOption('--inner-power <power>', `of each term: ${POWERS.join(', ')}`, power())
-    .option('--outer-power <power>', 'of the sum', power(), 'none')
-    .option('--kernel <name>', KERNELS.join(', '), parseChoice(KERNELS), 'none');
+    .option(
+      '--preset <name>',
+      `a ready-made kernel or distance: ${PRESETS.join(', ')}`,
+      parseChoice(PRESETS),
+    )
+    .option(
+      PARTS.innerOperator,
+      `without --preset: ${OPERATORS.join(' or ')}`,
+      parseChoice(OPERATORS),
+    )
+    .option(PARTS.innerPower, `of each term, without --preset: ${POWERS.join(', ')}`, power())
+    .option(PARTS.outerPower, 'of the sum; none', power())
+    .option(PARTS.kernel, `${KERNELS.join(', ')}; none`, parseChoice(KERNELS));
   for (const [name, text] of Object.entries(PARAMETERS)) {
     command.option(`--${hyphenated(name)} <values>`, text, parseValue);
   }
@@ -82,14 +102,12 @@ export function kernelCommand(): Command {
     .option('--symmetric', 'demand that each pair is computed once and mirrored; without B only')
     .addHelpText(
       'after',
-      '\nValues are a number, a list (one for each batch entry; for --scale one for each feature) or a .npy file.',
+      '\nValues are a number, a list (one for each batch entry; for --scale one for each feature) or a file, such as scale.npy or table.csv:scale.',
     );
-  return withFileOptions(command, 'where the matrix goes (.npy)').action(action(run));
+  return withFileOptions(command, `where the matrix goes: ${OUT_FILE}`).action(action(run));
 }
 
-function power(): (text: string) => (typeof POWERS)[number] {
-  return parseChoice(POWERS);
-}
+const power = (): ReturnType<typeof parseChoice<(typeof POWERS)[number]>> => parseChoice(POWERS);
 
 function hyphenated(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -109,6 +127,7 @@ async function run(output: Output, options: KernelOptions, args: string[]): Prom
   output.result(
     {
       ...summary,
+      ...(options.preset !== undefined && { preset: options.preset }),
       descriptor: { innerOperator, innerPower, outerPower, kernel },
       parameters,
       oneInput: fileB === undefined,
@@ -117,19 +136,31 @@ async function run(output: Output, options: KernelOptions, args: string[]): Prom
   );
 }
 
-/** The library says which combinations make sense. */
-function describe({
-  innerOperator,
-  innerPower,
-  outerPower,
-  kernel,
-}: KernelOptions): KernelDescriptor {
+/** The preset, or what the four parts say; the library says which combinations make sense. @throws CliError USAGE for both, or neither */
+function describe(options: KernelOptions): KernelDescriptor {
+  const { preset, innerOperator, innerPower, outerPower = 'none', kernel = 'none' } = options;
+  if (preset !== undefined) {
+    const part = (Object.keys(PARTS) as (keyof typeof PARTS)[]).find(
+      (name) => options[name] !== undefined,
+    );
+    if (part === undefined) return kernels[preset];
+    throw usageError(`--preset ${preset} says what '${PARTS[part]}' would. Leave one of them out.`);
+  }
+  const missing = (['innerOperator', 'innerPower'] as const).find(
+    (name) => options[name] === undefined,
+  );
+  if (missing !== undefined) {
+    throw usageError(
+      `required option '${PARTS[missing]}' not specified. Add it, or name a ready-made kernel, as in --preset gaussian`,
+    );
+  }
   return kernelDescriptor({ innerOperator, innerPower, outerPower, kernel } as KernelDescriptor);
 }
 
-function nameOf({ innerOperator, innerPower, outerPower, kernel }: KernelOptions): string {
-  const powers = `${innerOperator}, inner ${innerPower}, outer ${outerPower}`;
-  return kernel === 'none' ? powers : `${kernel} of ${powers}`;
+function nameOf(options: KernelOptions): string {
+  const { preset, innerOperator, innerPower, outerPower = 'none', kernel = 'none' } = options;
+  const powers = `${innerOperator ?? ''}, inner ${innerPower ?? ''}, outer ${outerPower}`;
+  return preset ?? (kernel === 'none' ? powers : `${kernel} of ${powers}`);
 }
 
 function given(options: KernelOptions): [ParameterOption, ParameterText][] {

@@ -14,7 +14,7 @@ import {
 } from '../reduce/describe-reduction.js';
 import { isRows, matchArguments } from '../reduce/match-arguments.js';
 import { placeArguments } from '../reduce/place-arguments.js';
-import { withFileOptions } from './with-file-options.js';
+import { OUT_FILE, withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
 interface ReduceOptions extends CommonOptions, FileOptions, ReductionTexts {
@@ -34,7 +34,7 @@ export function reduceCommand(): Command {
       )
       .option(
         '--arg <name=value>',
-        'data of an input: a .npy file, file.npz:name or file.csv:columns; numbers for a Pm; repeat it',
+        'data of an input: a file such as x.npy, file.npz:name or file.csv:columns; numbers for a Pm; repeat it',
         parseAssignment,
       )
       .option('--reduction <name>', 'Sum (the default), LogSumExp, Min, ArgKMin, Min_ArgMin, ...')
@@ -46,7 +46,7 @@ export function reduceCommand(): Command {
       .option('--k <count>', 'how many extrema, of KMin and its kin', parseCount)
       .option('--formula2 <text>', 'what LogSumExp and SumSoftMaxWeight weight')
       .option('--out-indices <file>', 'where the row numbers go, of reductions with both'),
-    'where the values go (.npy), or the row numbers of ArgMin and its kin',
+    `where the values go, or the row numbers of ArgMin and its kin: ${OUT_FILE}`,
   )
     .addHelpText(
       'after',

@@ -7,7 +7,7 @@ import { collectText, parseAssignment } from '../options/parse-assignment.js';
 import { parseChoice, parseCount, parseNonNegative } from '../options/parse-option.js';
 import type { Output } from '../output/output.js';
 import { PRECONDITIONERS, solveFormula, type FormulaSystem } from '../solve/solve-formula.js';
-import { withFileOptions } from './with-file-options.js';
+import { IN_FILE, OUT_FILE, withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
 type Computed = Tensor<FloatDType>;
@@ -60,7 +60,7 @@ export function solveCommand(): Command {
     new Command('solve')
       .argument(
         '<files...>',
-        'A and B, each a .npy file of a matrix (optionally batched), or file.npz:name; with --formula the right-hand sides B alone',
+        `A and B, each a matrix (optionally batched), with --formula the right-hand sides B alone; ${IN_FILE}`,
       )
       .option(
         '--method <name>',
@@ -91,7 +91,7 @@ export function solveCommand(): Command {
       .option('--max-iterations <count>', 'ten times the number of unknowns', parseCount)
       .option('--preconditioner <name>', PRECONDITIONERS.join(', '), parseChoice(PRECONDITIONERS))
       .option('--rank <count>', 'of pivoted-cholesky and nystrom', parseCount),
-    'where the solution goes (.npy)',
+    `where the solution goes: ${OUT_FILE}`,
     'cpu (the default) or a GPU such as cuda:0',
   ).action(action(run));
 }

@@ -53,6 +53,16 @@ describe('mercer', () => {
     const version = await mercer(['--version']);
     expect(version).toMatchObject({ status: 0, stderr: '' });
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const report = await mercer(['--version', '--json']);
+    expect(JSON.parse(report.stdout)).toEqual({
+      version: version.stdout.trim(),
+      core: expect.stringMatching(/^\d+\.\d+\.\d+$/) as unknown,
+      node: process.version,
+      platform: process.platform,
+      arch: process.arch,
+    });
+    const cdist = await mercer(['cdist', '--help']);
+    expect(cdist.stdout).toMatch(/\nExamples:\n {2}mercer cdist A\.npy B\.npy --out D\.npy\n/);
     const help = await mercer(['--help']);
     expect(help.status).toBe(0);
     for (const name of [
@@ -63,6 +73,9 @@ describe('mercer', () => {
       'reduce',
       'solve',
       'eigh',
+      'convert',
+      'plot',
+      'completion',
       'cache',
       'bench',
       'profile',

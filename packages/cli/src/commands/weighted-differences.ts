@@ -4,7 +4,7 @@ import { computeToFile, renderFile, type FileOptions } from '../files/compute-to
 import { parameterValue, shownValue } from '../options/parameter-value.js';
 import { parseValue, type ParameterText } from '../options/parse-value.js';
 import type { Output } from '../output/output.js';
-import { withFileOptions } from './with-file-options.js';
+import { IN_FILE, OUT_FILE, withFileOptions } from './with-file-options.js';
 import { action, type CommonOptions } from './with-output.js';
 
 interface WeightedDifferencesOptions extends CommonOptions, FileOptions {
@@ -15,19 +15,19 @@ interface WeightedDifferencesOptions extends CommonOptions, FileOptions {
 export function weightedDifferencesCommand(): Command {
   return withFileOptions(
     new Command('weighted-differences')
-      .argument('<A>', 'kernel matrix (K, M), optionally batched: a .npy file, or file.npz:name')
+      .argument('<A>', `kernel matrix (K, M), optionally batched: ${IN_FILE}`)
       .argument('<B>', 'data (N, K), a feature a row')
       .argument('<C>', 'coefficients (O, K)')
       .argument('<D>', 'data (N, M), a feature a row')
       .option(
         '--p <values>',
-        'a number, a list with one for each batch entry, or a .npy file',
+        'a number, a list with one for each batch entry, or a file such as p.npy',
         parseValue,
         {
           numbers: [2],
         },
       ),
-    'where the sums (O, N, M) go (.npy)',
+    `where the sums (O, N, M) go: ${OUT_FILE}`,
   ).action(action(run));
 }
 

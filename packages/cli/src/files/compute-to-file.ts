@@ -1,13 +1,13 @@
-import { resolve } from 'node:path';
 import { planOf, tensor, type Device, type Tensor } from '@mercer/core';
-import { printable, writeNpy } from '@mercer/core/npy';
-import { usageError } from '../cli-error.js';
+import { printable } from '@mercer/core/npy';
 import { chooseDevice } from '../options/choose-device.js';
 import type { DeviceId } from '../options/parse-option.js';
 import { formatMs } from '../output/format.js';
 import type { Output } from '../output/output.js';
-import { assertWritable } from './assert-writable.js';
+import { isStandardOutput, shownPath } from './file-name.js';
 import { readOperands, type FloatDType, type Operand } from './read-operand.js';
+import { TransferProgress } from './transfer-progress.js';
+import { assertOutputs, writeArray } from './write-array.js';
 
 /** Where a command computes, and in what. */
 export interface ComputeOptions {
@@ -79,17 +79,11 @@ export async function computeToFiles<const F extends readonly string[]>(
   options: ComputeOptions,
   compute: (operands: Operands<F>, device: Device) => Promise<readonly Result[]>,
 ): Promise<FilesSummary> {
-  for (const out of outs) {
-    if (out.endsWith('.npy')) continue;
-    throw usageError(
-      `Cannot write '${printable(out)}': results are written as .npy. End the name in .npy`,
-    );
-  }
-  assertDistinct(outs);
-  await assertWritable(...outs);
-  output.progress.update('reading');
+  await assertOutputs(outs);
+  if (outs.some(isStandardOutput)) output.resultsGoToStandardError();
   const start = performance.now();
-  const operands = await readOperands(files, options.dtype);
+  const reading = new TransferProgress(output.progress, 'reading');
+  const operands = await readOperands(files, options.dtype, () => reading.file());
   const read = performance.now();
   const device = chooseDevice(options.device);
   output.progress.update('computing');
@@ -97,13 +91,14 @@ export async function computeToFiles<const F extends readonly string[]>(
   const results = await compute(placed, device);
   const contents = await Promise.all(results.map((result) => result.toTypedArray()));
   const computed = performance.now();
-  output.progress.update('writing');
   const done: WrittenFile[] = [];
   for (const [i, out] of outs.entries()) {
     const [result, data] = [results[i], contents[i]];
     if (result === undefined || data === undefined) continue;
-    await writeNpy(out, { data, shape: result.shape });
-    done.push({ out, shape: result.shape, dtype: result.dtype });
+    const { shape, dtype } = result;
+    const writing = new TransferProgress(output.progress, 'writing');
+    await writeArray(out, { data, shape, dtype, fortranOrder: false }, writing.file());
+    done.push({ out, shape, dtype });
   }
   const written = performance.now();
   return {
@@ -113,16 +108,6 @@ export async function computeToFiles<const F extends readonly string[]>(
     deviceName: device.name,
     ms: { read: read - start, compute: computed - read, write: written - computed },
   };
-}
-
-/** Two results in one file would leave the second alone. */
-function assertDistinct(outs: readonly string[]): void {
-  const places = outs.map((out) => resolve(out));
-  const twice = places.findIndex((place, i) => places.indexOf(place) < i);
-  if (twice < 0) return;
-  throw usageError(
-    `Cannot write two results to '${printable(outs[twice] ?? '')}': the second would replace the first. Name two files`,
-  );
 }
 
 async function placeAll(operands: readonly Operand[], device: Device): Promise<Computed[]> {
@@ -136,7 +121,7 @@ async function placeAll(operands: readonly Operand[], device: Device): Promise<C
 export function renderFile(summary: FileSummary, what: string): string {
   const { out, shape, dtype, device, deviceName, ms } = summary;
   return [
-    `${printable(out)}: ${shape.join(' x ')} ${dtype} ${what}, on ${device} (${deviceName})`,
+    `${shownOut(out)}: ${shape.join(' x ')} ${dtype} ${what}, on ${device} (${deviceName})`,
     renderTimes(ms),
   ].join('\n');
 }
@@ -146,10 +131,14 @@ export function renderFiles(summary: FilesSummary, what: readonly string[]): str
   const { files, device, deviceName, ms } = summary;
   const lines = files.map(
     ({ out, shape, dtype }, i) =>
-      `${printable(out)}: ${shape.join(' x ')} ${dtype} ${what[i] ?? ''}, on ${device} (${deviceName})`,
+      `${shownOut(out)}: ${shape.join(' x ')} ${dtype} ${what[i] ?? ''}, on ${device} (${deviceName})`,
   );
   return [...lines, renderTimes(ms)].join('\n');
 }
+
+/** A result's name, as it was given. */
+const shownOut = (out: string): string =>
+  isStandardOutput(out) ? shownPath('-', 'output') : printable(out);
 
 function renderTimes(ms: FilesSummary['ms']): string {
   return `read ${formatMs(ms.read)}, computed ${formatMs(ms.compute)} with compiling and copying, wrote ${formatMs(ms.write)}`;

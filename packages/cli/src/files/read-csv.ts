@@ -1,8 +1,10 @@
-import { createReadStream } from 'node:fs';
-import { quoted, printable, type NpyArray } from '@mercer/core/npy';
+import { Readable } from 'node:stream';
+import { quoted } from '@mercer/core/npy';
 import { parse } from 'csv-parse';
-import { CliError } from '../cli-error.js';
 import { noNumber, placesOf } from './choose-columns.js';
+import { GrowingRows } from './growing-rows.js';
+import type { NamedArray } from './named-array.js';
+import type { Source } from './source.js';
 
 /** Texts that stand for no value, and for infinity. */
 const WORDS: Readonly<Record<string, number>> = {
@@ -17,6 +19,9 @@ const WORDS: Readonly<Record<string, number>> = {
   '-infinity': -Infinity,
 };
 
+/** Of one line: what is longer, such as a quote that nobody closes, is no table. */
+const MOST_BYTES_OF_A_ROW = 2 ** 24;
+
 /** A number as text, NaN where there is none; undefined for other texts. */
 function numberOf(text: string): number | undefined {
   const word = text.toLowerCase();
@@ -25,55 +30,57 @@ function numberOf(text: string): number | undefined {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : undefined;
 }
 
+interface Line {
+  readonly record: readonly string[];
+  readonly info: { readonly lines: number };
+}
+
 /**
  * Columns of a file of text as a matrix. The first line names the columns, unless all of it are numbers: then columns go by their number, from 0 on.
  *
  * @throws CliError USAGE, DTYPE_MISMATCH, SHAPE_MISMATCH; what reading and csv-parse throw
  */
 export async function readCsv(
-  path: string,
+  source: Source,
   delimiter: string,
   wanted: readonly string[] | undefined,
-): Promise<NpyArray<'float64'>> {
-  const parser = parse({ delimiter, bom: true, trim: true, skip_empty_lines: true });
-  const file = createReadStream(path);
-  file.on('error', (error) => parser.destroy(error));
+): Promise<NamedArray<'float64'>> {
+  const { path } = source;
+  const parser = parse({
+    delimiter,
+    bom: true,
+    trim: true,
+    skip_empty_lines: true,
+    info: true,
+    max_record_size: MOST_BYTES_OF_A_ROW,
+  });
+  const input = Readable.from(source.pieces(), { objectMode: false });
+  input.on('error', (error) => parser.destroy(error));
+  const rows = new GrowingRows();
   let names: readonly string[] | undefined;
+  let hasHeader = false;
   let places: readonly number[] = [];
-  let rows = 0;
-  let data = new Float64Array(1024);
-  for await (const cells of file.pipe(parser) as AsyncIterable<readonly string[]>) {
-    if (names === undefined) {
-      const isHeader = cells.some((cell) => numberOf(cell) === undefined);
-      names = isHeader ? cells : cells.map((_, place) => String(place));
-      places = placesOf(path, names, wanted);
-      if (isHeader) continue;
+  try {
+    for await (const { record, info } of input.pipe(parser) as AsyncIterable<Line>) {
+      if (names === undefined) {
+        hasHeader = record.some((cell) => numberOf(cell) === undefined);
+        names = hasHeader ? record : record.map((_, place) => String(place));
+        places = placesOf(path, names, wanted);
+        if (hasHeader) continue;
+      }
+      const { data, start } = rows.next(places.length);
+      for (const [k, place] of places.entries()) {
+        const cell = record[place] ?? '';
+        const value = numberOf(cell);
+        if (value === undefined) {
+          const where = `line ${info.lines} (row ${rows.rows - 1})`;
+          throw noNumber(path, where, names[place] ?? '', quoted(cell));
+        }
+        data[start + k] = value;
+      }
     }
-    const end = (rows + 1) * places.length;
-    if (end > data.length) {
-      const larger = new Float64Array(2 * end);
-      larger.set(data);
-      data = larger;
-    }
-    for (const [k, place] of places.entries()) {
-      const cell = cells[place] ?? '';
-      const value = numberOf(cell);
-      if (value === undefined) throw noNumber(path, rows, names[place] ?? '', quoted(cell));
-      data[rows * places.length + k] = value;
-    }
-    rows++;
+  } finally {
+    input.destroy();
   }
-  if (rows === 0) {
-    throw new CliError(
-      'SHAPE_MISMATCH',
-      `Cannot use '${printable(path)}': it has no rows of numbers. Save one or more.`,
-    );
-  }
-  const shape = [rows, places.length];
-  return {
-    dtype: 'float64',
-    shape,
-    fortranOrder: false,
-    data: data.subarray(0, rows * places.length),
-  };
+  return rows.finish(path, hasHeader ? places.map((place) => names?.[place] ?? '') : undefined);
 }

@@ -1,15 +1,13 @@
 import {
   float16ToFloat32,
-  listNpz,
   npyStrides,
   printable,
-  quoted,
-  readNpy,
-  readNpz,
   type NpyArray,
+  type WatchOptions,
 } from '@mercer/core/npy';
 import { CliError, usageError } from '../cli-error.js';
-import { readColumns } from './column-file.js';
+import { isTable, parseFileName } from './file-name.js';
+import { readArray } from './read-array.js';
 
 export type FloatDType = 'float32' | 'float64';
 
@@ -22,12 +20,13 @@ export interface Operand {
   readonly offset: number;
 }
 
-/**
- * Reads `file.npy`, `file.npz` (when it holds one array), `file.npz:name`, or columns: `file.csv`, `file.parquet:a,b`. float16 becomes
- * float32, which is exact; other types are converted only when `dtype` asks for it.
- */
-async function readOperand(name: string, dtype?: FloatDType): Promise<Operand> {
-  const array = await readArray(name);
+/** Reads an array with rows. float16 becomes float32, which is exact; other types are converted only when `dtype` asks for it. */
+async function readOperand(
+  name: string,
+  dtype: FloatDType | undefined,
+  watch: WatchOptions,
+): Promise<Operand> {
+  const array = await readArray(name, watch);
   if (array.shape.length < 2) {
     throw new CliError(
       'SHAPE_MISMATCH',
@@ -44,12 +43,16 @@ async function readOperand(name: string, dtype?: FloatDType): Promise<Operand> {
   };
 }
 
-/** Reads the operands of one operation; they must have one element type. */
+/** Reads the operands of one operation; they must have one element type. `watch` makes what is told of each file. */
 export async function readOperands(
   names: readonly string[],
-  dtype?: FloatDType,
+  dtype: FloatDType | undefined,
+  watch: () => WatchOptions,
 ): Promise<Operand[]> {
-  const operands = await Promise.all(names.map((name) => readOperand(name, dtype)));
+  if (names.filter((name) => parseFileName(name).path === '-').length > 1) {
+    throw usageError('Cannot read standard input twice. Save it as a file, and name that');
+  }
+  const operands = await Promise.all(names.map((name) => readOperand(name, dtype, watch())));
   const other = operands.findIndex((operand) => operand.dtype !== operands[0]?.dtype);
   if (other < 0) return operands;
   throw new CliError(
@@ -60,8 +63,8 @@ export async function readOperands(
 
 /** Reads values of a parameter, of any shape and of any number type, as `dtype`. */
 export async function readValues(name: string, dtype: FloatDType): Promise<Operand> {
-  const columns = await readColumns(name);
-  const array = columns === undefined ? await readArray(name) : vectorOf(columns);
+  const found = await readArray(name);
+  const array = isTable(parseFileName(name).format) ? vectorOf(found) : found;
   const data = floats(name, array, dtype);
   return { dtype, data, shape: array.shape, strides: npyStrides(array), offset: 0 };
 }
@@ -70,30 +73,12 @@ export async function readValues(name: string, dtype: FloatDType): Promise<Opera
 const vectorOf = (array: NpyArray): NpyArray =>
   array.shape[1] === 1 ? { ...array, shape: array.shape.slice(0, 1) } : array;
 
-/** `file.npy`, `file.npz` or `file.npz:name`, or columns. A member's name is looked up in the archive as it is, and nowhere else. */
-async function readArray(name: string): Promise<NpyArray> {
-  const columns = await readColumns(name);
-  if (columns !== undefined) return columns;
-  const [, path, key] = /^(.*?\.npz):(.+)$/is.exec(name) ?? [];
-  if (path !== undefined && key !== undefined) return readMember(path, key);
-  if (!/\.npz$/i.test(name)) return readNpy(name);
-  const names = (await listNpz(name)).map((entry) => entry.name);
-  const [only] = names;
-  if (only === undefined || names.length > 1) {
-    throw usageError(
-      `Cannot use '${printable(name)}': it holds ${names.length} arrays (${names.slice(0, 10).map(quoted).join(', ')}). Name one, as in '${printable(name)}:x'`,
-    );
-  }
-  return readMember(name, only);
-}
-
-async function readMember(path: string, key: string): Promise<NpyArray> {
-  const found = (await readNpz(path, { members: [key] })).get(key);
-  if (found === undefined) throw new Error('a member that was asked for is there');
-  return found;
-}
-
-function floats(name: string, array: NpyArray, dtype?: FloatDType): Float32Array | Float64Array {
+/** The elements as float32 or float64. */
+export function floats(
+  name: string,
+  array: NpyArray,
+  dtype?: FloatDType,
+): Float32Array | Float64Array {
   const { data } = array;
   const floating = array.dtype === 'float16' ? float16ToFloat32(data as Uint16Array) : data;
   if (floating instanceof Float32Array)

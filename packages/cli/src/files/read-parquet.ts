@@ -1,9 +1,16 @@
 import { describeValue } from '@mercer/options';
-import type { NpyArray } from '@mercer/core/npy';
-import { asyncBufferFromFile, parquetMetadataAsync, parquetRead, parquetSchema } from 'hyparquet';
+import {
+  asyncBufferFromFile,
+  parquetMetadataAsync,
+  parquetRead,
+  parquetSchema,
+  type AsyncBuffer,
+} from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import type { CliError } from '../cli-error.js';
-import { noNumber, placesOf } from './choose-columns.js';
+import { cellNumber, noNumber, placesOf } from './choose-columns.js';
+import type { NamedArray } from './named-array.js';
+import type { Source } from './source.js';
 
 /**
  * Columns of a Parquet file as a matrix: float32 where all of them are, else float64, with NaN where there is no value.
@@ -11,10 +18,11 @@ import { noNumber, placesOf } from './choose-columns.js';
  * @throws CliError USAGE, DTYPE_MISMATCH; what reading and hyparquet throw
  */
 export async function readParquet(
-  path: string,
+  source: Source,
   wanted: readonly string[] | undefined,
-): Promise<NpyArray<'float32' | 'float64'>> {
-  const file = await asyncBufferFromFile(path);
+): Promise<NamedArray<'float32' | 'float64'>> {
+  const { path } = source;
+  const file = await asyncBuffer(source);
   const metadata = await parquetMetadataAsync(file);
   const elements = parquetSchema(metadata).children.map(({ element }) => element);
   const names = elements.map(({ name }) => name);
@@ -25,6 +33,7 @@ export async function readParquet(
   const data = new (isSingle ? Float32Array : Float64Array)(rows * places.length);
   // what is thrown where chunks arrive reaches nobody
   let failed: CliError | undefined;
+  let done = 0;
   await parquetRead({
     file,
     metadata,
@@ -33,13 +42,16 @@ export async function readParquet(
     onChunk: ({ columnName, columnData, rowStart }) => {
       const start = columns.indexOf(columnName) * rows + rowStart;
       for (let row = 0; row < columnData.length; row++) {
-        const value = numberOf(columnData[row]);
+        const value = cellNumber(columnData[row]);
         if (value === undefined) {
-          failed ??= noNumber(path, rowStart + row, columnName, describeValue(columnData[row]));
+          const found = describeValue(columnData[row]);
+          failed ??= noNumber(path, `row ${rowStart + row}`, columnName, found);
           return;
         }
         data[start + row] = value;
       }
+      done += columnData.length * data.BYTES_PER_ELEMENT;
+      source.watch.onProgress?.({ done, total: data.byteLength });
     },
   });
   if (failed !== undefined) throw failed;
@@ -48,11 +60,17 @@ export async function readParquet(
     shape: [rows, places.length],
     fortranOrder: true,
     data,
+    names: columns,
   };
 }
 
-function numberOf(value: unknown): number | undefined {
-  if (value === null || value === undefined) return NaN;
-  const isNumber = ['number', 'bigint', 'boolean'].includes(typeof value);
-  return isNumber ? Number(value) : undefined;
+async function asyncBuffer(source: Source): Promise<AsyncBuffer> {
+  const whole = await source.whole();
+  if (typeof whole === 'string') return asyncBufferFromFile(whole);
+  const { buffer, byteOffset, byteLength } = whole;
+  return {
+    byteLength,
+    slice: (start, end = byteLength) =>
+      buffer.slice(byteOffset + start, byteOffset + end) as ArrayBuffer,
+  };
 }

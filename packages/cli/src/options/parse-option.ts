@@ -74,13 +74,17 @@ export function parseList<T>(parseOne: (text: string) => T): (text: string) => T
   };
 }
 
+/** A parser that knows all that it takes, which shells complete. */
+type ChoiceParser<T> = ((text: string) => T) & { readonly choices: readonly T[] };
+
 /** Makes a parser that takes one of the given words. */
-export function parseChoice<T extends string>(choices: readonly T[]): (text: string) => T {
-  return (text) => {
+export function parseChoice<T extends string>(choices: readonly T[]): ChoiceParser<T> {
+  const parse = (text: string): T => {
     const found = choices.find((choice) => choice === text);
     if (found !== undefined) return found;
     throw new InvalidArgumentError(`'${text}' is none of ${choices.join(', ')}`);
   };
+  return Object.assign(parse, { choices });
 }
 
 /** A device: `cpu`, `cuda` or `cuda:` with an index. */

@@ -24,3 +24,12 @@ export function parseSize(text: string): MatrixSize {
 export function sizeText({ m, n, k }: MatrixSize): string {
   return [m, n, ...(k === undefined ? [] : [k])].join('x');
 }
+
+/** Rows and columns of an image, such as 28x28. */
+export function parseImageShape(text: string): readonly [height: number, width: number] {
+  const [, height, width] = /^(\d{1,5})x(\d{1,5})$/i.exec(text) ?? [];
+  if (Number(height) > 0 && Number(width) > 0) return [Number(height), Number(width)];
+  throw new InvalidArgumentError(
+    `rows x columns of pixels are needed, such as 28x28, and it is '${text}'`,
+  );
+}

@@ -1,11 +1,12 @@
 import { InvalidArgumentError } from 'commander';
+import { isFileName } from '../files/file-name.js';
 
 /** A parameter on the command line: numbers, or the name of a file that holds them. */
 export type ParameterText = { readonly numbers: readonly number[] } | { readonly file: string };
 
-/** A number, a comma-separated list of numbers, or a .npy file (or file.npz:name, or columns of a .csv or .parquet file). */
+/** A number, a comma-separated list of numbers, or a file of an array or of columns. */
 export function parseValue(text: string): ParameterText {
-  if (/\.npy$|\.(npz|csv|tsv|parquet)(:.+)?$/is.test(text)) return { file: text };
+  if (isFileName(text)) return { file: text };
   const numbers = text.split(',').map(parseNumber);
   if (numbers.some(Number.isNaN)) {
     throw new InvalidArgumentError(

@@ -4,6 +4,7 @@ import { errorBlock, exitCodeOf } from './error-block.js';
 import { formatBytes, formatMs, formatP, formatRate, formatShare, significant } from './format.js';
 import { jsonText } from './json-text.js';
 import { Output } from './output.js';
+import { TransferProgress } from '../files/transfer-progress.js';
 import { Progress } from './progress.js';
 import { renderTable } from './table.js';
 
@@ -96,6 +97,23 @@ describe('Progress', () => {
       '[2/3] later',
       '',
     ]);
+  });
+
+  it('shows bytes of files that are read together as a bar and a percentage', () => {
+    const stream = new Recorder(true);
+    let now = 0;
+    const progress = new Progress(stream, plain, () => (now += 1000));
+    const files = new TransferProgress(progress, 'reading');
+    const [first, second] = [files.file(), files.file()];
+    first.onProgress?.({ done: 1024, total: 4096 });
+    second.onProgress?.({ done: 2048, total: 4096 });
+    second.onProgress?.({ done: 2048, total: 0 }); // a pipe
+    expect(stream.text.split('\r\u001b[2K')).toEqual(
+      ['', 'reading [#####....', 'reading [#######...', 'reading 3.00 KiB'].map(
+        (text) => expect.stringContaining(text) as unknown,
+      ),
+    );
+    expect(stream.text).toContain('37% of 8');
   });
 
   it('is silent where there is no terminal', () => {

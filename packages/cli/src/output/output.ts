@@ -22,7 +22,7 @@ export class Output {
   readonly debug: boolean;
   readonly colors: Colors;
   readonly progress: Progress;
-  private readonly stdout: ProgressStream;
+  private stdout: ProgressStream;
   private readonly stderr: ProgressStream;
 
   constructor(options: OutputOptions) {
@@ -39,6 +39,11 @@ export class Output {
   result(value: unknown, render: () => string): void {
     this.progress.clear();
     this.stdout.write(`${this.json ? jsonText(value) : this.safe(render().trimEnd())}\n`);
+  }
+
+  /** For commands that write a file's bytes to standard output: what is said of it goes beside it. */
+  resultsGoToStandardError(): void {
+    this.stdout = this.stderr;
   }
 
   /** Whether standard output is read by people: it is a terminal, and no JSON is asked for. */

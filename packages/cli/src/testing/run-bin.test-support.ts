@@ -48,6 +48,14 @@ export function mercer(args: readonly string[], env: NodeJS.ProcessEnv = {}): Pr
   return node([BIN, ...args], env);
 }
 
+/** The same with bytes on standard input, and the bytes that it writes. */
+export function mercerPiped(
+  args: readonly string[],
+  input: Uint8Array,
+): Promise<BinRun & { readonly bytes: Buffer }> {
+  return node([BIN, ...args], {}, input);
+}
+
 /** The same for several lists of arguments in one process, which is for commands that end before they compute. */
 export async function mercerOneByOne(lists: readonly (readonly string[])[]): Promise<BinRun[]> {
   const main = pathToFileURL(join(HERE, 'dist/main.js')).href;
@@ -56,20 +64,27 @@ export async function mercerOneByOne(lists: readonly (readonly string[])[]): Pro
   return JSON.parse(run.stdout) as BinRun[];
 }
 
-function node(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<BinRun> {
+function node(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+  input?: Uint8Array,
+): Promise<BinRun & { readonly bytes: Buffer }> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [...args], {
       cwd: HERE,
       env: { ...plainEnvironment(), MERCER_DEVICE: 'cpu', MERCER_CACHE_DIR: STORE, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
-    let stdout = '';
+    const pieces: Buffer[] = [];
     let stderr = '';
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+    child.stdin.on('error', () => undefined); // a command that ends early closes it
+    child.stdin.end(input);
+    child.stdout.on('data', (piece: Buffer) => pieces.push(piece));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     child.on('error', reject);
     child.on('close', (status) => {
-      resolve({ status, stdout, stderr });
+      const bytes = Buffer.concat(pieces);
+      resolve({ status, stdout: bytes.toString(), stderr, bytes });
     });
   });
 }

@@ -1,0 +1,113 @@
+import { CliError } from '../cli-error.js';
+import { encodeRgbaPng } from '../report/png.js';
+
+/** What is used of a document's elements. */
+interface Element {
+  readonly outerHTML: string;
+  setAttribute(name: string, value: string): void;
+  append(child: Element): void;
+}
+
+/** A picture, with the scales that it found. */
+interface PlotElement extends Element {
+  scale(name: 'color'): object | undefined;
+}
+
+type Mark = object;
+type MarkOf = (data: unknown, options?: object) => Mark;
+
+/** What is used of Observable Plot, whose own types need those of browsers. */
+export interface PlotLibrary {
+  readonly plot: (options: object) => PlotElement;
+  readonly legend: (options: object) => Element;
+  readonly dot: MarkOf;
+  readonly lineY: MarkOf;
+  readonly text: MarkOf;
+  readonly raster: MarkOf;
+  readonly frame: () => Mark;
+}
+
+export interface Drawing {
+  readonly plot: PlotLibrary;
+  readonly document: object;
+}
+
+/** Observable Plot, and a document that it draws into. @throws CliError MISSING_PACKAGE */
+export async function loadPlot(): Promise<Drawing> {
+  const [plot, { parseHTML }] = await optional(['@observablehq/plot', 'linkedom'], () =>
+    Promise.all([
+      import('@observablehq/plot') as unknown as Promise<PlotLibrary>,
+      import('linkedom') as unknown as Promise<{
+        parseHTML: (text: string) => { document: { createElement: (name: string) => object } };
+      }>,
+    ]),
+  );
+  const { document } = parseHTML('<html></html>');
+  const create = document.createElement.bind(document);
+  document.createElement = (name) => (name === 'canvas' ? new Canvas() : create(name));
+  return { plot, document };
+}
+
+/** A picture of SVG as PNG. @throws CliError MISSING_PACKAGE */
+export async function renderPng(svg: string, width: number): Promise<Uint8Array> {
+  const { Resvg } = await optional(['@resvg/resvg-js'], () => import('@resvg/resvg-js'));
+  const fitTo = { mode: 'width', value: width } as const;
+  // its word for cells that stay sharp
+  const sharp = svg.replaceAll('image-rendering="pixelated"', 'image-rendering="optimizeSpeed"');
+  return new Resvg(sharp, { background: 'white', fitTo, font: { loadSystemFonts: true } })
+    .render()
+    .asPng();
+}
+
+/** Packages that are there where somebody installed them. @throws CliError MISSING_PACKAGE where not */
+export async function optional<T>(packages: readonly string[], load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new CliError(
+      'MISSING_PACKAGE',
+      `Cannot draw: ${packages.join(' and ')} ${packages.length > 1 ? 'are' : 'is'} not installed beside @mercer/cli. Run npm install ${packages.join(' ')} where it is (with --global where it is global).`,
+      { cause },
+    );
+  }
+}
+
+/** As much of a canvas as Plot needs to make pictures of cells and ramps of colours. */
+class Canvas {
+  width = 0;
+  height = 0;
+  #pixels: Uint8ClampedArray = new Uint8ClampedArray();
+
+  getContext(): object {
+    const context = {
+      fillStyle: '',
+      createImageData: (width: number, height: number) => ({
+        width,
+        height,
+        data: new Uint8ClampedArray(4 * width * height),
+      }),
+      putImageData: ({ data }: { data: Uint8ClampedArray }) => {
+        this.#pixels = data;
+      },
+      fillRect: (x: number, y: number) => {
+        if (this.#pixels.length === 0)
+          this.#pixels = new Uint8ClampedArray(4 * this.width * this.height);
+        this.#pixels.set([...channels(context.fillStyle), 255], 4 * (y * this.width + x));
+      },
+    };
+    return context;
+  }
+
+  toDataURL(): string {
+    const png = encodeRgbaPng(new Uint8Array(this.#pixels.buffer), this.width, this.height);
+    return `data:image/png;base64,${png.toString('base64')}`;
+  }
+}
+
+/** Red, green and blue of `rgb(1, 2, 3)` or `#010203`. */
+function channels(colour: string): number[] {
+  const hex = /^#(..)(..)(..)$/.exec(colour);
+  if (hex !== null) return hex.slice(1).map((digits) => parseInt(digits, 16));
+  return (colour.match(/[\d.]+/g) ?? []).slice(0, 3).map(Number);
+}

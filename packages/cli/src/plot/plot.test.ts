@@ -1,0 +1,235 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { inflateSync } from 'node:zlib';
+import { writeNpy } from '@mercer/core/npy';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { tableOf } from '../files/table-columns.js';
+import { mercer, mercerJson, mercerPiped } from '../testing/run-bin.test-support.js';
+import { draw, type PlotOptions } from './draw.js';
+import { loadPlot, optional, type Drawing } from './load-library.js';
+
+let drawing: Drawing;
+let folder = '';
+const at = (name: string): string => join(folder, name);
+
+beforeAll(async () => {
+  drawing = await loadPlot();
+  folder = await mkdtemp(join(tmpdir(), 'mercer-plot-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** The picture of rows of numbers. */
+function picture(
+  rows: readonly (readonly number[])[],
+  options: Partial<PlotOptions>,
+  names?: readonly string[],
+): string {
+  const shape = [rows.length, rows[0]?.length ?? 0];
+  const data = Float64Array.from(rows.flat());
+  const array = { dtype: 'float64', shape, fortranOrder: false, data } as const;
+  const table = tableOf('x', { ...array, ...(names && { names }) });
+  return draw(drawing, 'x.csv', table, { kind: 'scatter', width: 640, log: [], ...options });
+}
+
+const count = (text: string, part: RegExp): number => text.match(part)?.length ?? 0;
+
+/** Red, green, blue and opacity of the cells of the first picture inside, by rows. */
+function cellsOf(svg: string): { width: number; height: number; pixel: (at: number) => number[] } {
+  const png = Buffer.from(/data:image\/png;base64,([^"]+)/.exec(svg)?.[1] ?? '', 'base64');
+  const [width, height] = [png.readUInt32BE(16), png.readUInt32BE(20)];
+  const start = png.indexOf('IDAT');
+  const lines = inflateSync(png.subarray(start + 4, start + 4 + png.readUInt32BE(start - 4)));
+  const pixel = (cell: number): number[] => {
+    const place = Math.floor(cell / width) * (4 * width + 1) + 1 + 4 * (cell % width);
+    return [...lines.subarray(place, place + 4)];
+  };
+  return { width, height, pixel };
+}
+
+describe('a scatter plot', () => {
+  it('has a dot for each row with numbers, at its place', () => {
+    const svg = picture(
+      [
+        [0, 0],
+        [1, 4],
+        [2, NaN],
+        [2, 2],
+      ],
+      { title: 'A & <B>' },
+      ['u', 'v'],
+    );
+    const dots = [...svg.matchAll(/<circle [^>]*>/g)].map(([tag]) => {
+      const number = (name: string): number =>
+        Number(new RegExp(`${name}="([^"]+)"`).exec(tag)?.[1]);
+      return [number('cx'), number('cy')] as const;
+    });
+    expect(dots).toHaveLength(3);
+    const [[x0, y0] = [0, 0], [x1, y1] = [0, 0], [x2, y2] = [0, 0]] = dots;
+    expect(x1 - x0).toBeCloseTo(x2 - x1, 6);
+    expect(y0 - y1).toBeCloseTo(2 * (y0 - y2), 6);
+    expect(y1).toBeLessThan(y0);
+    expect(svg).toMatch(/>A &amp; &lt;B&gt;</);
+    expect(svg).toMatch(/>u →</);
+    expect(svg).toMatch(/v/);
+  });
+
+  it('tells few whole numbers apart by colours, others by a ramp', () => {
+    const classes = picture(
+      [
+        [0, 0, 5],
+        [1, 1, 7],
+        [2, 2, 5],
+      ],
+      {},
+    );
+    const fills = [...classes.matchAll(/<circle [^>]*fill="([^"]+)"/g)].map(([, fill]) => fill);
+    expect(fills).toHaveLength(3);
+    expect(fills[0]).toBe(fills[2]);
+    expect(fills[0]).not.toBe(fills[1]);
+    const ramp = picture(
+      [
+        [0, 0, 0.5],
+        [1, 1, 7],
+        [2, 2, 5],
+      ],
+      {},
+    );
+    // the ramp is a picture of 256 cells, dark at its low end
+    const { width, pixel } = cellsOf(ramp.slice(ramp.indexOf('<svg', 5)));
+    expect(width).toBe(256);
+    expect(pixel(0)).toEqual([68, 1, 84, 255]);
+  });
+
+  it('takes logarithmic axes', () => {
+    const svg = picture(
+      [
+        [1, 1],
+        [10, 2],
+        [100, 3],
+      ],
+      { log: ['x'] },
+    );
+    const xs = [...svg.matchAll(/<circle [^>]*cx="([^"]+)"/g)].map(([, x]) => Number(x));
+    expect((xs[1] ?? 0) - (xs[0] ?? 0)).toBeCloseTo((xs[2] ?? 0) - (xs[1] ?? 0), 6);
+  });
+});
+
+it('lines are one for each column after the first, with gaps where no numbers are', () => {
+  const rows = [
+    [0, 1, 5],
+    [1, 2, 4],
+    [2, NaN, 3],
+    [3, 3, 2],
+    [4, 1, 1],
+  ];
+  const svg = picture(rows, { kind: 'line' }, ['t', 'a', 'b']);
+  const paths = [...svg.matchAll(/<path [^>]*\bd="(M[^"]+)"/g)].map(([, d = '']) => count(d, /M/g));
+  expect(paths.filter((parts) => parts === 2)).toHaveLength(1);
+  expect(svg).toMatch(/>a<[\s\S]*>b</);
+  const alone = picture([[3], [1], [2]], { kind: 'line' });
+  expect(alone).toMatch(/>row →</);
+});
+
+it('a heat map has a cell for each number, from dark to light, none for NaN', () => {
+  const svg = picture(
+    [
+      [0, 1, NaN],
+      [0.5, 0, 1],
+    ],
+    { kind: 'heat-map' },
+  );
+  const { width, height, pixel } = cellsOf(svg);
+  expect([width, height]).toEqual([3, 2]);
+  expect(pixel(0)).toEqual([68, 1, 84, 255]); // viridis
+  expect(pixel(1)).toEqual([253, 231, 37, 255]);
+  expect(pixel(2)[3]).toBe(0);
+  expect(pixel(4)).toEqual(pixel(0));
+  expect(svg.match(/image-rendering="pixelated"/)).not.toBeNull();
+});
+
+it('images stand in a grid with space between them', () => {
+  const svg = picture(
+    [
+      [0, 1, 1, 0],
+      [1, 0, 0, 1],
+      [1, 1, 1, 1],
+    ],
+    { kind: 'images' },
+  );
+  const { width, height, pixel } = cellsOf(svg);
+  expect([width, height]).toEqual([5, 5]);
+  const row = (line: number): unknown[] =>
+    [0, 1, 2, 3, 4].map((k) => {
+      const [grey = 0, , , opacity] = pixel(5 * line + k);
+      return opacity === 0 ? ' ' : grey < 128 ? '#' : '.';
+    });
+  expect([0, 1, 2, 3, 4].map((line) => row(line).join(''))).toEqual([
+    '.# #.',
+    '#. .#',
+    '     ',
+    '##   ',
+    '##   ',
+  ]);
+  expect(() => picture([[1, 2, 3]], { kind: 'images' })).toThrow(
+    /2 x 2 have 4 pixels.*--image-shape/,
+  );
+  const wide = picture([[1, 2, 3]], { kind: 'images', imageShape: [1, 3] });
+  expect(cellsOf(wide)).toMatchObject({ width: 3, height: 1 });
+});
+
+it('refuses tables that are no such picture, and more points than a picture shows', () => {
+  expect(() => picture([[1, 2, 3, 4]], {})).toThrow(/1 rows of 4 numbers, and a scatter plot/);
+  const rows = 2 ** 20 + 1;
+  const table = { rows, columns: 2, dtype: 'float64', names: undefined, cell: () => 0 } as const;
+  const options = { kind: 'scatter', width: 640, log: [] } as const;
+  expect(() => draw(drawing, 'x', table, options)).toThrow(/1048577 points are more than 1048576/);
+});
+
+it('says which packages are missing and how to install them', async () => {
+  const missing = Object.assign(new Error('no'), { code: 'ERR_MODULE_NOT_FOUND' });
+  await expect(optional(['a', 'b'], () => Promise.reject(missing))).rejects.toThrow(
+    /a and b are not installed.*npm install a b/,
+  );
+  const other = new Error('another');
+  await expect(optional(['a'], () => Promise.reject(other))).rejects.toBe(other);
+});
+
+describe('mercer plot', () => {
+  it('writes SVG and PNG of files and of standard input', async () => {
+    await writeFile(at('a.csv'), 'x,name,y\n1,p,2\n3,q,4\n');
+    expect(await mercerJson(['plot', `${at('a.csv')}:x,y`, '--out', at('a.svg')])).toMatchObject({
+      kind: 'scatter',
+      shape: [2, 2],
+    });
+    const svg = await readFile(at('a.svg'), 'utf8');
+    expect(svg).toMatch(/^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+    expect(count(svg, /<circle /g)).toBe(2);
+    const input = await readFile(at('a.csv'));
+    const piped = await mercerPiped(['plot', '-:x,y', '--out', '-'], input);
+    expect(piped.stdout).toBe(svg);
+    expect(piped.stderr).toMatch(/^standard output: scatter of 2 x 2/);
+    await writeNpy(at('stack.npy'), {
+      data: Float32Array.from({ length: 24 }, Math.sin),
+      shape: [4, 2, 3],
+    });
+    const images = ['--kind', 'images', '--width', '200', '--out', at('stack.png')];
+    expect(await mercerJson(['plot', at('stack.npy'), ...images])).toMatchObject({
+      kind: 'images',
+    });
+    const png = await readFile(at('stack.png'));
+    expect(png.subarray(1, 4).toString()).toBe('PNG');
+    expect(png.readUInt32BE(16)).toBe(400);
+  });
+
+  it('refuses other formats before the work, and writes nothing of bad data', async () => {
+    const other = await mercer(['plot', at('none.csv'), '--out', at('a.gif')]);
+    expect(other).toMatchObject({ status: 2 });
+    expect(other.stderr).toMatch(/End the name in \.svg or \.png/);
+    const text = await mercer(['plot', at('a.csv'), '--out', at('no.svg')]);
+    expect(text.stderr).toMatch(/line 2 \(row 0\) of column "name" is "p"/);
+    expect(await readdir(folder)).not.toContain('no.svg');
+  });
+});
