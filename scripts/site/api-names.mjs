@@ -24,7 +24,8 @@ function firstSentence(reflection) {
     .split('\n\n')[0]
     ?.replaceAll(/\s+/g, ' ')
     .trim();
-  return /^.*?[.:](?= |$)/.exec(text ?? '')?.[0] ?? text ?? '';
+  const sentence = /^.*?\.(?= |$)/.exec(text ?? '')?.[0] ?? text ?? '';
+  return sentence.replace(/:$/, '.');
 }
 
 /** @param {import('typedoc').Reflection | undefined} reflection @returns {string[]} names of the modules around it */

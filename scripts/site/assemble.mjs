@@ -102,7 +102,8 @@ export function assemble() {
   const titles = {};
   const add = (/** @type {string} */ page, /** @type {string} */ text) => {
     titles[addressOf(page)] = titleOf(text);
-    write(page, text);
+    // Notes to the formatter are none to readers.
+    write(page, text.replaceAll(/ +\/\/ prettier-ignore$/gm, ''));
   };
   const addWaiting = () => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) addFile(file);

@@ -79,7 +79,7 @@ async function checkInBrowser(pages, executable) {
       errors = [];
       const start = performance.now();
       await page.goto(`${origin}/${one}`, { waitUntil: 'load' });
-      const width = await page.evaluate(() => document.documentElement.scrollWidth);
+      const width = Number(await page.evaluate('document.documentElement.scrollWidth'));
       if (width > NARROW.width) errors.push(`${width} pixels wide in a window of ${NARROW.width}`);
       times.push([performance.now() - start, one]);
       problems.push(...errors.map((error) => `${one}: ${error}`));
@@ -87,10 +87,23 @@ async function checkInBrowser(pages, executable) {
     await page.close();
   };
   await Promise.all(Array.from({ length: AT_ONCE }, look));
+  await checkSearch(await browser.newPage(), origin);
   await browser.close();
   close();
   const [slowest] = times.sort(([a], [b]) => b - a);
   console.log(`slowest: ${slowest?.[1]}, ${((slowest?.[0] ?? 0) / 1000).toFixed(1)} s`);
+}
+
+/** The search finds a name of the API. @param {import('playwright-core').Page} page @param {string} origin */
+async function checkSearch(page, origin) {
+  const [wanted, address] = ['cdistBackward', '/reference/pairwise.html#cdistbackward'];
+  await page.goto(origin);
+  await page.locator('#local-search button').first().click();
+  await page.locator('#localsearch-input').fill(wanted);
+  const found = page.locator(`.VPLocalSearchBox .results a[href="${address}"]`);
+  await found.waitFor({ timeout: 20_000 }).catch(() => {
+    problems.push(`the search for ${wanted} does not find ${address}`);
+  });
 }
 
 const pages = filesUnder(SITE, /\.html$/).map((file) => path.posix.relative(SITE, file));

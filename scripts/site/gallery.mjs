@@ -35,10 +35,18 @@ export function introduction(name, code) {
   const isTitle = sentence !== '' && sentence.length <= LONGEST_TITLE;
   const title = isTitle ? sentence : name.replace(/^\d+-/, '').replaceAll('-', ' ');
   const about = isTitle ? rest : text;
-  return { title: capital(title), about: capital(about) };
+  // After a full stop a name in code may stand first.
+  const isNewSentence = isTitle && text[sentence.length] === '.';
+  return { title: capital(title), about: isNewSentence ? about : capital(about) };
 }
 
 const capital = (/** @type {string} */ text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** @param {string} output @returns {string} its first lines as HTML in one line, with spaces that Vue keeps */
+const firstLines = (output) =>
+  escaped(output.split('\n').slice(0, 8).join('\n'))
+    .replaceAll('\n', '<br>')
+    .replaceAll(' ', '&#160;');
 
 /** @param {string} name of a program @returns {{ output: string, pictures: string[] }} */
 function recorded(name) {
@@ -80,10 +88,10 @@ export function galleryPages() {
       '```text\n' + output + '\n```',
     ].join('\n\n'),
   }));
-  const cards = all.map(({ name, title, about, pictures }) => {
+  const cards = all.map(({ name, title, about, output, pictures }) => {
     const picture = pictures[0]
       ? `<img loading="lazy" src="/gallery/${pictures[0]}" alt="">`
-      : `<span class="number">${Number.parseInt(name, 10)}</span>`;
+      : `<span class="output">${firstLines(output)}</span>`;
     return `<a class="card" href="/examples/${name}.html"><span class="image">${picture}</span><strong>${Number.parseInt(name, 10)}. ${escaped(title)}</strong><span class="about">${escaped(about)}</span></a>`;
   });
   const index = {

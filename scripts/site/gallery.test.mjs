@@ -8,6 +8,10 @@ it('takes a short first sentence as the title', () => {
   });
 });
 
+it('leaves a name in code that begins the next sentence', () => {
+  expect(introduction('02-sums', '// 2. Sums. sumTo adds.\nf();').about).toBe('sumTo adds.');
+});
+
 it('takes the name where the first sentence is long', () => {
   const sentence = 'a'.repeat(61);
   expect(introduction('02-short-sums', `// 2. ${sentence}. B\nf();`)).toEqual({

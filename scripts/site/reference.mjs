@@ -44,6 +44,7 @@ export function referencePages(names, withLinks) {
   const pages = listed.map(({ name, folder, description, exports }) => ({
     page: `reference/${folder}.md`,
     text: [
+      '---\npageClass: names\n---',
       `# API of ${name}`,
       `${description}. [Its description](/packages/${folder}/) has examples.`,
       ...GROUPS.flatMap(({ title, kinds }) => {

@@ -39,7 +39,10 @@ const reference = [
   {
     text: 'API',
     link: '/reference/',
-    items: below('/reference/', (_, one) => one !== '/reference/'),
+    items: below('/reference/', (_, one) => one !== '/reference/').map(({ text, link }) => ({
+      text: text.replace('API of ', ''),
+      link,
+    })),
   },
 ];
 const performance = [
