@@ -55,9 +55,10 @@ export function referencePages(names, withLinks) {
           ? []
           : [
               `## ${title}`,
+              // vitepress' search takes a heading with a link for one without words
               ...own.map(
                 (one) =>
-                  `### [${one.name}](/api/${one.url})\n\n${withLinks(`packages/${folder}/src/index.ts`, plain(one.sentence))}`,
+                  `### ${one.name}\n\n${withLinks(`packages/${folder}/src/index.ts`, plain(one.sentence))} [Details](/api/${one.url})`,
               ),
             ];
       }),
