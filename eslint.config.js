@@ -12,7 +12,6 @@ export default tseslint.config(
       '.gpu/**',
       '.nvrtc/**',
       '.turbo/**',
-      'docs/site/**',
       'release/**',
     ],
   },

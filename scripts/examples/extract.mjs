@@ -14,7 +14,7 @@ function filesUnder(folder, pattern) {
   return readdirSync(path.join(root, folder), { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && pattern.test(entry.name))
     .map((entry) => path.relative(root, path.join(entry.parentPath, entry.name)))
-    .filter((file) => !/(^|\/)(node_modules|site|dist)\//.test(file))
+    .filter((file) => !/(^|\/)(node_modules|dist)\//.test(file))
     .sort();
 }
 
