@@ -77,7 +77,7 @@ function siteLink(from, target, found) {
 }
 
 /** Programs are offered as text, which browsers show. @param {string} file */
-const fileName = (file) => (/\.(json|svg|png|txt)$/.test(file) ? file : `${file}.txt`);
+const fileName = (file) => (/\.(json|svg|png|webp|txt)$/.test(file) ? file : `${file}.txt`);
 
 /** @param {string} page @param {string} text */
 function write(page, text) {

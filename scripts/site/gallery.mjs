@@ -56,7 +56,7 @@ function recorded(name) {
   return {
     output: readFileSync(file, 'utf8').trimEnd(),
     pictures: readdirSync(gallery)
-      .filter((entry) => entry.startsWith(`${name}.`) && /\.(svg|png)$/.test(entry))
+      .filter((entry) => entry.startsWith(`${name}.`) && /\.(svg|webp)$/.test(entry))
       .sort(),
   };
 }

@@ -8,7 +8,7 @@ const TYPES = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
-  '.png': 'image/png',
+  '.webp': 'image/webp',
   '.json': 'application/json',
   '.txt': 'text/plain; charset=utf-8',
 };
