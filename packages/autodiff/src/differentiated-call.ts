@@ -119,9 +119,10 @@ export async function taped(
       const made = tree.map((leaf) => {
         if (!isFloating(leaf.value)) {
           if (!allowUnused) throw notFloating(leaf);
-          return { ...leaf, argument: at, source: undefined };
+          return { value: leaf.value, path: leaf.path, argument: at, source: undefined };
         }
-        return { ...leaf, argument: at, ...tape.input(leaf.value, leaf.path) };
+        const { value, source } = tape.input(leaf.value, leaf.path);
+        return { value, path: leaf.path, argument: at, source };
       });
       given[at] = replaced(
         args[at],

@@ -149,18 +149,16 @@ const derivative: DerivativeRule<
 > = {
   vjp: (g, { args: [a, b, options = {}], result }) => {
     const { transposeA = false, transposeB = false } = options;
-    const how = own(options, ...HOW);
+    const { alpha, precision, device, maxBytes } = own(options, ...HOW);
+    const product = (x: Value, y: Value, first: boolean, second: boolean): Value =>
+      matmulOf(x, y, { alpha, precision, device, maxBytes, transposeA: first, transposeB: second });
     const batch = result.shape.slice(0, -2);
-    const share = ({ shape }: KnownValue, product: Value): Value =>
-      summedTo(product, [...batch, ...shape.slice(-2)], shape);
+    const share = ({ shape }: KnownValue, whole: Value): Value =>
+      summedTo(whole, [...batch, ...shape.slice(-2)], shape);
     const ofA = (): Value =>
-      transposeA
-        ? matmulOf(b, g, { ...how, transposeA: transposeB, transposeB: true })
-        : matmulOf(g, b, { ...how, transposeB: !transposeB });
+      transposeA ? product(b, g, transposeB, true) : product(g, b, false, !transposeB);
     const ofB = (): Value =>
-      transposeB
-        ? matmulOf(g, a, { ...how, transposeA: true, transposeB: transposeA })
-        : matmulOf(a, g, { ...how, transposeA: !transposeA });
+      transposeB ? product(g, a, true, transposeA) : product(a, g, !transposeA, false);
     return [() => share(a, ofA()), () => share(b, ofB())];
   },
   jvp: ([da, db], { args: [a, b, options = {}] }) => {

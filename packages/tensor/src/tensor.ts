@@ -94,6 +94,11 @@ export let rememberPlan: (result: Tensor, plan: object) => void;
 /** The plan that was remembered of a result; undefined for all else. @internal */
 export let rememberedPlan: (value: unknown) => object | undefined;
 
+/** Remembers what reads a tensor later: as a member, since a `WeakMap` would keep its newest entries past collections of young objects. @internal */
+export let rememberLaterRead: (tensor: Tensor, read: object) => void;
+/** What was remembered so. @internal */
+export let laterReadOf: (tensor: Tensor) => object | undefined;
+
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
 
 /**
@@ -125,6 +130,7 @@ export class Tensor<D extends DType = DType> implements Layout {
   readonly #lifetime: Lifetime;
   readonly #form: TensorForm<D>;
   #plan: object | undefined;
+  #laterRead: object | undefined;
 
   static {
     layoutNumber = (tensor) => tensor.#form.numberAt(tensor.storage.address + tensor.byteOffset);
@@ -132,6 +138,10 @@ export class Tensor<D extends DType = DType> implements Layout {
     rememberPlan = (tensor, plan) => {
       tensor.#plan = plan;
     };
+    rememberLaterRead = (tensor, read) => {
+      tensor.#laterRead = read;
+    };
+    laterReadOf = (tensor) => tensor.#laterRead;
     rememberedPlan = (value) => (isObject(value) && #plan in value ? value.#plan : undefined);
   }
 

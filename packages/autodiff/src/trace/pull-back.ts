@@ -73,10 +73,12 @@ async function launchReaders(cotangents: Cotangents, freed: readonly Primal[]): 
   const storages = freed
     .flatMap((one) => (isTensor(one) ? one : (one.tensor ?? [])))
     .map(({ storage }) => storage);
-  for (const one of [...cotangents.values()].flat() as readonly unknown[]) {
-    if (!(one instanceof TracedResult) || one.primal.tensor !== undefined) continue;
-    const { primal } = one;
-    if (storages.some((storage) => primal.dependsOn(storage))) await primal.launch({});
+  for (const own of cotangents.values()) {
+    for (const one of own as readonly unknown[]) {
+      if (!(one instanceof TracedResult) || one.primal.tensor !== undefined) continue;
+      const { primal } = one;
+      if (storages.some((storage) => primal.dependsOn(storage))) await primal.launch({});
+    }
   }
 }
 

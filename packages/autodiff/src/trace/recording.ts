@@ -342,8 +342,10 @@ export abstract class Recording implements Trace {
   }
 
   #given(recorded: RecordedCall, kept: Arguments, result: unknown): unknown {
-    const call = { ...recorded, kept: this.#keptThere(kept) };
-    const given = Arguments.of([result]);
+    const { primitive, args, primals, records: known } = recorded;
+    const call = { primitive, args, primals, records: known, kept: this.#keptThere(kept) };
+    const isSingle = isTensor(result) || isKnownResult(result);
+    const given = isSingle ? Arguments.ofSingle([result]) : Arguments.of([result]);
     const values = given.flat;
     for (const one of values) {
       if (isTracedKnown(one) && one.trace.level >= this.level)

@@ -71,8 +71,8 @@ export function productNow(
   };
   return ({ stream, memory, scalars: { alpha = 1, beta = 0 } }) => {
     using workspace = productWorkspace(stream);
-    const matrices = { a: of(memory['a']), b: of(memory['b']), c: of(memory['c']) };
-    launch(stream, { ...matrices, alpha, beta }, group, workspace);
+    const [a, b, c] = [of(memory['a']), of(memory['b']), of(memory['c'])];
+    launch(stream, { a, b, c, alpha, beta }, group, workspace);
   };
 }
 

@@ -15,6 +15,7 @@ export type ChainRoot = ChainNode | LaterRead | Unlaunched;
 
 /** A chain with the tensors that it reads in the order of its text. */
 export interface BoundChain {
+  readonly root: ChainRoot;
   /** The chain with its tensors as x0, x1, ... and its numbers as p0, p1, ... in the order in which they stand. */
   readonly text: string;
   readonly tensors: readonly Tensor[];
@@ -63,7 +64,7 @@ export function bindChain(
     return `${text})`;
   };
   const text = isChain(root) ? textOf(root) : tensorAt(root);
-  return { text, tensors, numbers, places, made };
+  return { root, text, tensors, numbers, places, made };
 }
 
 /**

@@ -9,7 +9,7 @@ import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { byElements } from '../trace/batching.js';
-import { recorded } from '../trace/dispatch.js';
+import { recorded, recordedSingle } from '../trace/dispatch.js';
 import type { Primitive } from '../trace/primitive.js';
 import { isTracedKnown, type TracedResult } from '../trace/traced.js';
 import { isTraced, promisesTraced } from '../trace/traced-value.js';
@@ -183,8 +183,12 @@ function tracedCall(
     };
     primitives.set(name, primitive);
   }
-  return recorded(primitive, options === undefined ? operands : [...operands, options]) as
-    Known | Promise<Tensor>;
+  // without options they are there
+  return (
+    options === undefined
+      ? recordedSingle(primitive, operands)
+      : recorded(primitive, [...operands, options])
+  ) as Known | Promise<Tensor>;
 }
 
 /** The operation on operands that are known. */
@@ -339,27 +343,30 @@ function chain(name: OperatorName, given: readonly unknown[], use: Use): ChainRe
   const dtypes = values.map(dtypeOf);
   const { dtype, computesIn } =
     own(use, 'gives').gives ?? resultDType(rule, dtypes.slice(conditions), arithmetic);
+  return chainOf(name, what, values, { shape, dtype, computesIn, device: first.device });
+}
+
+function chainOf(
+  operator: Chain['operator'],
+  what: string,
+  values: readonly Present[],
+  { shape, dtype, computesIn, device }: Pick<Chain, 'shape' | 'dtype' | 'computesIn' | 'device'>,
+): ChainResult {
+  const parts = new Parts(what, computesIn, operationsOf(dtype));
+  const operands = parts.operands(values, (at) => isExponent(operator, at));
+  const { before, reads, operations } = parts;
   return new ChainResult({
-    operator: name,
+    operator,
     what,
-    ...partsOf(name, what, values, { dtype, computesIn }),
+    operands,
+    before,
+    reads,
+    operations,
     shape,
     dtype,
     computesIn,
-    device: first.device,
+    device,
   });
-}
-
-function partsOf(
-  name: Chain['operator'],
-  what: string,
-  values: readonly Present[],
-  { dtype, computesIn }: ResultDType,
-): Pick<Chain, 'operands' | 'before' | 'reads' | 'operations'> {
-  const parts = new Parts(what, computesIn, operationsOf(dtype));
-  const operands = parts.operands(values, (at) => isExponent(name, at));
-  const { before, reads, operations } = parts;
-  return { operands, before, reads, operations };
 }
 
 /**
@@ -378,16 +385,7 @@ function castChain(x: ChainResult, dtype: DType): ChainResult | undefined {
     commonDType([from, dtype]) !== dtype
   )
     return undefined;
-  const parts = partsOf('cast', 'cast', [x], { dtype, computesIn });
-  return new ChainResult({
-    operator: 'cast',
-    what: 'cast',
-    ...parts,
-    shape,
-    dtype,
-    computesIn,
-    device,
-  });
+  return chainOf('cast', 'cast', [x], { shape, dtype, computesIn, device });
 }
 
 const castTensor = Reflect.get(ChainResult.prototype, 'cast') as (

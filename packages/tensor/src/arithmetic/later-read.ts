@@ -3,7 +3,7 @@ import { MercerError } from '../mercer-error.js';
 import { coreOf } from '../operations.js';
 import type { StorageBlock, UnlaunchedRead } from '../storage-block.js';
 import type { StreamCore } from '../stream-core.js';
-import { Tensor } from '../tensor.js';
+import { laterReadOf, rememberLaterRead, Tensor } from '../tensor.js';
 import { YoungOwners } from '../young-owners.js';
 
 /** Whoever reads later: told to launch before what it reads is written. */
@@ -19,8 +19,6 @@ export interface LaterReader {
   /** Results that it computes in its own kernel. */
   readonly joined: readonly LaterReader[];
 }
-
-const leaves = new WeakMap<Tensor, LaterRead>();
 
 /**
  * A tensor that calls which are not launched yet will read, with the elements that it had when they were made. Its memory lives as
@@ -51,10 +49,10 @@ export class LaterRead implements UnlaunchedRead {
     const { calls, writes } = tensor.storage;
     const place = placeInOrder();
     const version = writes - (calls?.writersFrom(place + 1) ?? 0);
-    const known = leaves.get(tensor);
-    if (known !== undefined && known.#version === version) return known;
+    const known = laterReadOf(tensor);
+    if (known instanceof LaterRead && known.#version === version) return known;
     const made = new LaterRead(tensor, place, version);
-    if (version === writes) leaves.set(tensor, made);
+    if (version === writes) rememberLaterRead(tensor, made);
     return made;
   }
 

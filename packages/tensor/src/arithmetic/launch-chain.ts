@@ -88,15 +88,15 @@ export function startChain(
   options: Omit<ChainOptions, 'numbers'>,
 ): Tensor | Promise<Tensor> | undefined {
   if (!readsAtOnce(root)) return undefined;
-  const { out } = own(options, 'out');
+  const { out, stream, signal, debug } = own(options, 'out', 'stream', 'signal', 'debug');
   if (out !== undefined && out.storage.calls?.isEmpty === false) return undefined;
-  const { made, ...bound } = bindChain(root, NOTHING);
+  const bound = bindChain(root, NOTHING);
   const done = (): void => {
-    for (const one of made) one.dispose();
+    for (const one of bound.made) one.dispose();
     root.spend();
   };
   const start = (): Tensor[] | Promise<Tensor[]> =>
-    operation.start([root, bound], { ...options, numbers: bound.numbers });
+    operation.start([root, bound], { out, stream, signal, debug, numbers: bound.numbers });
   let started: Tensor[] | Promise<Tensor[]> | undefined;
   try {
     // its own reads, and those of its parts, are no reason to wait before it writes

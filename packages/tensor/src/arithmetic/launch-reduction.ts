@@ -19,20 +19,13 @@ import { coreOf } from '../operations.js';
 import { OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { broadcastLayout } from '../views.js';
-import {
-  chainFormula,
-  chainInputs,
-  namedNumbers,
-  type BoundChain,
-  type ChainRoot,
-} from './chain-text.js';
+import { chainFormula, chainInputs, namedNumbers, type BoundChain } from './chain-text.js';
 
 /** A reduction of what a chain gives. */
 export interface Reduction {
   /** For messages. */
   readonly what: string;
   readonly kind: ReduceKind;
-  readonly root: ChainRoot;
   readonly shape: readonly number[];
   /** Counted from 0, in their order. */
   readonly axes: readonly number[];
@@ -90,9 +83,10 @@ const operation = new Operation<Arguments, ReductionOptions>({
 export function startReduction(
   reduction: Reduction,
   chain: BoundChain,
-  options: Omit<ReductionOptions, 'numbers'>,
+  { out, stream, signal, debug }: Omit<ReductionOptions, 'numbers'>,
 ): Tensor | Promise<Tensor> {
-  const started = operation.start([reduction, chain], { ...options, numbers: chain.numbers });
+  const options = { out, stream, signal, debug, numbers: chain.numbers };
+  const started = operation.start([reduction, chain], options);
   return started instanceof Promise ? started.then(only) : only(started);
 }
 
@@ -111,9 +105,9 @@ function onGpu(
   tensors: CallPlan['tensors'],
   limits: CudaLimits,
 ): CallPlan {
-  const { kind, root, shape, axes, computesIn, meanOver = 1 } = reduction;
+  const { kind, shape, axes, computesIn, meanOver = 1 } = reduction;
   const kept = keptAxes(reduction);
-  const expr = chainFormula(root, chain, true);
+  const expr = chainFormula(chain.root, chain, true);
   const reduced = pick(shape, axes);
   const planned = planReduce(
     {
@@ -219,7 +213,7 @@ function onCpu(
 
 /** The terms in memory: the tensor itself where its elements can be reduced as they lie. */
 function terms(
-  { root, shape, axes, computesIn }: Reduction,
+  { shape, axes, computesIn }: Reduction,
   chain: BoundChain,
   steps: CallSteps,
 ): { readonly from: CallView } & Pick<CallPlan, 'holds' | 'scalars'> {
@@ -236,7 +230,7 @@ function terms(
   const scratch = steps.scratchMemory({ shape, dtype: computesIn });
   const from: CallView = { ...scratch, strides };
   if (sizeOfShape(shape) === 0) return { from, ...NOTHING };
-  const expr = chainFormula(root, chain, true);
+  const expr = chainFormula(chain.root, chain, true);
   const map = addMap(
     steps,
     {

@@ -17,8 +17,8 @@ type Args = readonly [x: KnownValue, axes?: Axes, options?: Options];
 /** A reduction that is differentiated. */
 interface Reduced {
   readonly x: KnownValue;
-  /** The result, with extents of 1 where axes were reduced. */
-  readonly y: Value;
+  /** The result, with extents of 1 where axes were reduced: computed where it is needed. A getter in a literal would be a hidden class of its own each time. */
+  readonly y: () => Value;
   readonly axes: readonly number[];
   readonly options: Options;
   /** How many elements became one. */
@@ -40,7 +40,7 @@ const deviation = ({ x, axes }: Reduced): Value => x.sub(x.mean(axes, KEPT));
 
 /** Those that are the result share the gradient. */
 function extreme({ x, y, axes }: Reduced): Value {
-  const is = x.eq(y);
+  const is = x.eq(y());
   return is.cast(x.dtype === 'float64' ? 'float64' : 'float32').div(is.sum(axes, KEPT));
 }
 
@@ -82,15 +82,15 @@ function othersOf(x: Value, rows: number, count: number): Value {
 
 /** `|x|^(ord - 1)` of what each element is of the norm, with its sign. */
 function normWeights({ x, y, axes, options: { ord = 2 } }: Reduced): Value {
-  if (ord === 2) return x.mul(inverse(y));
+  if (ord === 2) return x.mul(inverse(y()));
   if (ord === 1) return x.sign();
   const size = x.abs();
   if (ord !== Infinity)
     return size
-      .mul(inverse(y))
+      .mul(inverse(y()))
       .pow(ord - 1)
       .mul(x.sign());
-  const is = size.eq(y);
+  const is = size.eq(y());
   return x.sign().mul(is).div(is.sum(axes, KEPT));
 }
 
@@ -106,10 +106,10 @@ const WEIGHTS = {
   var: (of) => deviation(of).mul(2 / (of.count - (of.options.correction ?? 0))),
   std: (of) =>
     deviation(of)
-      .mul(inverse(of.y))
+      .mul(inverse(of.y()))
       .mul(1 / (of.count - (of.options.correction ?? 0))),
   norm: normWeights,
-  logSumExp: ({ x, y }) => x.sub(unlessEmpty(y)).exp(),
+  logSumExp: ({ x, y }) => x.sub(unlessEmpty(y())).exp(),
 } as const satisfies Readonly<Record<string, Weights>>;
 
 /** A value that broadcasts to the result's shape as one that broadcasts to x's: with extents of 1 where axes were reduced. */
@@ -135,9 +135,7 @@ function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
   const count = axes.reduce((product, axis) => product * (x.shape[axis] ?? 1), 1);
   return {
     x,
-    get y() {
-      return kept(result, result, x, axes);
-    },
+    y: () => kept(result, result, x, axes),
     axes,
     options,
     count,

@@ -19,7 +19,7 @@ import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from 
 import { unlessAborted } from '../unless-aborted.js';
 import { checkAxes, reducedShape, type Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
-import { bindChain } from './chain-text.js';
+import { bindChain, type ChainRoot } from './chain-text.js';
 import { isInteger, resultDType } from './dtype-rules.js';
 import { presentOperand, waitingOperand } from './elementwise.js';
 import { LaterRead } from './later-read.js';
@@ -133,13 +133,15 @@ function reduceNow(
   }
   const reduced = checkAxes(what, axes, shape);
   const count = sizeOfShape(reduced.map((axis) => shape[axis] ?? 1));
+  const { dtype, computesIn } = dtypes(name, x.dtype, count);
   const described = {
     what,
     kind: name === 'mean' ? 'sum' : name,
     shape,
     axes: reduced,
     outShape: reducedShape(shape, reduced, keepDims),
-    ...dtypes(name, x.dtype, count),
+    dtype,
+    computesIn,
     device,
     meanOver: name === 'mean' ? Math.max(0, count - correction) : undefined,
   } as const;
@@ -149,7 +151,7 @@ function reduceNow(
 /** The tensor itself where it is launched within the call. */
 function launched(
   x: Tensor | ChainResult,
-  described: Omit<Reduction, 'root'>,
+  described: Reduction,
   options: OutOption & LoadOptions,
 ): Tensor | Promise<Tensor> {
   try {
@@ -162,7 +164,7 @@ function launched(
 
 function begun(
   x: Tensor | ChainResult,
-  described: Omit<Reduction, 'root'>,
+  described: Reduction,
   options: OutOption & LoadOptions,
 ): Tensor | Promise<Tensor> {
   if (isTensor(x)) return reduced(LaterRead.of(x), NONE, described, options);
@@ -178,7 +180,7 @@ function begun(
 
 async function launchedInTurn(
   x: ChainResult,
-  described: Omit<Reduction, 'root'>,
+  described: Reduction,
   options: OutOption & LoadOptions,
 ): Promise<Tensor> {
   const { stream, signal, out } = options;
@@ -203,20 +205,20 @@ async function launchedInTurn(
 const NONE: Awaited<ReturnType<typeof launchedBefore>> = new Map();
 
 function reduced(
-  root: Reduction['root'],
+  root: ChainRoot,
   before: typeof NONE,
-  described: Omit<Reduction, 'root'>,
+  described: Reduction,
   options: OutOption & LoadOptions,
   spend?: () => void,
 ): Tensor | Promise<Tensor> {
-  const { made, ...chain } = bindChain(root, before);
+  const chain = bindChain(root, before);
   const done = (): void => {
-    for (const one of made) one.dispose();
+    for (const one of chain.made) one.dispose();
     spend?.();
   };
   let started: Tensor | Promise<Tensor> | undefined;
   try {
-    started = startReduction({ ...described, root }, chain, options);
+    started = startReduction(described, chain, options);
   } finally {
     if (!(started instanceof Promise)) done();
   }

@@ -134,6 +134,11 @@ export class Arguments {
     return new Arguments(all, flatArguments(all));
   }
 
+  /** The same of arguments that are neither lists nor records. */
+  static ofSingle(all: readonly unknown[]): Arguments {
+    return new Arguments(all, all);
+  }
+
   /** Other elements in the places of these. */
   with(flat: readonly unknown[]): Arguments {
     return new Arguments(this.flat === this.all ? flat : nestedLike(this.all, flat), flat);

@@ -34,6 +34,10 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
   );
 }
 
+/** As {@link recorded}, of arguments that are there, one of them traced and none a list or record. @throws MercerError ESCAPED */
+export const recordedSingle = (primitive: Primitive, args: readonly unknown[]): unknown =>
+  traceOf(args).apply(primitive, Arguments.ofSingle(args));
+
 /** In the place of a value of which nothing is known yet. */
 const UNKNOWN = Symbol('not known yet');
 

@@ -66,18 +66,6 @@ export function libraryProduct(
   const { factors, groups } = planBatches(matrices, batchShape);
   const { order, ...ofC } = placed(factors.c);
   const places = { a: placed(factors.a, order), b: placed(factors.b, order), c: ofC };
-  const shape = {
-    dtype,
-    outDtype: undefined,
-    compute,
-    order,
-    m: factors.c.rows,
-    n: factors.c.columns,
-    k: factors.a.columns,
-    transposeA: places.a.order !== order,
-    transposeB: places.b.order !== order,
-    c: undefined,
-  };
   const bytes = dtypeBytes(dtype);
   const matrix = (
     name: 'a' | 'b' | 'c',
@@ -89,32 +77,48 @@ export function libraryProduct(
   });
   // what a call of the library reads is written anew for each: it keeps nothing
   const lying = { a: matrix('a'), b: matrix('b'), c: matrix('c') };
-  const at = (
+  const call: { -readonly [K in keyof WholeProduct]: WholeProduct[K] } = {
+    dtype,
+    outDtype: undefined,
+    compute,
+    order,
+    m: factors.c.rows,
+    n: factors.c.columns,
+    k: factors.a.columns,
+    transposeA: places.a.order !== order,
+    transposeB: places.b.order !== order,
+    a: lying.a,
+    b: lying.b,
+    c: undefined,
+    d: lying.c,
+    batch: 1,
+    alpha: 1,
+    beta: 0,
+    workspace: undefined,
+  };
+  const lay = (
     name: 'a' | 'b' | 'c',
     { memory, offset = 0 }: Pick<Lying, 'memory' | 'offset'>,
     first: Group,
-  ): WholeMatrix => {
+  ): void => {
     const { buffer, byteOffset = 0 } = regionOf(memory);
     const to = lying[name];
     to.buffer = buffer;
     to.byteOffset = byteOffset + bytes * (offset + first[name]);
-    return to;
   };
   return {
     groups,
     launch: (stream, { a, b, c, alpha, beta }, group, workspace) => {
       const writes = workspace === undefined ? [c.memory] : [c.memory, workspace];
       enqueueNative(stream, { what, reads: [a.memory, b.memory], writes }, (streams) => {
-        enqueueMatmul(streams.stream, {
-          ...shape,
-          alpha,
-          beta,
-          batch: group.batch,
-          workspace: workspace && regionOf(workspace),
-          a: at('a', a, group),
-          b: at('b', b, group),
-          d: at('c', c, group),
-        });
+        call.alpha = alpha;
+        call.beta = beta;
+        call.batch = group.batch;
+        call.workspace = workspace && regionOf(workspace);
+        lay('a', a, group);
+        lay('b', b, group);
+        lay('c', c, group);
+        enqueueMatmul(streams.stream, call);
       });
     },
   };
