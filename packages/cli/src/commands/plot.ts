@@ -66,7 +66,12 @@ async function run(output: Output, options: PlotCommandOptions, args: string[]):
   const [count = 0, height = 0, across = 0] = found.shape;
   const isStack = kind === 'images' && found.shape.length === 3 && !found.fortranOrder;
   const array = isStack ? { ...found, shape: [count, height * across] } : found;
-  const table = tableOf(out, array);
+  if (array.shape.length > 2) {
+    throw usageError(
+      `Cannot draw '${printable(file)}': its shape is (${found.shape.join(', ')}), and pictures are of rows and columns; --kind images also takes images in row-major order, as (count, height, width)`,
+    );
+  }
+  const table = tableOf(file, array);
   if (table.rows * table.columns === 0) {
     throw usageError(
       `Cannot draw '${printable(file)}': its shape is (${found.shape.join(', ')}), which has no numbers`,

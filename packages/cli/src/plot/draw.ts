@@ -1,7 +1,7 @@
 import { printable } from '@mercer/core/npy';
 import { usageError } from '../cli-error.js';
 import { columnNames, type Table } from '../files/table-columns.js';
-import type { Drawing } from './load-library.js';
+import type { Drawing, PlotLibrary } from './load-library.js';
 
 export const PLOT_KINDS = ['scatter', 'line', 'heat-map', 'images'] as const;
 export type PlotKind = (typeof PLOT_KINDS)[number];
@@ -163,18 +163,7 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
     );
     const ticks = (count: number): number => Math.min(10, count);
     return {
-      marks: [
-        plot.raster(data, {
-          width: columns,
-          height: rows,
-          x1: 0,
-          y1: 0,
-          x2: columns,
-          y2: rows,
-          imageRendering: 'pixelated',
-        }),
-        plot.frame(),
-      ],
+      marks: [cells(plot, data, rows, columns), plot.frame()],
       x: { label: 'column', ticks: ticks(columns) },
       y: { label: 'row', reverse: true, ticks: ticks(rows) },
       color: { type: 'linear', scheme },
@@ -208,17 +197,7 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
       }
     }
     return {
-      marks: [
-        plot.raster(data, {
-          width: columns,
-          height: rows,
-          x1: 0,
-          y1: 0,
-          x2: columns,
-          y2: rows,
-          imageRendering: 'pixelated',
-        }),
-      ],
+      marks: [cells(plot, data, rows, columns)],
       y: { reverse: true },
       color: { type: 'linear', scheme },
       axes: false,
@@ -226,6 +205,18 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
     };
   },
 };
+
+/** A cell for each number of a matrix, row by row. */
+const cells = (plot: PlotLibrary, data: Float64Array, rows: number, columns: number): object =>
+  plot.raster(data, {
+    width: columns,
+    height: rows,
+    x1: 0,
+    y1: 0,
+    x2: columns,
+    y2: rows,
+    imageRendering: 'pixelated',
+  });
 
 const at = ({ cell }: Table, row: number, column: number): number => Number(cell(row, column));
 

@@ -219,6 +219,11 @@ describe('mercer plot', () => {
     expect(await mercerJson(['plot', at('stack.npy'), ...images])).toMatchObject({
       kind: 'images',
     });
+    const points = await mercer(['plot', at('stack.npy'), '--out', at('stack.svg')]);
+    expect(points.status).toBe(2);
+    expect(points.stderr).toContain(
+      `stack.npy': its shape is (4, 2, 3), and pictures are of rows and columns`,
+    );
     const png = await readFile(at('stack.png'));
     expect(png.subarray(1, 4).toString()).toBe('PNG');
     expect(png.readUInt32BE(16)).toBe(400);
