@@ -22,7 +22,7 @@ const COMMON = [
   ...['-Wall', '-Wextra', '-Wno-psabi', '-Wno-int-to-pointer-cast', '-Wno-unknown-pragmas'],
 ];
 /** What code for one instruction set is compiled with everywhere. */
-const LEVEL = ['-fno-math-errno', '-fno-trapping-math'];
+const LEVEL = ['-fno-math-errno', '-fno-trapping-math', '-fno-strict-aliasing'];
 const STACK_BYTES = 2 ** 20;
 const LINK = [
   ...['-mexec-model=reactor', '-O3', `-Wl,-z,stack-size=${STACK_BYTES}`, '-Wl,--stack-first', '-Wl,--gc-sections'],
