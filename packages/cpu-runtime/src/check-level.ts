@@ -2,7 +2,6 @@ import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { CpuRuntimeError } from './errors.js';
 import { cpuInfo } from './report.js';
 
-
 /** @throws CpuRuntimeError `UNSUPPORTED_CPU` for instructions that this processor lacks */
 export function checkLevel(level: CpuLevel, what: string): void {
   const own = cpuInfo().level;

@@ -228,7 +228,9 @@ function ownersOf(...sides: readonly (HostBuffer | HostBytes)[]): object[] | und
 function ownsMemory(side: HostBuffer | HostBytes): boolean {
   if (side instanceof HostBuffer || keepAliveOf(side) !== side) return true;
   const { linearMemory } = rawBinding();
-  return linearMemory !== undefined && (ArrayBuffer.isView(side) ? side.buffer : side) === linearMemory;
+  return (
+    linearMemory !== undefined && (ArrayBuffer.isView(side) ? side.buffer : side) === linearMemory
+  );
 }
 
 function bytesOf(memory: HostBytes): Uint8Array {

@@ -1,9 +1,4 @@
-import {
-  compilerRemedy,
-  cpu,
-  CpuRuntimeError,
-  type CompilerInfo,
-} from '@mercer/cpu-runtime';
+import { compilerRemedy, cpu, CpuRuntimeError, type CompilerInfo } from '@mercer/cpu-runtime';
 import type { EmittedKernel } from '@mercer/kernels';
 import { MercerError } from './mercer-error.js';
 import { notice } from './notice.js';
@@ -17,10 +12,7 @@ const WASM_RUNS = 'no native binary fits, and WebAssembly runs';
 export interface CpuExecutorChoice {
   readonly executor: CpuExecutor;
   readonly reason:
-    | 'MERCER_CPU'
-    | 'a C++ compiler was found'
-    | 'no C++ compiler was found'
-    | typeof WASM_RUNS;
+    'MERCER_CPU' | 'a C++ compiler was found' | 'no C++ compiler was found' | typeof WASM_RUNS;
 }
 
 const FORCED: { readonly [named: string]: CpuExecutor } = {
@@ -57,8 +49,7 @@ export async function cpuExecutor(): Promise<CpuExecutorChoice> {
       `choosing how the CPU runs kernels: MERCER_CPU is '${named}'. Set it to compiled, interpreted or wasm, or unset it.`,
     );
   }
-  if (cpu.info().level === 'wasm128')
-    return { executor: 'interpreted', reason: WASM_RUNS };
+  if (cpu.info().level === 'wasm128') return { executor: 'interpreted', reason: WASM_RUNS };
   return (await findCompiler()) === undefined
     ? { executor: 'interpreted', reason: 'no C++ compiler was found' }
     : { executor: 'compiled', reason: 'a C++ compiler was found' };

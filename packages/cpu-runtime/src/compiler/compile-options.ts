@@ -56,7 +56,8 @@ const commonFlags: readonly string[] = [
  * @throws CpuRuntimeError `INVALID_ARGUMENT` for a level or an option that is not on the list
  */
 export function compilerArguments(level: CpuLevel, options: readonly string[]): string[] {
-  const flags = level !== 'wasm128' && Object.hasOwn(levelFlags, level) ? levelFlags[level] : undefined;
+  const flags =
+    level !== 'wasm128' && Object.hasOwn(levelFlags, level) ? levelFlags[level] : undefined;
   if (flags === undefined) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',

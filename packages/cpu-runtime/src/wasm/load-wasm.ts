@@ -14,7 +14,10 @@ export const WASM_PACKAGE = '@mercer/cpu-runtime-wasm';
  * @param from the module that asks, `import.meta.url`
  * @param built where a source checkout builds it (scripts/build-wasm.mjs), relative to that module
  */
-export function loadWasm(from: string, built: string): { readonly binding: RawBinding } | { readonly attempts: readonly Attempt[] } {
+export function loadWasm(
+  from: string,
+  built: string,
+): { readonly binding: RawBinding } | { readonly attempts: readonly Attempt[] } {
   const { resolve } = createRequire(from);
   const file = fileURLToPath(new URL(built, from));
   const attempts: Attempt[] = [];

@@ -187,10 +187,7 @@ export class WasmBinding implements RawBinding {
       this.#module.call(({ find_builtin }) => find_builtin(at, text.length)),
     );
     if (address === 0) {
-      throw new CpuRuntimeError(
-        'SYMBOL_NOT_FOUND',
-        `there is no built-in function named ${name}.`,
-      );
+      throw new CpuRuntimeError('SYMBOL_NOT_FOUND', `there is no built-in function named ${name}.`);
     }
     if (this.#module.exports.needs_lapack(address) !== 0) {
       this.#module.exports.release_function(address);
@@ -207,10 +204,7 @@ export class WasmBinding implements RawBinding {
     paramBytes: number,
   ): RawFunction {
     if (level !== 'wasm128') {
-      throw new CpuRuntimeError(
-        'UNSUPPORTED_CPU',
-        `the interpreter has no level named ${level}.`,
-      );
+      throw new CpuRuntimeError('UNSUPPORTED_CPU', `the interpreter has no level named ${level}.`);
     }
     const address = this.#module.withCopies(
       [bytesOf(words), bytesOf(constants)],

@@ -19,12 +19,7 @@ export interface WasmExports {
   allocate(bytes: number): number;
   release(address: number): void;
   params(bytes: number): number;
-  make_program(
-    words: number,
-    wordCount: number,
-    constants: number,
-    constantCount: number,
-  ): number;
+  make_program(words: number, wordCount: number, constants: number, constantCount: number): number;
   find_builtin(name: number, bytes: number): number;
   needs_lapack(fn: number): number;
   arg_bytes(fn: number): number;
