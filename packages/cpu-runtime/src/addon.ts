@@ -1,4 +1,4 @@
-import { AddonNotFoundError, CpuRuntimeError } from './errors.js';
+import { AddonNotFoundError, CpuRuntimeError, type Attempt } from './errors.js';
 import { loadAddon } from './load-addon.js';
 import type { RawBinding } from './raw-binding.js';
 import { loadWasm, WASM_PACKAGE } from './wasm/load-wasm.js';
@@ -8,6 +8,7 @@ const BUILT = '../build/Release/mercer_cpu.node';
 const BUILT_WASM = '../build/wasm/mercer_cpu.wasm';
 
 let loaded: RawBinding | undefined;
+let missed: readonly Attempt[] = [];
 
 /**
  * The addon of this environment, loaded at the first call. The lowest rung; ordinary programs use {@link cpu}.
@@ -37,7 +38,10 @@ function nativeOrWasm(wanted: string | undefined): RawBinding {
     }
   }
   const wasm = loadWasm(import.meta.url, BUILT_WASM);
-  if ('binding' in wasm) return wasm.binding;
+  if ('binding' in wasm) {
+    missed = missing?.attempts ?? [];
+    return wasm.binding;
+  }
   throw new AddonNotFoundError(
     '@mercer/cpu-runtime',
     [...(missing?.attempts ?? []), ...wasm.attempts],
@@ -46,6 +50,11 @@ function nativeOrWasm(wanted: string | undefined): RawBinding {
       `In a source checkout build it: node scripts/build-wasm.mjs --required.`,
     ],
   );
+}
+
+/** Native binaries that were tried before WebAssembly took their place. */
+export function missedBinaries(): readonly Attempt[] {
+  return missed;
 }
 
 /** Most threads that the pool may be told to have. */

@@ -1,4 +1,4 @@
-import { rawBinding } from './addon.js';
+import { missedBinaries, rawBinding } from './addon.js';
 import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { findCompilerSync } from './compiler/find-compiler.js';
 import { AddonNotFoundError, CpuRuntimeError, type Attempt } from './errors.js';
@@ -81,7 +81,8 @@ export function cpuReport(): CpuReport {
           },
         };
   try {
-    return { ...cpuInfo(), ...found, attempts };
+    const info = cpuInfo();
+    return { ...info, ...found, attempts: [...missedBinaries(), ...attempts] };
   } catch (error) {
     const failures =
       error instanceof AddonNotFoundError

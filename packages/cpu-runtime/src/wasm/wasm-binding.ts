@@ -33,8 +33,11 @@ function invalid(message: string): CpuRuntimeError {
 }
 
 function bytesOf(view: ArrayBufferView | ArrayBuffer): Uint8Array {
+  const buffer = ArrayBuffer.isView(view) ? view.buffer : view;
+  // Of a detached one nothing can be made: it has no bytes.
+  if (buffer.byteLength === 0) return new Uint8Array();
   return ArrayBuffer.isView(view)
-    ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+    ? new Uint8Array(buffer, view.byteOffset, view.byteLength)
     : new Uint8Array(view);
 }
 
