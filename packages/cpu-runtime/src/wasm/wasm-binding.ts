@@ -187,7 +187,7 @@ export class WasmBinding implements RawBinding {
   builtinFunction(name: string): [RawFunction, number] | undefined {
     const text = new TextEncoder().encode(name);
     const address = this.#module.withCopies([text], ([at = 0]) =>
-      this.#module.call(({ find_builtin }) => find_builtin(at, text.length)),
+      this.#module.call((module) => module.find_builtin(at, text.length)),
     );
     if (address === 0) {
       throw new CpuRuntimeError('SYMBOL_NOT_FOUND', `there is no built-in function named ${name}.`);
@@ -212,8 +212,8 @@ export class WasmBinding implements RawBinding {
     const address = this.#module.withCopies(
       [bytesOf(words), bytesOf(constants)],
       ([wordsAt = 0, constantsAt = 0]) =>
-        this.#module.call(({ make_program }) =>
-          make_program(wordsAt, words.length, constantsAt, constants.length),
+        this.#module.call((module) =>
+          module.make_program(wordsAt, words.length, constantsAt, constants.length),
         ),
     );
     const argBytes = this.#module.exports.arg_bytes(address) >>> 0;
