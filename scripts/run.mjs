@@ -120,6 +120,7 @@ function build() {
     'run',
     'build',
     'build:native',
+    'build:wasm',
     '--output-logs=errors-only',
     '--log-order=grouped',
     '--no-update-notifier',

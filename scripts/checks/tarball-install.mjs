@@ -111,6 +111,16 @@ const without = `
   console.log('without the package of LAPACK: ok, ' + (found ? 'found by way of the ' + source : 'and said what to do'));
 `;
 
+/** Without the native binary: WebAssembly, and one line that says so. */
+const wasm = `
+  import { cdist, cpu, tensor } from '@mercer/core';
+  ${computation}
+  const { level, attempts } = cpu.report();
+  if (level !== 'wasm128' || !attempts.some(({ path }) => path.startsWith('@mercer/cpu-runtime-')))
+    throw new Error('not WebAssembly: ' + JSON.stringify(cpu.report()));
+  console.log('without the native binary, in WebAssembly: ok');
+`;
+
 const project = mkdtempSync(path.join(tmpdir(), 'mercer-user-'));
 try {
   const packed = process.argv.includes('--reuse') ? lastPacked() : await packAll('few');
@@ -206,6 +216,18 @@ try {
     process.stdout.write(module(solve));
     rmSync(path.join(project, 'node_modules', openblas.name), { recursive: true });
     process.stdout.write(module(without));
+  }
+  if (packed.some(({ name }) => name === '@mercer/cpu-runtime-wasm')) {
+    for (const { name, platform } of packed) {
+      if (platform && name.startsWith('@mercer/cpu-runtime-') && !name.endsWith('-wasm'))
+        rmSync(path.join(project, 'node_modules', name), { recursive: true, force: true });
+    }
+    process.stdout.write(
+      run(process.execPath, ['--input-type=module', '-e', wasm], {
+        cwd: project,
+        env: { ...env, MERCER_CPU: '' },
+      }),
+    );
   }
   const doctor = run(path.join(project, 'node_modules/.bin/mercer'), ['doctor', '--json'], {
     cwd: project,

@@ -1,5 +1,6 @@
 // The interpreter's speed beside that of compiled kernels: two processes, one for each executor, make the same calls in turns. Prints
-// a table and writes all times. `node scripts/interpreter-speed/measure.mjs [--out FILE] [--rounds N]`, after `pnpm build`.
+// a table and writes all times. `node scripts/interpreter-speed/measure.mjs [--wasm] [--out FILE] [--rounds N]`, after `pnpm build`.
+// With `--wasm` that of WebAssembly beside the native interpreter at x86-64-v2, both on one thread.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -9,15 +10,28 @@ import { ROWS } from './rows.mjs';
 
 const { values } = parseArgs({
   options: {
+    wasm: { type: 'boolean', default: false },
     out: { type: 'string' },
     rounds: { type: 'string', default: '15' },
   },
 });
 const rounds = Number(values.rounds);
-const MODES = /** @type {const} */ (['compiled', 'interpreted']);
+const ALONE = { MERCER_CPU_THREADS: '1' };
+/** The slower one last. */
+const MODES = values.wasm
+  ? [
+      { mode: 'interpreted', env: { ...ALONE, MERCER_CPU_LEVEL: 'x86-64-v2' } },
+      { mode: 'wasm', env: ALONE },
+    ]
+  : [
+      { mode: 'compiled', env: {} },
+      { mode: 'interpreted', env: {} },
+    ];
 
-const children = MODES.map((mode) =>
-  fork(new URL('executor.mjs', import.meta.url), { env: { ...process.env, MERCER_CPU: mode } }),
+const children = MODES.map(({ mode, env }) =>
+  fork(new URL('executor.mjs', import.meta.url), {
+    env: { ...process.env, ...env, MERCER_CPU: mode },
+  }),
 );
 for (const child of children) {
   child.on('exit', (code) => {
@@ -40,7 +54,9 @@ const ask = async (
 const ordered = (/** @type {number[]} */ times) => times.toSorted((a, b) => a - b);
 const round = (/** @type {number} */ x) => Number(x.toPrecision(4));
 const results = [];
-console.log('| work | compiled | interpreted | share |\n| --- | --- | --- | --- |');
+console.log(
+  `| work | ${MODES.map(({ mode }) => mode).join(' | ')} | share |\n| --- | --- | --- | --- |`,
+);
 for (const [row, { name }] of ROWS.entries()) {
   /** @type {number[][]} */
   const times = MODES.map(() => []);
@@ -54,26 +70,30 @@ for (const [row, { name }] of ROWS.entries()) {
       }
     }
   }
-  const [compiled, interpreted] = times.map((all) => {
+  const [fast, slow] = times.map((all) => {
     const sorted = ordered(all);
     return { least: round(sorted[0] ?? NaN), median: round(sorted[sorted.length >> 1] ?? NaN) };
   });
-  if (compiled === undefined || interpreted === undefined)
-    throw new Error('an executor is missing');
-  const share = round(compiled.least / interpreted.least);
-  results.push({ name, compiledMs: compiled, interpretedMs: interpreted, share });
+  if (fast === undefined || slow === undefined) throw new Error('an executor is missing');
+  const share = round(fast.least / slow.least);
+  results.push({
+    name,
+    [`${MODES[0]?.mode}Ms`]: fast,
+    [`${MODES[1]?.mode}Ms`]: slow,
+    share,
+  });
   console.log(
-    `| ${name} | ${compiled.least.toFixed(2)} ms | ${interpreted.least.toFixed(2)} ms | ${share.toFixed(2)} |`,
+    `| ${name} | ${fast.least.toFixed(2)} ms | ${slow.least.toFixed(2)} ms | ${share.toFixed(2)} |`,
   );
 }
 for (const child of children) child.disconnect();
 
 if (values.out !== undefined) {
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
-  const command = `node scripts/interpreter-speed/measure.mjs --out ${values.out} --rounds ${rounds}`;
+  const command = `node scripts/interpreter-speed/measure.mjs ${values.wasm ? '--wasm ' : ''}--out ${values.out} --rounds ${rounds}`;
   const measured = 'least and median of the times of whole calls; the executors took turns';
   writeFileSync(
     values.out,
-    `${JSON.stringify({ schema: 1, suite: 'interpreter', command, measured, machine, results }, undefined, 2)}\n`,
+    `${JSON.stringify({ schema: 1, suite: values.wasm ? 'wasm' : 'interpreter', command, measured, machine, results }, undefined, 2)}\n`,
   );
 }

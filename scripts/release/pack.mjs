@@ -1,5 +1,5 @@
 // Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), bundled,
-// the native ones with their platform packages added as optional dependencies, and the platform packages themselves; jit-cache with the
+// the native ones with their platform packages added as optional dependencies, and the platform packages themselves; WebAssembly; jit-cache with the
 // packages of precompiled kernels. With `--for linux-arm64` also the addons that scripts/linux-arm64.mjs has built.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { bundlePackage } from './bundle.mjs';
 import { writeKernelPackages } from './kernel-packages.mjs';
 import { writePlatformPackages } from './platform-packages.mjs';
+import { writeWasmPackage } from './wasm-package.mjs';
 
 const tarballs = path.join(root, 'release/tarballs');
 const listFile = path.join(tarballs, 'packed.json');
@@ -63,8 +64,16 @@ export async function packAll(kernels, others = []) {
   rmSync(tarballs, { recursive: true, force: true });
   mkdirSync(tarballs, { recursive: true });
   const platforms = [
-    ...writePlatformPackages(undefined, others).map((one) => ({ ...one, anyPlatform: false })),
-    ...(await writeKernelPackages(path.join(root, 'release/platform'), kernels)),
+    ...writePlatformPackages(undefined, others).map((one) => ({
+      ...one,
+      anyPlatform: false,
+      needed: false,
+    })),
+    ...writeWasmPackage(path.join(root, 'release/platform')),
+    ...(await writeKernelPackages(path.join(root, 'release/platform'), kernels)).map((one) => ({
+      ...one,
+      needed: false,
+    })),
   ];
   const keep = (
     /** @type {string} */ name,
@@ -82,11 +91,10 @@ export async function packAll(kernels, others = []) {
     const own = platforms.filter((entry) => entry.owner === name);
     const bundled = await repack(pack(directory, 'pnpm'), async (folder, manifest) => {
       await bundlePackage(directory, folder, manifest);
-      if (own.length === 0) return;
-      manifest.optionalDependencies = {
-        ...manifest.optionalDependencies,
-        ...Object.fromEntries(own.map((entry) => [entry.name, entry.version])),
-      };
+      for (const { name: dependency, version, needed } of own) {
+        const kind = needed ? 'dependencies' : 'optionalDependencies';
+        manifest[kind] = { ...manifest[kind], [dependency]: version };
+      }
     });
     packages.push(keep(name, bundled));
   }

@@ -78,7 +78,7 @@ void cutProgram(const Function& function, const ByteSpan& params, Launch& launch
                            " bytes of parameters, got " + std::to_string(params.bytes) + ".");
   const interpreter::View& view = function.program->view();
   launch.program = function.program;
-  interpreter::LaunchHeader header{&view, function.level, 0, {}};
+  interpreter::LaunchHeader header{&view, function.level, 0};
   // Packed parameters are aligned to 8 bytes at least, and the levels read no more than argBytes of them.
   const auto cut = function.level->cut(view, params.data, static_cast<int64_t>(Pool::get().threads()));
   if (cut.tasks < 0)

@@ -16,4 +16,7 @@ class RuntimeError : public std::runtime_error {
   const char* code_;
 };
 
+// Ends a call from code that is also built without exceptions (native/wasm).
+[[noreturn]] void fail(const char* code, const std::string& message);
+
 }  // namespace mercer::cpu

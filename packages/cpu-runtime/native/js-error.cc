@@ -1,6 +1,7 @@
 #include "js-error.h"
 
 #include "env-state.h"
+#include "error.h"
 
 namespace mercer::cpu {
 
@@ -21,5 +22,7 @@ napi_value makeJsError(napi_env env, const char* code, const std::string& messag
 void throwJsError(napi_env env, const char* code, const std::string& message) {
   napi_throw(env, makeJsError(env, code, message));
 }
+
+void fail(const char* code, const std::string& message) { throw RuntimeError(code, message); }
 
 }  // namespace mercer::cpu

@@ -14,6 +14,7 @@
 #include "error.h"
 #include "fp-control.h"
 #include "pool.h"
+#include "share.h"
 
 namespace mercer::cpu {
 
@@ -249,6 +250,12 @@ void Pool::park(uint32_t seen) {
   sleeping_.fetch_add(1);
   while (signal_.load() == seen) futex(signal_, FUTEX_WAIT, seen);
   sleeping_.fetch_sub(1);
+}
+
+size_t sharingThreads() { return Pool::get().threads(); }
+
+void share(KernelFn kernel, const void* context, int64_t tasks, size_t scratchBytes, void* scratch) {
+  Pool::get().share(kernel, context, tasks, scratchBytes, scratch);
 }
 
 }  // namespace mercer::cpu

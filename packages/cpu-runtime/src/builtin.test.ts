@@ -7,7 +7,7 @@ import { cpu } from './cpu.js';
 const code = (expected: string): unknown => expect.objectContaining({ code: expected });
 const LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4'];
 const own = LEVELS.indexOf(cpu.info().level);
-const levels: readonly CpuLevel[] = own < 0 ? ['arm64'] : LEVELS.slice(0, own + 1);
+const levels: readonly CpuLevel[] = own < 0 ? [cpu.info().level] : LEVELS.slice(0, own + 1);
 
 /** Numbers of an element type and of dimensions as native/kernels/kernels.h has them. */
 const [BITS32, RANK] = [10n, 1n];

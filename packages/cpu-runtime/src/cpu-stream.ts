@@ -226,7 +226,11 @@ function ownersOf(...sides: readonly (HostBuffer | HostBytes)[]): object[] | und
 
 /** Whether the memory stays for as long as its owner, which the copy keeps, whatever becomes of its ArrayBuffer. */
 function ownsMemory(side: HostBuffer | HostBytes): boolean {
-  return side instanceof HostBuffer || keepAliveOf(side) !== side;
+  if (side instanceof HostBuffer || keepAliveOf(side) !== side) return true;
+  const { linearMemory } = rawBinding();
+  return (
+    linearMemory !== undefined && (ArrayBuffer.isView(side) ? side.buffer : side) === linearMemory
+  );
 }
 
 function bytesOf(memory: HostBytes): Uint8Array {

@@ -100,9 +100,10 @@ export class LapackNotFoundError extends CpuRuntimeError {
   }
 }
 
-/** The addon of a package could not be loaded. `attempts` lists every file tried. */
+/** The addon of a package could not be loaded. `attempts` lists every file tried, `remedies` what to do. */
 export class AddonNotFoundError extends CpuRuntimeError {
   readonly attempts: readonly Attempt[];
+  readonly remedies: readonly string[];
 
   constructor(owner: string, attempts: readonly Attempt[], remedies: readonly string[]) {
     const list = remedies.map((remedy, i) => `  ${i + 1}. ${remedy}`).join('\n');
@@ -112,6 +113,7 @@ export class AddonNotFoundError extends CpuRuntimeError {
         `${formatAttempts(attempts)}\nWhat to do:\n${list}`,
     );
     this.attempts = attempts;
+    this.remedies = remedies;
   }
 }
 

@@ -28,7 +28,7 @@ export class HostBuffer extends Branded {
   readonly bytes: number;
   /** Where the memory starts, a multiple of 64. */
   readonly address: bigint;
-  /** Where the memory starts inside {@link arrayBuffer}: 0 unless the runtime forbids external buffers (Electron). */
+  /** Where the memory starts inside {@link arrayBuffer}: 0 but in WebAssembly, and where the runtime forbids external buffers (Electron). */
   readonly byteOffset: number;
   #raw: RawBuffer;
   #arrayBuffer: ArrayBuffer | undefined;
@@ -46,7 +46,10 @@ export class HostBuffer extends Branded {
     this.bytes = bytes;
     const raw = rawBinding();
     try {
-      if (forceInside || externalForbidden) {
+      if (raw.linearMemory !== undefined) {
+        this.#raw = raw.allocate(bytes);
+        this.byteOffset = Number(raw.addressOfBuffer(this.#raw));
+      } else if (forceInside || externalForbidden) {
         [this.#raw, this.#arrayBuffer, this.byteOffset] = raw.allocateInside(bytes);
         owners.set(this.#arrayBuffer, this);
       } else {
@@ -66,8 +69,18 @@ export class HostBuffer extends Branded {
     return this.#disposed;
   }
 
-  /** The memory itself as an ArrayBuffer, without a copy. Detached by `dispose()`. */
+  /**
+   * The memory itself as an ArrayBuffer, without a copy. Detached by `dispose()`.
+   *
+   * In WebAssembly it is the memory of all buffers, which the next allocation may detach (then this is another one), and which a
+   * view does not keep: take views anew after every allocation and every `await`, and keep the buffer.
+   */
   get arrayBuffer(): ArrayBuffer {
+    const { linearMemory } = rawBinding();
+    if (linearMemory !== undefined) {
+      rawBinding().addressOfBuffer(this.#raw); // throws where it is disposed
+      return linearMemory;
+    }
     if (this.#arrayBuffer === undefined) {
       const view = rawBinding().externalArrayBuffer(this.#raw);
       if (view === undefined) {
@@ -108,6 +121,7 @@ export function allocateHost(bytes: number): HostBuffer {
   if (!probed) {
     probed = true;
     const raw = rawBinding();
+    if (raw.linearMemory !== undefined) return new HostBuffer(bytes);
     const probe = raw.allocate(64);
     const view = raw.externalArrayBuffer(probe);
     externalForbidden = view === undefined;

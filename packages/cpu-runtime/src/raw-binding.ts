@@ -14,7 +14,7 @@ export type RawGraph = Handle<'graph'>;
 export interface RawInfo {
   readonly cores: number;
   readonly level: string;
-  readonly simd: 'avx512' | 'avx2' | 'sse' | 'neon';
+  readonly simd: 'avx512' | 'avx2' | 'sse' | 'neon' | 'wasm128';
   readonly model: string;
   readonly l1Bytes: number;
   readonly l2Bytes: number;
@@ -41,6 +41,11 @@ export interface RawBinding {
   /** Control bits of the calling thread's floating-point unit (MXCSR without flags, FPCR). */
   floatControl(): number;
 
+  /**
+   * Where all host memory lies in one ArrayBuffer (WebAssembly): that of now. An allocation may put another one in its place and
+   * detach this one with its views. Undefined where every buffer has memory of its own.
+   */
+  readonly linearMemory?: ArrayBuffer;
   allocate(bytes: number): RawBuffer;
   allocateInside(bytes: number): [RawBuffer, ArrayBuffer, number];
   externalArrayBuffer(buffer: RawBuffer): ArrayBuffer | undefined;

@@ -1,4 +1,4 @@
-import { rawBinding } from './addon.js';
+import { missedBinaries, rawBinding } from './addon.js';
 import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { findCompilerSync } from './compiler/find-compiler.js';
 import { AddonNotFoundError, CpuRuntimeError, type Attempt } from './errors.js';
@@ -12,7 +12,7 @@ export interface CpuInfo {
   readonly level: CpuLevel;
   /** False on x86-64 processors before SSE4.2, where kernels cannot run; `level` is the lowest one then. */
   readonly supported: boolean;
-  readonly simd: 'avx512' | 'avx2' | 'sse' | 'neon';
+  readonly simd: 'avx512' | 'avx2' | 'sse' | 'neon' | 'wasm128';
   readonly model: string;
   /** Data cache per core. */
   readonly l1Bytes: number;
@@ -57,7 +57,7 @@ function fromRaw(info: RawInfo): CpuInfo {
 function chosenLevel(own: CpuLevel): CpuLevel {
   const named = process.env['MERCER_CPU_LEVEL'] ?? '';
   if (named === '') return own;
-  const runs = own === 'arm64' ? [own] : X86_LEVELS.slice(0, X86_LEVELS.indexOf(own) + 1);
+  const runs = !X86_LEVELS.includes(own) ? [own] : X86_LEVELS.slice(0, X86_LEVELS.indexOf(own) + 1);
   const found = runs.find((level) => level === named);
   if (found !== undefined) return found;
   throw new CpuRuntimeError(
@@ -81,7 +81,8 @@ export function cpuReport(): CpuReport {
           },
         };
   try {
-    return { ...cpuInfo(), ...found, attempts };
+    const info = cpuInfo();
+    return { ...info, ...found, attempts: [...missedBinaries(), ...attempts] };
   } catch (error) {
     const failures =
       error instanceof AddonNotFoundError

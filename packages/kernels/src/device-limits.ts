@@ -19,7 +19,7 @@ export interface CudaLimits {
 /** What a plan may know about a CPU. Sizes in bytes. */
 export interface CpuLimits {
   readonly kind: 'cpu';
-  readonly level: 'x86-64-v2' | 'x86-64-v3' | 'x86-64-v4' | 'arm64';
+  readonly level: 'x86-64-v2' | 'x86-64-v3' | 'x86-64-v4' | 'arm64' | 'wasm128';
   readonly cores: number;
   readonly l1Bytes: number;
   readonly l2Bytes: number;

@@ -6,22 +6,30 @@ import { notice } from './notice.js';
 /** What runs kernels on the CPU: text compiled by the C++ compiler of the machine, or the prebuilt interpreter. */
 export type CpuExecutor = 'compiled' | 'interpreted';
 
+const WASM_RUNS = 'no native binary fits, and WebAssembly runs';
+
 /** Which executor is in use, and why. */
 export interface CpuExecutorChoice {
   readonly executor: CpuExecutor;
-  readonly reason: 'MERCER_CPU' | 'a C++ compiler was found' | 'no C++ compiler was found';
+  readonly reason:
+    'MERCER_CPU' | 'a C++ compiler was found' | 'no C++ compiler was found' | typeof WASM_RUNS;
 }
 
-const FORCED: readonly CpuExecutor[] = ['compiled', 'interpreted'];
+const FORCED: { readonly [named: string]: CpuExecutor } = {
+  compiled: 'compiled',
+  interpreted: 'interpreted',
+  wasm: 'interpreted',
+};
 
 let absent: unknown;
 
 /**
  * Which executor the CPU uses: the one that the environment variable MERCER_CPU names, else compiled kernels where a compiler
- * is found, else the interpreter. Where none is named, the interpreter also runs calls that it is predicted to finish before the
+ * is found, else the interpreter; in WebAssembly that alone (`MERCER_CPU=wasm`, and where no native binary fits). Where none is named,
+ * the interpreter also runs calls that it is predicted to finish before the
  * compiler would; prepared calls, and every call under MERCER_CPU=compiled, wait. Results of the two differ in last bits.
  *
- * @throws MercerError INVALID_ARGUMENT where MERCER_CPU names neither
+ * @throws MercerError INVALID_ARGUMENT where MERCER_CPU names none of them; AddonNotFoundError where neither the native binary nor WebAssembly loads
  *
  * @example
  * ```ts
@@ -34,13 +42,14 @@ let absent: unknown;
 export async function cpuExecutor(): Promise<CpuExecutorChoice> {
   const named = process.env['MERCER_CPU'];
   if (named !== undefined && named !== '') {
-    const executor = FORCED.find((one) => one === named);
+    const executor = Object.hasOwn(FORCED, named) ? FORCED[named] : undefined;
     if (executor !== undefined) return { executor, reason: 'MERCER_CPU' };
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `choosing how the CPU runs kernels: MERCER_CPU is '${named}'. Set it to compiled or interpreted, or unset it.`,
+      `choosing how the CPU runs kernels: MERCER_CPU is '${named}'. Set it to compiled, interpreted or wasm, or unset it.`,
     );
   }
+  if (cpu.info().level === 'wasm128') return { executor: 'interpreted', reason: WASM_RUNS };
   return (await findCompiler()) === undefined
     ? { executor: 'interpreted', reason: 'no C++ compiler was found' }
     : { executor: 'compiled', reason: 'a C++ compiler was found' };
@@ -58,6 +67,11 @@ export async function executorsForKernels(
   const { executor, reason } = await cpuExecutor();
   if (reason === 'no C++ compiler was found') {
     notice(`CPU kernels are interpreted, because ${reason}`, 'MERCER_CPU=interpreted');
+  } else if (reason === WASM_RUNS) {
+    notice(
+      'the CPU runs WebAssembly on one thread, because no native binary fits this machine; native code would be quicker (Linux on x64 or arm64 with glibc 2.28 or newer)',
+      'MERCER_CPU=wasm',
+    );
   }
   return reason === 'a C++ compiler was found' ? 'either' : executor;
 }
@@ -80,8 +94,8 @@ export async function needsCompiler({ name }: EmittedKernel): Promise<MercerErro
   const { reason } = await cpuExecutor();
   const why =
     reason === 'MERCER_CPU'
-      ? 'MERCER_CPU is interpreted'
-      : 'no C++ compiler was found on this machine';
+      ? `MERCER_CPU is ${String(process.env['MERCER_CPU'])}`
+      : `${reason} on this machine`;
   const remedy = reason === 'MERCER_CPU' ? 'Unset MERCER_CPU where there is a compiler. ' : '';
   return new MercerError(
     'UNSUPPORTED',

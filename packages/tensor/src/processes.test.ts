@@ -1,5 +1,13 @@
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -54,7 +62,28 @@ const DOUBLED = `
 
 const CAST = `const t = await tensor([1.5, 2.5], { device: 'cpu' });\nconsole.log((await (await t.cast('int32')).toNested()).join());`;
 
+const WASM = join(import.meta.dirname, '../../cpu-runtime/build/wasm/mercer_cpu.wasm');
+
 describe('a process of its own', () => {
+  it.skipIf(!existsSync(WASM))(
+    'runs in WebAssembly where no native binary loads, and says so in one line',
+    async () => {
+      const hidden = join(folder, 'hidden.cjs');
+      const fails = `(_, file) => { throw new Error(file + ' does not fit'); }`;
+      writeFileSync(hidden, `process.dlopen = ${fails};`);
+      const env = { MERCER_DEVICE: 'cpu', MERCER_CPU: '', NODE_OPTIONS: `--require ${hidden}` };
+      const { stdout, stderr } = await run(`${DOUBLED}\n  await doubled();`, env);
+      expect(stdout).toBe('3,5\n');
+      expect(stderr).toMatch(
+        /^mercer: the CPU runs WebAssembly on one thread, because no native binary fits this machine; .+ Silent with MERCER_CPU=wasm\.\n$/,
+      );
+      const forced = await run(DOUBLED, { ...env, MERCER_CPU: 'wasm' });
+      expect(forced).toMatchObject({ stdout: '3,5\n', stderr: '' });
+      const compiled = await run(DOUBLED, { ...env, MERCER_CPU: 'compiled' });
+      expect(compiled.stdout + compiled.stderr).toContain('does not fit');
+    },
+  );
+
   it('falls back to the CPU with one line', async () => {
     const { stdout, stderr, code } = await run(
       `for (let i = 0; i < 3; i++) console.log((await tensor([i])).device.id);`,
@@ -223,7 +252,7 @@ describe('a process of its own', () => {
   it('refuses another value of MERCER_CPU', async () => {
     const { stdout } = await run(DOUBLED, { MERCER_CPU: 'fast' });
     expect(stdout).toMatch(
-      /^INVALID_ARGUMENT .*MERCER_CPU is 'fast'\. Set it to compiled or interpreted/,
+      /^INVALID_ARGUMENT .*MERCER_CPU is 'fast'\. Set it to compiled, interpreted or wasm/,
     );
   });
 

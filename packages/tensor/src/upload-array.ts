@@ -30,11 +30,11 @@ export async function uploadArray<S extends StreamCore>(
   const piece = device.takenAtOnce;
   signal?.throwIfAborted();
   // Memory of the host is written directly, once the end of its former life is over: it may have come from a pool.
-  const host =
-    byteLength > piece && stream.capture === undefined
-      ? device.hostView(to, 0, byteLength)
-      : undefined;
-  if (host !== undefined) await unlessAborted(stream.tailDone(), signal);
+  const direct =
+    byteLength > piece &&
+    stream.capture === undefined &&
+    device.hostView(to, 0, byteLength) !== undefined;
+  if (direct) await unlessAborted(stream.tailDone(), signal);
   for (let at = 0, pieces = 1; at < byteLength; at += piece, pieces++) {
     if (at > 0) {
       onProgress?.({ done: at, total: byteLength });
@@ -48,8 +48,10 @@ export async function uploadArray<S extends StreamCore>(
       );
     }
     const part = new Uint8Array(data.buffer, byteOffset + at, Math.min(piece, byteLength - at));
+    // Views are taken anew, because host memory of WebAssembly may have grown meanwhile.
+    const host = direct ? device.hostView(to, at, part.length) : undefined;
     if (host !== undefined) {
-      host.set(part, at);
+      host.set(part);
       continue;
     }
     const taken = device.upload(to, at, part, stream);

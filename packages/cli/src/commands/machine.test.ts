@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -5,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JitCache, lapack } from '@mercer/core';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
+/** What the build of WebAssembly writes, where there is a compiler for it. */
+const WASM = new URL('../../../cpu-runtime/build/wasm/mercer_cpu.wasm', import.meta.url);
 const WITHOUT_COMPILER = { CXX: '/nonexistent/c++', PATH: '/nonexistent' };
 
 let folder = '';
@@ -89,6 +92,37 @@ describe('mercer doctor', () => {
     expect(forced).toMatchObject({ executor: { executor: 'interpreted', reason: 'MERCER_CPU' } });
     const usual = await mercerJson(['doctor'], { MERCER_CPU: '' });
     expect(usual).toMatchObject({ executor: { executor: 'compiled' } });
+  });
+
+  it.skipIf(!existsSync(WASM))('says that WebAssembly runs, and what is lost by it', async () => {
+    const env = { MERCER_CUDA_DRIVER_PATH: '/nonexistent/libcuda.so.1' };
+    const forced = await mercer(['doctor'], { ...env, MERCER_CPU: 'wasm' });
+    expect(forced.status).toBe(0);
+    expect(forced.stdout).toMatch(/processor .+ wasm128 \(wasm128\)/);
+    expect(forced.stdout).toMatch(/CPU runs +interpreted kernels in WebAssembly \(MERCER_CPU\)/);
+    expect(forced.stdout).not.toContain('compiled ones are faster');
+    const hidden = join(folder, 'hidden.cjs');
+    await writeFile(
+      hidden,
+      `const open = process.dlopen;
+process.dlopen = (module, file, ...more) => {
+  if (String(file).includes('mercer_cpu')) throw new Error('wrong machine');
+  return open.call(process, module, file, ...more);
+};
+`,
+    );
+    const found = { ...env, MERCER_CPU: '', NODE_OPTIONS: `--require ${hidden}` };
+    expect(await mercerJson(['doctor'], found)).toMatchObject({
+      cpu: {
+        level: 'wasm128',
+        attempts: expect.arrayContaining([
+          { path: expect.stringMatching(/mercer_cpu\.node$/) as string, error: 'wrong machine' },
+        ]) as unknown,
+      },
+      executor: { executor: 'interpreted', reason: 'no native binary fits, and WebAssembly runs' },
+      backends: [{ id: 'cpu', works: true }],
+      advice: expect.arrayContaining([expect.objectContaining({ missing: 'native' })]) as unknown,
+    });
   });
 
   it('says that compiling fails, and why, where calls are interpreted for it', async () => {

@@ -2,6 +2,8 @@ import type { PackageManager } from './distribution.js';
 
 /** What is missing, as the doctor found it. */
 export interface Missing {
+  /** No native binary of the CPU loaded, and WebAssembly took its place. */
+  readonly native?: boolean;
   readonly compiler: boolean;
   readonly driver: boolean;
   readonly nvrtc: boolean;
@@ -16,7 +18,7 @@ export interface Missing {
 
 /** One thing to do, with the command that does it. */
 export interface Advice {
-  readonly missing: 'compiler' | 'driver' | 'nvrtc' | 'cudaLibraries' | 'lapack';
+  readonly missing: 'native' | 'compiler' | 'driver' | 'nvrtc' | 'cudaLibraries' | 'lapack';
   readonly text: string;
   readonly command: string;
 }
@@ -75,6 +77,14 @@ const LAPACK: Readonly<Record<PackageManager, string>> = {
 /** What to install on this system, most useful first; nothing about NVIDIA where no GPU of theirs is seen. */
 export function adviseInstall(missing: Missing, manager: PackageManager): Advice[] {
   const advice: Advice[] = [];
+  if (missing.native === true) {
+    advice.push({
+      missing: 'native',
+      text: 'The CPU runs WebAssembly on one thread, because no native binary loaded (--attempts says why).',
+      command:
+        'use Linux on x64 or arm64 with glibc 2.28 or newer, and install optional dependencies',
+    });
+  }
   if (missing.compiler) {
     advice.push({
       missing: 'compiler',

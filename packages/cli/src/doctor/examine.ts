@@ -41,6 +41,10 @@ export interface Examination {
   readonly advice: readonly Advice[];
 }
 
+/** Whether an attempt was for a native binary of the CPU, not for a compiler. */
+const isBinary = ({ path }: { readonly path: string }): boolean =>
+  path.startsWith('@mercer/cpu-runtime-');
+
 /** Looks at the whole machine and computes a distance on every device that it offers. Never throws. */
 export async function examine(): Promise<Examination> {
   const [cpuReport, cudaReport] = [cpu.report(), cuda.report()];
@@ -49,6 +53,8 @@ export async function examine(): Promise<Examination> {
   for (const id of ids) backends.push(await probeDevice(id));
   const system = distribution();
   const lapackReport = lapack.report();
+  // WebAssembly calls no compiler and opens no library.
+  const wasm = cpuReport.level === 'wasm128';
   const gpuOnBus = nvidiaGpuOnBus();
   const solvers = cudaLibraries();
   const { driver, nvrtc } = cudaReport;
@@ -70,11 +76,12 @@ export async function examine(): Promise<Examination> {
     warnings: libraries.map(folderWarning).filter((warning) => warning !== undefined),
     advice: adviseInstall(
       {
-        compiler: cpuReport.compiler === undefined,
+        native: wasm && cpuReport.attempts.some(isBinary),
+        compiler: !wasm && cpuReport.compiler === undefined,
         driver: !driver.found,
         nvrtc: !nvrtc.found,
         cudaLibraries: Object.values(solvers).some(({ found }) => !found),
-        lapack: !lapackReport.found,
+        lapack: !wasm && !lapackReport.found,
         lapackPackage: lapackReport.packageName,
         gpuOnBus,
       },

@@ -40,6 +40,7 @@ function backends(found: Examination, output: Output): string {
 function foundations(found: Examination, output: Output, attempts: boolean): string {
   const { cpu, cuda, machine, distribution } = found;
   const compiler = cpu.compiler;
+  const wasm = cpu.level === 'wasm128';
   const lines = [
     output.heading('Machine'),
     item('system', `${distribution.name}, ${machine.platform}, Node ${machine.node}`),
@@ -51,7 +52,12 @@ function foundations(found: Examination, output: Output, attempts: boolean): str
     ...(attempts || compiler === undefined ? attemptLines(cpu.attempts) : []),
     ...(found.executor === undefined
       ? []
-      : [item('CPU runs', `${found.executor.executor} kernels (${found.executor.reason})`)]),
+      : [
+          item(
+            'CPU runs',
+            `${found.executor.executor} kernels${wasm ? ' in WebAssembly' : ''} (${found.executor.reason})`,
+          ),
+        ]),
     ...(found.compilerTrouble === undefined
       ? []
       : [

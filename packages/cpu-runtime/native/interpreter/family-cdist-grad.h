@@ -7,8 +7,8 @@ struct CdistGradFamily {
   static constexpr int64_t kSteps = 8;
 
   struct Args {
-    const T *a, *b, *c, *d;
-    T* out;
+    alignas(8) const T *a, *b, *c, *d;
+    alignas(8) T* out;
     int64_t m, n, o, k, batch, lda, ldb, ldc, ldd, ldo, strideO;
     int64_t batchA, batchB, batchC, batchD, batchOut;
     ParameterArgs p;

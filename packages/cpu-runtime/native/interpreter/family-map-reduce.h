@@ -142,7 +142,8 @@ struct MapReduceFamily {
       const int64_t tasks = sizes.taskCount * sizes.batch;
       return Cut{tasks, chunk_of(tasks, threads, (double)block * kReduced), block, 0};
     }
-    while (block > STEP && blocks_of(sizes.kept, block) * sizes.batch < 4 * threads) block /= 2;
+    // Rows that one step holds are one block whatever its size, and a short tile has more sums to round.
+    while (sizes.kept > STEP && block > STEP && blocks_of(sizes.kept, block) * sizes.batch < 4 * threads) block /= 2;
     const int64_t tasks = blocks_of(sizes.kept, block) * sizes.batch;
     return Cut{tasks, chunk_of(tasks, threads, (double)block * (double)sizes.reduced), block, 0};
   }

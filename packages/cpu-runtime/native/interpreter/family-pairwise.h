@@ -113,7 +113,7 @@ struct Accumulation {
 
 // A value that is a number or lies in memory, one for each batch entry.
 struct ParameterArgs {
-  const T* at;
+  alignas(8) const T* at;
   int64_t stride;
   double value;
   double of(int64_t layer) const { return at == nullptr ? value : (double)at[layer * stride]; }
@@ -126,8 +126,8 @@ struct PairwiseFamily {
   static constexpr int64_t kGroup = 8;
 
   struct Args {
-    const T *a, *b;
-    T* out;
+    alignas(8) const T *a, *b;
+    alignas(8) T* out;
     int64_t m, n, k, batch, lda, ldb, ldo, batchA, batchB, batchOut;
     double p;
     const ParameterArgs* parameters() const { return (const ParameterArgs*)(this + 1); }

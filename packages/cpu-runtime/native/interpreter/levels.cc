@@ -8,6 +8,9 @@ namespace mercer::cpu::interpreter {
 #if defined(__x86_64__)
 extern const Level kLevel_x86_64_v2, kLevel_x86_64_v3, kLevel_x86_64_v4;
 static const Level* const kLevels[] = {&kLevel_x86_64_v2, &kLevel_x86_64_v3, &kLevel_x86_64_v4};
+#elif defined(__wasm__)
+extern const Level kLevel_wasm128;
+static const Level* const kLevels[] = {&kLevel_wasm128};
 #else
 extern const Level kLevel_arm64;
 static const Level* const kLevels[] = {&kLevel_arm64};

@@ -10,7 +10,7 @@ namespace mercer::cpu::interpreter {
 
 class Program {
  public:
-  // Throws RuntimeError INVALID_ARGUMENT for anything that the levels could not run safely.
+  // Fails with INVALID_ARGUMENT for anything that the levels could not run safely.
   static std::shared_ptr<const Program> make(const int32_t* words, size_t wordCount,
                                              const double* constants, size_t constantCount);
 
@@ -32,11 +32,10 @@ class Program {
 };
 
 // What a launch of a program hands to the pool in front of its packed parameters.
-struct LaunchHeader {
+struct alignas(64) LaunchHeader {
   const View* view;
   const Level* level;
   int64_t block;
-  int64_t padding[5];
 };
 static_assert(sizeof(LaunchHeader) == 64, "parameters stay aligned to 64 bytes");
 

@@ -21,9 +21,9 @@ constexpr int32_t kMostOperands = 1 << 16;
 constexpr double kMostOrder = 1 << 20;
 
 [[noreturn]] void refuse(const std::string& why) {
-  throw RuntimeError("INVALID_ARGUMENT",
-                     "making a tile program failed: " + why +
-                         ". Pass what @mercer/kernels of the same version emitted.");
+  fail("INVALID_ARGUMENT",
+       "making a tile program failed: " + why +
+           ". Pass what @mercer/kernels of the same version emitted.");
 }
 
 void require(bool holds, const char* why) {

@@ -74,14 +74,17 @@ static void argSortOf(const ArgSortArgs& p, int64_t begin, int64_t end) {
   using B = typename K::Bits;
   const RowFn load = ROWS[p.type][K::kType];
   const int64_t bytes = kElementBytes[p.type], last = least(end * p.rowsPerTask, p.rows);
-  B batch[kSortBatch];
+  alignas(8) uint8_t batch[kSortBatch * sizeof(B)];  // elements of K's type, whose bits are read
   for (int64_t r = begin * p.rowsPerTask; r < last; r++) {
     Keyed<B>* row = (Keyed<B>*)p.keys + 2 * r * p.count;
     for (int64_t first = 0; first < p.count; first += kSortBatch) {
       const int64_t count = least(kSortBatch, p.count - first);
       load(batch, 1, p.src + (r * p.rowStride + first * p.stride) * bytes, p.stride, count);
       for (int64_t i = 0; i < count; i++) {
-        const B bits = K::plain(batch[i]), key = K::key(bits);
+        B bits;
+        __builtin_memcpy(&bits, batch + i * sizeof(B), sizeof(B));
+        bits = K::plain(bits);
+        const B key = K::key(bits);
         row[first + i] = {K::isNaN(bits) ? (B)~(B)0 : p.descending != 0 ? (B)~key : key, (int32_t)(first + i)};
       }
     }

@@ -11,6 +11,8 @@ namespace kernels {
 
 #if defined(__x86_64__)
 extern const Level kKernels_x86_64_v2, kKernels_x86_64_v3, kKernels_x86_64_v4;
+#elif defined(__wasm__)
+extern const Level kKernels_wasm128;
 #else
 extern const Level kKernels_arm64;
 #endif
@@ -58,6 +60,8 @@ const Builtin* findKernel(const std::string& name, const std::string& level) {
   static const BuiltinLevel kLevels[] = {BuiltinLevel(kernels::kKernels_x86_64_v2),
                                          BuiltinLevel(kernels::kKernels_x86_64_v3),
                                          BuiltinLevel(kernels::kKernels_x86_64_v4)};
+#elif defined(__wasm__)
+  static const BuiltinLevel kLevels[] = {BuiltinLevel(kernels::kKernels_wasm128)};
 #else
   static const BuiltinLevel kLevels[] = {BuiltinLevel(kernels::kKernels_arm64)};
 #endif

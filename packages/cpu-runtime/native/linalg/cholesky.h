@@ -8,8 +8,8 @@ namespace mercer::cpu {
 struct CholeskyArgs {
   Batch batch;
   Matrix a, factor;
-  void* jitters;  // one for each element: what was added to its diagonal
-  int32_t* infos;
+  alignas(8) void* jitters;  // one for each element: what was added to its diagonal
+  alignas(8) int32_t* infos;
   int64_t upper;
   int64_t attempts;  // with jitter, after the one without
   double jitter;     // of the first such attempt, times the mean of the diagonal's magnitudes

@@ -48,7 +48,7 @@ struct SquareFactor {
 struct InverseArgs {
   Batch batch;
   Matrix a, inverse;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
   int64_t cholesky, upper;
 };
 
@@ -113,8 +113,8 @@ struct Inverse {
 struct LogdetArgs {
   Batch batch;
   Matrix a;
-  void *signs, *logs;
-  int32_t* infos;
+  alignas(8) void *signs, *logs;
+  alignas(8) int32_t* infos;
   int64_t cholesky, upper;
 };
 
@@ -150,8 +150,8 @@ struct Logdet {
 struct ConditionArgs {
   Batch batch;
   Matrix a;
-  void* conditions;
-  int32_t* infos;
+  alignas(8) void* conditions;
+  alignas(8) int32_t* infos;
   int64_t cholesky, upper;
 };
 

@@ -42,7 +42,7 @@ struct SymmetricEigen {
 struct EighArgs {
   Batch batch;
   Matrix a, values, vectors;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
   int64_t upper;
 };
 

@@ -23,7 +23,7 @@ struct Batch {
 
 // A matrix of a batch; one of its element views is what routines work on. Columns of a vector: one.
 struct Matrix {
-  void* data;  // null: this output is not wanted
+  alignas(8) void* data;  // null: this output is not wanted
   int64_t rows, columns;
   int64_t rowStride, columnStride;
   int64_t batchStrides[kBatchAxes];

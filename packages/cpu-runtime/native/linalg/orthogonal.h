@@ -8,7 +8,7 @@ namespace mercer::cpu {
 struct QrArgs {
   Batch batch;
   Matrix a, q, r;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
 };
 
 // a = q r with min(rows, columns) orthonormal columns of q.
@@ -50,7 +50,7 @@ struct Qr {
 struct SvdArgs {
   Batch batch;
   Matrix a, u, s, vh;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
 };
 
 // a = u diag(s) vh, s descending. LAPACK gesdd.
@@ -108,7 +108,7 @@ struct Svd {
 struct LstsqArgs {
   Batch batch;
   Matrix a, b, x, singularValues;
-  int32_t *ranks, *infos;
+  alignas(8) int32_t *ranks, *infos;
   double tolerance;  // relative to the largest singular value
 };
 

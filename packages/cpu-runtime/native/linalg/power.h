@@ -11,8 +11,8 @@ constexpr int32_t kNoConvergence = -2;
 struct PowerArgs {
   Batch batch;
   Matrix a, result;
-  void* errors;
-  int32_t* infos;
+  alignas(8) void* errors;
+  alignas(8) int32_t* infos;
   int64_t upper;
   double power, ridge;  // what is raised is a + ridge * identity
   double epsilon;       // of the tensors' precision
@@ -79,8 +79,8 @@ struct EigenPower {
 struct InverseRootArgs {
   Batch batch;
   Matrix a, result;
-  void* errors;
-  int32_t* infos;
+  alignas(8) void* errors;
+  alignas(8) int32_t* infos;
   int64_t upper, root;
   double ridge;
 };

@@ -8,7 +8,7 @@ namespace mercer::cpu {
 struct RefinedSolveArgs {
   Batch batch;
   Matrix a, b, x;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
   int64_t upper, steps;
 };
 

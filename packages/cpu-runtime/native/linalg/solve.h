@@ -8,7 +8,7 @@ namespace mercer::cpu {
 struct SolveArgs {
   Batch batch;
   Matrix a, b, x, factor;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
   int64_t upper;
 };
 
@@ -91,7 +91,7 @@ struct SolveLU : Solve<T> {
 struct TriangularSolveArgs {
   Batch batch;
   Matrix a, b, x;
-  int32_t* infos;
+  alignas(8) int32_t* infos;
   int64_t upper, transpose, unitDiagonal;
 };
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../pool.h"
+#include "../share.h"
 
 namespace mercer::cpu {
 
@@ -13,7 +13,7 @@ class Team {
  public:
   // `scratch` has `scratchBytes`, and is the calling thread's; every other thread that takes part has as much.
   Team(void* scratch, size_t scratchBytes)
-      : scratch(scratch), threads(static_cast<int64_t>(Pool::get().threads())),
+      : scratch(scratch), threads(static_cast<int64_t>(sharingThreads())),
         scratchBytes_(scratchBytes) {}
 
   // A single thread.
@@ -30,7 +30,7 @@ class Team {
     const KernelFn one = [](const void* context, int64_t begin, int64_t, void* scratch) {
       (**static_cast<const Work* const*>(context))(Team(scratch), begin);
     };
-    Pool::get().share(one, &work, count, scratchBytes_, scratch);
+    share(one, &work, count, scratchBytes_, scratch);
   }
 
   // Is so much arithmetic worth sharing? Waking a thread costs some microseconds.

@@ -9,6 +9,9 @@ namespace mercer::cpu {
 #if defined(__x86_64__)
 extern const TileLevel kTiles_x86_64_v2, kTiles_x86_64_v3, kTiles_x86_64_v4;
 static const TileLevel* const kLevels[] = {&kTiles_x86_64_v4, &kTiles_x86_64_v3, &kTiles_x86_64_v2};
+#elif defined(__wasm__)
+extern const TileLevel kTiles_wasm128;
+static const TileLevel* const kLevels[] = {&kTiles_wasm128};
 #else
 extern const TileLevel kTiles_arm64;
 static const TileLevel* const kLevels[] = {&kTiles_arm64};

@@ -1,12 +1,12 @@
 import { CpuRuntimeError } from '../errors.js';
 
-/** Instruction sets that kernels are compiled for. */
-export type CpuLevel = 'x86-64-v2' | 'x86-64-v3' | 'x86-64-v4' | 'arm64';
+/** Instruction sets that kernels run with; nothing is compiled for wasm128, which the interpreter alone is built for. */
+export type CpuLevel = 'x86-64-v2' | 'x86-64-v3' | 'x86-64-v4' | 'arm64' | 'wasm128';
 
 /** Those of x86-64, the lowest first: a processor of one runs what is compiled for those before it. */
 export const X86_LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4'];
 
-const levelFlags: { readonly [L in CpuLevel]: readonly string[] } = {
+const levelFlags: { readonly [L in Exclude<CpuLevel, 'wasm128'>]: readonly string[] } = {
   'x86-64-v2': ['-march=x86-64-v2', '-mtune=generic'],
   'x86-64-v3': ['-march=x86-64-v3', '-mtune=generic'],
   'x86-64-v4': ['-march=x86-64-v4', '-mtune=generic', '-mprefer-vector-width=512'],
@@ -56,7 +56,8 @@ const commonFlags: readonly string[] = [
  * @throws CpuRuntimeError `INVALID_ARGUMENT` for a level or an option that is not on the list
  */
 export function compilerArguments(level: CpuLevel, options: readonly string[]): string[] {
-  const flags = Object.hasOwn(levelFlags, level) ? levelFlags[level] : undefined;
+  const flags =
+    level !== 'wasm128' && Object.hasOwn(levelFlags, level) ? levelFlags[level] : undefined;
   if (flags === undefined) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
-import type { CpuLevel } from '../emit/cpu-vector.js';
+import { fusesProducts, type CpuLevel } from '../emit/cpu-vector.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import {
   checkCdistGrad,
@@ -71,7 +71,9 @@ describe('cdist-grad on the CPU', () => {
     for (const dtype of ['float32', 'float64'] as const)
       for (const p of [1, 1.3, 2, 3]) {
         const plan = planCpuCdistGrad(gradProblem(dtype, p, shape), limits(highest));
-        expect(checkCdistGrad(plan, shape, p)).toBeGreaterThan(0.0005);
+        const worst = checkCdistGrad(plan, shape, p);
+        // In float64 without fused products the reference rounds as the kernel does.
+        if (dtype === 'float32' || fusesProducts(highest)) expect(worst).toBeGreaterThan(0.0005);
         checkCdistGrad(plan, shape, p, { values: () => Math.abs(normal()) });
       }
   });

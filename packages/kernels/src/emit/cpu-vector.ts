@@ -15,11 +15,17 @@ const UNITS: { readonly [L in CpuLevel]: VectorUnit } = {
   'x86-64-v3': { bytes: 32, registers: 16 },
   'x86-64-v4': { bytes: 64, registers: 32 },
   arm64: { bytes: 16, registers: 32 },
+  wasm128: { bytes: 16, registers: 16 },
 };
 
 /** The widest vector registers that a level promises. */
 export function vectorUnit(level: CpuLevel): VectorUnit {
   return UNITS[level];
+}
+
+/** Whether a product and a sum are one instruction, rounded once. */
+export function fusesProducts(level: CpuLevel): boolean {
+  return level !== 'x86-64-v2' && level !== 'wasm128';
 }
 
 /** How many values one vector holds. */
@@ -38,6 +44,14 @@ export function instruction(
 ): string {
   const parameters = operands === 1 ? `${vector} x` : `${vector} x, ${vector} y`;
   const head = `INLINE ${vector} ${name}(${parameters}) {\n  ${vector} r`;
+  if (level === 'wasm128') {
+    const type = dtype === 'float32' ? 'f32x4' : 'f64x2';
+    const call =
+      operands === 1
+        ? `__builtin_elementwise_${operation}(x)`
+        : `__builtin_wasm_p${operation}_${type}(y, x)`;
+    return `INLINE ${vector} ${name}(${parameters}) { return (${vector})${call}; }`;
+  }
   if (level === 'arm64') {
     const lane = dtype === 'float32' ? '4s' : '2d';
     const sources = operands === 1 ? `%1.${lane}` : `%1.${lane}, %2.${lane}`;
@@ -60,6 +74,8 @@ export function instruction(
 /** `any(I)`: whether any lane of a comparison's result, 0 or -1, is set. */
 export function anyLane(level: CpuLevel, dtype: PairwiseDType): string {
   const single = dtype === 'float32';
+  if (level === 'wasm128')
+    return 'typedef signed char AnyBytes __attribute__((vector_size(16)));\nINLINE bool any(I x) { return __builtin_wasm_any_true_v128((AnyBytes)x); }';
   const test = {
     'x86-64-v4': `asm("vptestm${single ? 'd' : 'q'} %1, %1, %0" : "=k"(bits) : "v"(x));`,
     'x86-64-v3': `asm("vmovmskp${single ? 's' : 'd'} %1, %0" : "=r"(bits) : "x"(x));`,
@@ -75,10 +91,10 @@ export function anyLane(level: CpuLevel, dtype: PairwiseDType): string {
 
 /**
  * Stores that bypass the caches: `stream_store(T* to, V x)` to an address aligned to the vector, and
- * `stream_end()` before other threads may read. Ordinary stores on arm64.
+ * `stream_end()` before other threads may read. Ordinary stores on arm64 and in WebAssembly.
  */
 export function streamingText(level: CpuLevel, dtype: PairwiseDType): string {
-  if (level === 'arm64') {
+  if (level === 'arm64' || level === 'wasm128') {
     return `INLINE void stream_store(T* to, V x) { *(V*)to = x; }
 INLINE void stream_end() {}`;
   }

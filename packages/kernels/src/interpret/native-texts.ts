@@ -8,7 +8,7 @@ import { mathFunction } from '../math/math-function.js';
 import { ELEMENT_TYPES } from './element-types.js';
 import { FUNCTION_OPERATIONS, READY_FUNCTIONS, type FunctionRow } from './function-operations.js';
 
-const LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64'];
+const LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64', 'wasm128'];
 const DTYPES: readonly PairwiseDType[] = ['float32', 'float64'];
 
 /**

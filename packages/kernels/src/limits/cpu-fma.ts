@@ -23,6 +23,7 @@ const SUMS: { readonly [L in CpuLevel]: number } = {
   'x86-64-v3': 12,
   'x86-64-v4': 24,
   arm64: 24,
+  wasm128: 12,
 };
 
 /**

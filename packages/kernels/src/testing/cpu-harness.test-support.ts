@@ -94,6 +94,7 @@ export function machines(): (readonly [compiler: string, level: CpuLevel])[] {
 
 /** The levels that this machine can run. */
 export function runnableLevels(): CpuLevel[] {
+  if (process.env['MERCER_CPU'] === 'wasm') return ['wasm128'];
   if (process.arch === 'arm64') return ['arm64'];
   const flags = /^flags\s*:(.*)$/m.exec(readFileSync('/proc/cpuinfo', 'utf8'))?.[1] ?? '';
   const has = (...names: string[]): boolean =>
@@ -149,8 +150,8 @@ export function compilerVerdict(
   return { status, log };
 }
 
-/** Whether host kernels run as programs of the interpreter, as MERCER_CPU=interpreted says. */
-const INTERPRETED = process.env['MERCER_CPU'] === 'interpreted';
+/** Whether host kernels run as programs of the interpreter, as MERCER_CPU says. */
+const INTERPRETED = ['interpreted', 'wasm'].includes(process.env['MERCER_CPU'] ?? '');
 const INTERPRETED_PREFIX = 'interpreted for ';
 
 /** What plans of tests know of a CPU: also that it interprets, where it does. */

@@ -1,4 +1,4 @@
-import { cpu, type CpuFunction } from '@mercer/cpu-runtime';
+import { cpu, type CpuFunction, type HostBuffer } from '@mercer/cpu-runtime';
 import type { BuiltinKernel, CpuKernel } from '../emitted-kernel.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import type { HarnessBuffer } from './cpu-harness.test-support.js';
@@ -22,19 +22,19 @@ export function runInterpretedKernel(
   const view = new DataView(params.buffer, params.byteOffset, params.byteLength);
   const hosts = buffers.map(({ at, memory }) => {
     const host = cpu.allocate(memory.byteLength + GUARD);
-    const bytes = new Uint8Array(host.arrayBuffer, host.byteOffset, host.bytes).fill(MARK);
+    const bytes = bytesOf(host).fill(MARK);
     bytes.set(new Uint8Array(memory.buffer, memory.byteOffset, memory.byteLength));
     view.setBigUint64(at, host.address, true);
-    return { host, bytes };
+    return host;
   });
   const stream = cpu.createStream();
   if (geometry.tasks > 0) {
-    const used = hosts.map(({ host }) => host);
-    fn.launch(geometry, stream, params, used);
+    fn.launch(geometry, stream, params, hosts);
   }
   while (!stream.query()) Atomics.wait(sleeper, 0, 0, 0.1);
   stream.dispose();
-  hosts.forEach(({ host, bytes }, i) => {
+  hosts.forEach((host, i) => {
+    const bytes = bytesOf(host);
     const { memory, written } = buffers[i] as HarnessBuffer;
     const length = memory.byteLength;
     if (!bytes.subarray(length).every((byte) => byte === MARK)) {
@@ -48,6 +48,10 @@ export function runInterpretedKernel(
     host.dispose();
   });
 }
+
+/** A view for use before the next allocation. */
+const bytesOf = (host: HostBuffer): Uint8Array =>
+  new Uint8Array(host.arrayBuffer, host.byteOffset, host.bytes);
 
 function functionOf(
   kernel: CpuKernel | BuiltinKernel,

@@ -260,8 +260,10 @@ export function describeClusters(device: () => Device): void {
       const found = await fromMatrix(rangesI, rangesJ, await on(keep, 'float32'));
       const formula = lazyI(x).sqdist(lazyJ(y)).neg().exp();
       for (const axis of ['i', 'j'] as const) {
+        // Of lists of the host neighbouring spans are joined, so that sums are added up in another order.
+        const sums = await asList(await formula.sum(axis, { ranges: wanted }));
         expect(await asList(await formula.sum(axis, { ranges: found }))).toEqual(
-          await asList(await formula.sum(axis, { ranges: wanted })),
+          sums.map((sum): unknown => expect.closeTo(sum, 13)),
         );
         const { indices } = await formula.gt(0.8).nonzero(axis, { ranges: found });
         const other = await formula.gt(0.8).nonzero(axis, { ranges: wanted });
@@ -269,7 +271,7 @@ export function describeClusters(device: () => Device): void {
       }
       using prepared = await formula.reduction('Sum', 'j').prepare([], { ranges: found });
       const sums = await asList(prepared([]));
-      expect(sums).toEqual(await asList(await formula.sum('j', { ranges: wanted })));
+      expect(sums).toEqual(await asList(await formula.sum('j', { ranges: found })));
       found.redrangesJ.dispose();
       // A prepared call has a handle of its own.
       expect(await asList(prepared([]))).toEqual(sums);

@@ -1,6 +1,6 @@
 import { cpuLiteral } from '../../emit/cpu-literal.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
-import { anyLane, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
+import { anyLane, fusesProducts, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { KernelParam } from '../../kernel-param.js';
@@ -60,7 +60,7 @@ export function cpuRowsDialect(
     vector: {
       smaller: (x, y) => call('clamp', 'no_more_than', [x, y]),
       larger: (x, y) => call('clamp', 'at_least', [x, y]),
-      ...(plan.level !== 'x86-64-v2' && { base2 }),
+      ...(fusesProducts(plan.level) && { base2 }),
     },
   };
 }

@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
 import type { CpuGeometry, KernelCost, Scalars } from '../../emitted-kernel.js';
+import { fusesProducts } from '../../emit/cpu-vector.js';
 import { countOps, type CpuPairwisePlan } from './plan.js';
 import { triangleBlocks } from './triangle.js';
 
@@ -57,7 +58,7 @@ export function cpuPairwiseCost(plan: CpuPairwisePlan, scalars: Scalars): Kernel
   const other = symmetric ? 0 : n * k * copies(batchStrideB);
   const elements = m * k * copies(batchStrideA) + other + m * n * batch;
   const inner = plan.inner;
-  const fuses = plan.level !== 'x86-64-v2' && plan.reduce === 'sum' && inner.op === 'mul';
+  const fuses = fusesProducts(plan.level) && plan.reduce === 'sum' && inner.op === 'mul';
   const ops = 1 + countOps(inner);
   const pairs = (symmetric ? (m * (m + 1)) / 2 : m * n) * k * batch;
   return {
