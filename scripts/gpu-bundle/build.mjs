@@ -91,7 +91,7 @@ function copyThirdParty() {
   const wanted = ['vitest', 'fast-check'].map((name) => ({ name, from: root }));
   for (const { directory, manifest } of workspacePackages()) {
     const data = Object.keys(manifest.devDependencies ?? {}).filter(
-      (name) => name === 'vega-datasets',
+      (name) => name === 'vega-datasets' || name === 'mnist',
     );
     for (const name of [...Object.keys(manifest.dependencies ?? {}), ...data])
       wanted.push({ name, from: directory });

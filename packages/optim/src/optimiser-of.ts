@@ -180,13 +180,62 @@ export const wrongState = (what: string, why: string): OptimError =>
     `${what}: ${why}. Pass the state that init() of this optimiser made for these parameters.`,
   );
 
-/** Checks that a state is one of these parameters, and gives the slots of each. @throws OptimError WRONG_STATE */
+type Slots = Readonly<Record<string, Tensor>>;
+
+/** A state that was found to be one of some parameters. */
+interface CheckedState {
+  readonly leaves: readonly NamedLeaf[];
+  readonly tensors: ReadonlyMap<string, Tensor>;
+  /** What was in it. */
+  readonly entries: readonly (readonly [string, Tensor])[];
+  readonly slots: readonly Slots[];
+}
+
+/** The last check of each state by each rule: steps come with the same tensors again. */
+const checkedStates = new WeakMap<Rule, WeakMap<OptimiserState, CheckedState>>();
+
+/** Whether the tensors of a state and the parameters are those of a check. @throws MercerError DISPOSED */
+function isAsChecked(
+  found: CheckedState | undefined,
+  leaves: readonly NamedLeaf[],
+  { tensors }: OptimiserState,
+): found is CheckedState {
+  if (found?.tensors !== tensors || tensors.size !== found.entries.length) return false;
+  if (leaves.length !== found.leaves.length) return false;
+  for (const [at, { name, tensor }] of leaves.entries()) {
+    const before = found.leaves[at];
+    if (before?.tensor !== tensor || before.name !== name) return false;
+  }
+  for (const [name, tensor] of found.entries) {
+    if (tensors.get(name) !== tensor) return false;
+    tensor.assertAlive();
+  }
+  return true;
+}
+
+/** Checks that a state is one of these parameters, and gives the slots of each. @throws OptimError WRONG_STATE; MercerError DISPOSED */
 function checkState(
   rule: Rule,
   settings: Settings,
   leaves: readonly NamedLeaf[],
   state: OptimiserState,
-): readonly Readonly<Record<string, Tensor>>[] {
+): readonly Slots[] {
+  let ofRule = checkedStates.get(rule);
+  if (ofRule === undefined) checkedStates.set(rule, (ofRule = new WeakMap()));
+  const before = ofRule.get(state);
+  if (state.optimiser === rule.name && isAsChecked(before, leaves, state)) return before.slots;
+  const slots = slotsIn(rule, settings, leaves, state);
+  const { tensors } = state;
+  ofRule.set(state, { leaves, tensors, entries: [...tensors], slots });
+  return slots;
+}
+
+function slotsIn(
+  rule: Rule,
+  settings: Settings,
+  leaves: readonly NamedLeaf[],
+  state: OptimiserState,
+): readonly Slots[] {
   const [{ tensor: first }] = leaves as readonly [NamedLeaf];
   const all = leaves.map((leaf) => ({ leaf, slots: Object.entries(slotsOf(rule, leaf)) }));
   const wanted = Object.fromEntries(

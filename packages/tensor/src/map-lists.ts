@@ -49,7 +49,8 @@ export function listLength(inputs: MapListTensors, out: unknown): number {
 const isByName = (out: unknown): out is Readonly<Record<string, unknown>> =>
   typeof out === 'object' && out !== null && !Array.isArray(out) && !isTensor(out);
 
-const elementAt = (one: unknown, at: number): unknown => (Array.isArray(one) ? one[at] : one);
+/** What stands at one place: what is no list does at every one. */
+export const elementAt = (one: unknown, at: number): unknown => (Array.isArray(one) ? one[at] : one);
 
 /** The inputs of one place of the lists. */
 export const inputsAt = (inputs: MapListTensors, at: number): MapTensors =>

@@ -7,7 +7,7 @@ import type { MapCall, MapPrepare } from './map-call.js';
 import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
 import type { MapTensors } from './map-inputs.js';
 import { addMaps, type MapStep } from './map-kernel.js';
-import { hasLists, inputsAt, listLength, outAt, type MapListTensors } from './map-lists.js';
+import { elementAt, hasLists, inputsAt, listLength, outAt, type MapListTensors } from './map-lists.js';
 import { slopeOf } from './map-slope.js';
 import {
   MAP_OPTIONS,
@@ -140,8 +140,14 @@ function partsOf(
   }
   const names = sorted(inputs);
   const count = listLength(names, options.out);
+  const formulas = formulasOf(given, options);
   return Array.from({ length: count }, (_, at) => ({
-    formulas: formulasOf(given, optionsAt(options, at)),
+    formulas: formulas.map(({ name, expr, out, dtype }) => ({
+      name,
+      expr,
+      out: elementAt(out, at) as Tensor | undefined,
+      dtype,
+    })),
     inputs: inputsAt(names, at),
   }));
 }
@@ -188,10 +194,11 @@ function formulasOf(given: Expr | MapFormulas, { out, dtype }: Options): readonl
     ];
   }
   const names = Object.keys(given);
-  if (isTensor(out)) {
+  if (isTensor(out) || Array.isArray(out)) {
+    const found = isTensor(out) ? out.label : `a list of ${out.length}`;
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `map: out is ${out.label} and there are results by name. Pass an object with a tensor for ${names.map((name) => `'${name}'`).join(' or ')}.`,
+      `map: out is ${found} and there are results by name. Pass an object with a tensor for ${names.map((name) => `'${name}'`).join(' or ')}.`,
     );
   }
   const known = Object.fromEntries(names.map((name) => [name, true as const]));

@@ -295,16 +295,18 @@ export class KnownCall {
 
   /** An output that is one of the inputs, handle and all, was allowed by the checks: keys of layouts tell such calls apart. */
   #sharesMemory({ inputs, outs }: CallTensors): boolean {
-    for (const [place, out] of outs.entries()) {
-      if (out === undefined) continue;
-      const { storage } = out;
-      for (const one of inputs) if (one !== out && one.storage === storage) return true;
-      for (const one of this.#held) if (one.storage === storage) return true;
-      for (const one of outs.slice(0, place)) {
-        if (one !== undefined && one !== out && one.storage === storage) return true;
+    if (!outs.some((out) => out !== undefined)) return false;
+    /** Of each storage the tensor of the call, or that there are several. */
+    const owners = new Map<Storage, Tensor | 'several'>();
+    for (const list of [inputs, this.#held, outs]) {
+      for (const one of list) {
+        if (one === undefined) continue;
+        const owner = owners.get(one.storage);
+        if (owner === undefined) owners.set(one.storage, one);
+        else if (owner !== one) owners.set(one.storage, 'several');
       }
     }
-    return false;
+    return outs.some((out) => out !== undefined && owners.get(out.storage) !== out);
   }
 }
 

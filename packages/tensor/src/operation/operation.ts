@@ -412,8 +412,11 @@ function isBehindOthers({ inputs, outs }: CallTensors): boolean {
   return false;
 }
 
-const hasTwice = (outs: CallTensors['outs']): boolean =>
-  outs.length > 1 && outs.some((out, at) => out !== undefined && outs.indexOf(out) !== at);
+function hasTwice(outs: CallTensors['outs']): boolean {
+  if (outs.length < 2) return false;
+  const given = outs.filter((out) => out !== undefined);
+  return new Set(given).size < given.length;
+}
 
 function bind(plan: CallPlan<unknown>, loaded: readonly (readonly LoadedPart[])[]): Bound {
   const { steps: call, holds, scalars } = own(plan, 'steps', 'holds', 'scalars');
