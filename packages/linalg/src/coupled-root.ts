@@ -157,11 +157,12 @@ export function coupledRoot(call: Composed, what: CoupledRoot): void {
       .join();
     const known = planned.get(key);
     if (known === undefined) {
-      const before = launches.steps.length;
-      const to = advanced(call, buffers, root, terms, series);
-      buffers = to;
-      measure();
-      planned.set(key, { launched: launches.steps.slice(before), to });
+      const [to, launched] = launches.recorded(() => {
+        buffers = advanced(call, buffers, root, terms, series);
+        measure();
+        return buffers;
+      });
+      planned.set(key, { launched, to });
     } else {
       for (const one of known.launched) launches.add(one);
       buffers = known.to;

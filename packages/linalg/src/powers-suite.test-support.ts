@@ -140,8 +140,10 @@ export function powersSuite(where: string, orders: readonly number[]): void {
         expect(await infos.toNested()).toEqual([0, 0, 0, 0]);
         const { result: alone } = await matrixPower(await toTensor(mild, dtype), -0.25, how);
         const found = await toDense(result);
-        // the slow one changed nothing in the others
-        expect(found[0]!.data).toEqual((await onlyMatrix(alone)).data);
+        // the slow one changed nothing in the others, but for how a GPU's library adds products of one matrix or several
+        const own = await onlyMatrix(alone);
+        if (a.device.kind === 'cpu') expect(found[0]!.data).toEqual(own.data);
+        expect(norm1(minus(own, found[0]!)) / norm1(own)).toBeLessThan(8 * EPSILON[dtype]);
         const { result: byEigh } = await matrixPower(a, -0.25);
         (await toDense(byEigh)).forEach((truth, z) => {
           const off = norm1(minus(truth, found[z]!)) / norm1(truth);

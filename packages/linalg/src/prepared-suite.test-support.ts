@@ -89,6 +89,13 @@ const rows: readonly Row[] = [
   ['matrixPower', matrixPower, ({ a }) => [a, 0.5], { eps: 0.1 }, true],
   ['matrixPower by products', matrixPower, ({ a }) => [a, -0.5], { method: 'newton' }, true],
   [
+    'matrixPower by enqueued products',
+    matrixPower,
+    ({ a }) => [a, -0.5],
+    { method: 'newton', steps: 20 },
+    true,
+  ],
+  [
     'matrixPower of higher order',
     matrixPower,
     ({ a }) => [a, -0.5],

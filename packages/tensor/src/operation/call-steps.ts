@@ -176,6 +176,13 @@ export class CallSteps {
     this.#steps.push({ ...step, fallback, tells });
   }
 
+  /** What some work gives and the launches that it adds, which can be added again. */
+  recorded<T>(work: () => T): readonly [given: T, added: readonly CallStep[]] {
+    const from = this.#steps.length;
+    const given = work();
+    return [given, this.#steps.slice(from)];
+  }
+
   /** Elements of a row-major view from one on, in another shape. */
   rowMajorView(view: CallView, shape: readonly number[], from: number): CallView {
     return { ...view, shape, strides: rowMajorStrides(shape), offset: view.offset + from };
