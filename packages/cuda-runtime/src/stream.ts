@@ -16,6 +16,8 @@ import { PinnedBuffer } from './pinned-buffer.js';
  */
 export class CudaStream extends Owned<StreamHandle> {
   readonly #addon: Addon;
+  /** Whether a capture has begun and not ended well: the addon is asked only then. */
+  #began = false;
   readonly device: CudaDevice;
   /** Lower runs first; see `device.streamPriorityRange`. */
   readonly priority: number;
@@ -274,7 +276,7 @@ export class CudaStream extends Owned<StreamHandle> {
 
   /** True between beginCapture and endCapture. */
   get capturing(): boolean {
-    return this.#addon.streamCapturing(this[native]);
+    return this.#began && this.#addon.streamCapturing(this[native]);
   }
 
   /**
@@ -284,6 +286,7 @@ export class CudaStream extends Owned<StreamHandle> {
    */
   beginCapture(): void {
     this.#addon.streamBeginCapture(this[native]);
+    this.#began = true;
   }
 
   /**
@@ -300,7 +303,9 @@ export class CudaStream extends Owned<StreamHandle> {
    * @see cuStreamEndCapture: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
    */
   endCapture(): CudaGraph {
-    return new CudaGraph(this.#addon, this.#addon.streamEndCapture(this[native]));
+    const graph = new CudaGraph(this.#addon, this.#addon.streamEndCapture(this[native]));
+    this.#began = false;
+    return graph;
   }
 
   /** Work under way finishes; later use of this object is an error. */

@@ -18,7 +18,7 @@ export type {
   LaunchableKernel,
   Scalars,
 } from './emitted-kernel.js';
-export { withWorkspace, type KernelProgram, type ProgramStep } from './kernel-program.js';
+export type { KernelProgram, ProgramStep } from './kernel-program.js';
 export { isBeyondCompiler, PlanError, type PlanErrorCode } from './plan-error.js';
 export { kernelContent } from './kernel-content.js';
 export type { TileProgram } from './interpret/tile-program.js';
@@ -60,7 +60,6 @@ export type {
   ProductKernel,
   RadialKernel,
 } from './pairwise/kernel-expressions-functions.js';
-export { diagonalParams, pairwiseParams, valueParams } from './pairwise/params.js';
 export * from './elementwise/index.js';
 export * from './along-rows/index.js';
 export * from './random/index.js';
@@ -91,5 +90,5 @@ export * from './products/index.js';
 export * from './cdist-grad/index.js';
 export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
-export { cpuFmaKernel, cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
-export { cpuGaussianSum, cpuGaussianSumKernel } from './limits/cpu-gaussian-sum.js';
+export { cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
+export { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';

@@ -38,10 +38,13 @@ export function asTensors(
 
 /** The other way: the list of {@link asTensors} by reduction. */
 export function asResults(reductions: Reductions, tensors: readonly Tensor[]): readonly Results[] {
-  const rest = tensors.values();
+  let next = 0;
   return reductions.map((one) => {
-    const results: { -readonly [N in keyof Results]: Results[N] } = { ...NO_RESULTS };
-    for (const { name } of outputsOf(one)) results[name] = rest.next().value;
+    const results: { -readonly [N in keyof Results]: Results[N] } = {
+      value: undefined,
+      index: undefined,
+    };
+    for (const { name } of outputsOf(one)) results[name] = tensors[next++];
     return results;
   });
 }

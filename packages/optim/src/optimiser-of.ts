@@ -198,9 +198,11 @@ const checkedStates = new WeakMap<Rule, WeakMap<OptimiserState, CheckedState>>()
 function isAsChecked(
   found: CheckedState | undefined,
   leaves: readonly NamedLeaf[],
-  { tensors }: OptimiserState,
+  state: OptimiserState,
 ): found is CheckedState {
-  if (found?.tensors !== tensors || tensors.size !== found.entries.length) return false;
+  if (found === undefined) return false;
+  const { tensors } = state;
+  if (tensors !== found.tensors || tensors.size !== found.entries.length) return false;
   if (leaves.length !== found.leaves.length) return false;
   for (const [at, { name, tensor }] of leaves.entries()) {
     const before = found.leaves[at];
@@ -223,7 +225,7 @@ function checkState(
   let ofRule = checkedStates.get(rule);
   if (ofRule === undefined) checkedStates.set(rule, (ofRule = new WeakMap()));
   const before = ofRule.get(state);
-  if (state.optimiser === rule.name && isAsChecked(before, leaves, state)) return before.slots;
+  if (isAsChecked(before, leaves, state) && state.optimiser === rule.name) return before.slots;
   const slots = slotsIn(rule, settings, leaves, state);
   const { tensors } = state;
   ofRule.set(state, { leaves, tensors, entries: [...tensors], slots });

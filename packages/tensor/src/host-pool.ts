@@ -9,7 +9,8 @@ const SMALLEST = 64;
 /** The size that a buffer really gets: four steps per power of two, so at most a fifth is unused. */
 export function pooledBytes(bytes: number): number {
   if (bytes <= SMALLEST) return SMALLEST;
-  const step = Math.max(SMALLEST, 2 ** (Math.ceil(Math.log2(bytes)) - 3));
+  const power = bytes < 2 ** 31 ? 32 - Math.clz32(bytes - 1) : Math.ceil(Math.log2(bytes));
+  const step = Math.max(SMALLEST, 2 ** (power - 3));
   return Math.ceil(bytes / step) * step;
 }
 

@@ -50,7 +50,8 @@ const isByName = (out: unknown): out is Readonly<Record<string, unknown>> =>
   typeof out === 'object' && out !== null && !Array.isArray(out) && !isTensor(out);
 
 /** What stands at one place: what is no list does at every one. */
-export const elementAt = (one: unknown, at: number): unknown => (Array.isArray(one) ? one[at] : one);
+export const elementAt = (one: unknown, at: number): unknown =>
+  Array.isArray(one) ? one[at] : one;
 
 /** The inputs of one place of the lists. */
 export const inputsAt = (inputs: MapListTensors, at: number): MapTensors =>

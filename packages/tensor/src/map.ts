@@ -7,7 +7,14 @@ import type { MapCall, MapPrepare } from './map-call.js';
 import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
 import type { MapTensors } from './map-inputs.js';
 import { addMaps, type MapStep } from './map-kernel.js';
-import { elementAt, hasLists, inputsAt, listLength, outAt, type MapListTensors } from './map-lists.js';
+import {
+  elementAt,
+  hasLists,
+  inputsAt,
+  listLength,
+  outAt,
+  type MapListTensors,
+} from './map-lists.js';
 import { slopeOf } from './map-slope.js';
 import {
   MAP_OPTIONS,

@@ -1,6 +1,5 @@
 export type { CdistGradProblem } from './problem.js';
 export { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
-export { cdistGradParams } from './program.js';
 export { planCdistGrad } from './plan.js';
 export { emitCdistGrad } from './emit.js';
 export type { CdistGradPlanOptions } from './cuda/plan.js';

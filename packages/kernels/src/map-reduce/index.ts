@@ -1,7 +1,5 @@
 export { emitMapReduce, emitMapReduceSteps } from './emit.js';
 export type { LaunchedPlan, MapReduceInput, PlannedReduction } from './launched-plan.js';
-export { MAP_REDUCE_LIMITS } from './limits.js';
-export { mapReduceParams } from './params.js';
 export type {
   CpuMapReducePlan,
   CudaMapReducePlan,
@@ -27,6 +25,5 @@ export {
   type SelectionPlan,
   type SelectionProblem,
 } from './selection/plan-selection.js';
-export { selectionParams } from './selection/selected-rows.js';
 export { addsUp, aloneOf } from './plan-sums.js';
 export { takesOnePass } from './takes-one-pass.js';

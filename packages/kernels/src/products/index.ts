@@ -1,8 +1,6 @@
 export {
   chooseProducts,
-  predictProducts,
   predictReductionByProducts,
-  productsConfig,
   type PredictedProducts,
 } from './choose-products.js';
 export { partsLength, type ProductsConfig } from './products-config.js';

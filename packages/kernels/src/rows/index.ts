@@ -1,5 +1,4 @@
 export { emitRows } from './emit-rows.js';
 export { emitRowsGradient, planRowsGradient, type RowsGradientPlan } from './rows-gradient.js';
-export { rowsParams } from './rows-params.js';
 export { planRows, type RowsPlan } from './rows-plan.js';
 export type { RowsProblem } from './rows-problem.js';

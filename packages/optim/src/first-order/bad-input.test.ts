@@ -193,6 +193,36 @@ describe('states are refused', () => {
   });
 });
 
+describe('a state that served before is looked at again', () => {
+  it('for other parameters, other tensors, and those that were disposed', async () => {
+    const optimiser = adam();
+    using w = await row(1, 2);
+    using g = await row(1, 1);
+    using state = await optimiser.init({ w });
+    (await optimiser.step({ w }, { w: g }, state)).skipped.dispose();
+    const code = 'WRONG_STATE';
+    const renamed = optimiser.step({ v: w }, { v: g }, state);
+    await expect(renamed).rejects.toMatchObject(naming(code, 'no v/m'));
+    using longer = await row(1, 2, 3);
+    using ofLonger = await row(1, 1, 1);
+    const grown = optimiser.step({ w: longer }, { w: ofLonger }, state);
+    await expect(grown).rejects.toMatchObject(naming(code, 'w/m', 'should be float32 [3]'));
+    const tensors = state.tensors as Map<string, Tensor>;
+    const mean = tensors.get('w/m') as Tensor;
+    tensors.set('w/m', longer);
+    const exchanged = optimiser.step({ w }, { w: g }, state);
+    await expect(exchanged).rejects.toMatchObject(naming(code, 'w/m', 'should be float32 [2]'));
+    tensors.set('w/m', mean).set('more', longer);
+    const more = optimiser.step({ w }, { w: g }, state);
+    await expect(more).rejects.toMatchObject(naming(code, 'the state has more'));
+    tensors.delete('more');
+    (await optimiser.step({ w }, { w: g }, state)).skipped.dispose();
+    mean.dispose();
+    const gone = optimiser.step({ w }, { w: g }, state);
+    await expect(gone).rejects.toMatchObject({ code: 'DISPOSED' });
+  });
+});
+
 describe('unusual parameters and gradients', () => {
   it('lr 0 changes nothing but the state', async () => {
     using w = await row(1, 2);
