@@ -1,7 +1,7 @@
-"""Times what `mercer bench optim` measures in torch.optim.
+"""Times what `mercer bench optim` measures in torch: steps of torch.optim, a root by torch.linalg.eigh, gradients of each example by torch.func.
 
-The first argument is a set-up as JSON: {"device": "cpu" or "cuda:0", "names": [...], "sizes": {vectors, matrices, elements}, "rate", "momentum",
-"history"}. The last line of the output is {"versions": {...}, "rows": [...], "missing": [...]}; a row is {operation, library, way, n, tensors, us, host} with
+The first argument is a set-up as JSON: {"device": "cpu" or "cuda:0", "names": [...], "sizes": {vectors, matrices, elements, rootRows, perSample}, "rate",
+"momentum", "history", "condition"}. The last line of the output is {"versions": {...}, "rows": [...], "missing": [...]}; a row is {operation, library, way, n, tensors, us, host} with
 times in microseconds as {median, p10, p90, count}.
 """
 
@@ -104,6 +104,48 @@ class Torch:
         for _ in range(self.set_up["history"] + 1):
             call()
         return [dict(operation="lbfgs", way="step", n=x.numel(), tensors=1, us=self.us(call))]
+
+    def shampoo(self):
+        return []  # torch has none
+
+    def roots(self):
+        torch, n = self.torch, self.set_up["sizes"]["rootRows"]
+        q, _ = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64, device=self.device))
+        places = torch.arange(n, dtype=torch.float64, device=self.device) / (n - 1)
+        scaled = q * self.set_up["condition"] ** (-places / 2)
+        a = (scaled @ scaled.T).float()
+
+        def call():
+            values, vectors = torch.linalg.eigh(a)
+            return (vectors * values**-0.25) @ vectors.T
+
+        x = call().double()
+        off = x @ x @ x @ x @ a.double() - torch.eye(n, dtype=torch.float64, device=self.device)
+        error = (torch.linalg.norm(off) / n**0.5).item()
+        return [dict(operation="roots", way="eigh", n=n * n, tensors=1, us=self.us(call), error=error)]
+
+    def perSample(self):
+        torch = self.torch
+        from torch.func import functional_call, grad, vmap
+
+        widths, batch = self.set_up["sizes"]["perSample"]
+        modules = []
+        for k, inputs in enumerate(widths[:-1]):
+            modules += [torch.nn.ReLU()] if k > 0 else []
+            modules.append(torch.nn.Linear(inputs, widths[k + 1]))
+        network = torch.nn.Sequential(*modules).to(self.device)
+        params = {name: one.detach() for name, one in network.named_parameters()}
+        images = torch.rand(batch, widths[0], device=self.device)
+        labels = torch.arange(batch, device=self.device) * 7 % widths[-1]
+
+        def loss(given, image, label):
+            scores = functional_call(network, given, (image.unsqueeze(0),))
+            return torch.nn.functional.cross_entropy(scores, label.unsqueeze(0))
+
+        each = vmap(grad(loss), in_dims=(None, 0, 0))
+        n = batch * sum(one.numel() for one in params.values())
+        way = "vmap(grad) of each example"
+        return [dict(operation="perSample", way=way, n=n, tensors=len(params), us=self.us(lambda: each(params, images, labels)))]
 
 
 def main():

@@ -50,17 +50,30 @@ describe('mercer bench optim', () => {
     ).toEqual([
       'sgd 1000000 100 step',
       'sgd 1000000 100 replayed',
+      'sgd 1000000 100 replayed, NaN not looked for',
       'adam 1000000 100 step',
       'adam 1000000 100 replayed',
+      'adam 1000000 100 replayed, NaN not looked for',
       'adamW 1000000 100 step',
       'adamW 1000000 100 replayed',
+      'adamW 1000000 100 replayed, NaN not looked for',
       'muon 16384 4 step',
       'muon 16384 4 replayed',
       'lbfgs 100000 1 step',
+      'shampoo 442 4 training step with adam',
+      'shampoo 442 4 training step with shampoo',
+      'shampoo 442 4 training step with shampoo, refreshed beside',
+      'roots 4096 1 eigh',
+      'roots 4096 1 newton',
+      'roots 4096 1 higherOrder',
+      'perSample 62080 4 gradients of each example',
+      'perSample 62080 4 their norms',
     ]);
-    for (const { operation, us: time, error, floorUs, host } of report.rows) {
+    for (const { operation, way, us: time, error, floorUs, host } of report.rows) {
       expect(time.median).toBeGreaterThan(0);
-      if (operation === 'lbfgs') continue;
+      if (operation === 'roots') expect(error).toBeLessThan(2e-3);
+      if (way === 'gradients of each example') expect(error).toBeLessThan(1e-5);
+      if (!['sgd', 'adam', 'adamW', 'muon'].includes(operation)) continue;
       expect(host).toMatchObject({ idleUs: { count: 20 } });
       if (operation === 'muon') continue;
       expect(error).toBeLessThan(1e-6);
@@ -74,6 +87,8 @@ describe('mercer bench optim', () => {
     expect(named.stdout).not.toMatch(/adam|Not measured/);
     const wrong = await mercer([...ON_CPU, '--operations', 'adams']);
     expect(wrong.status).not.toBe(0);
-    expect(wrong.stderr).toMatch(/'adams' is none of sgd, adam, adamW, muon, lbfgs/);
+    expect(wrong.stderr).toMatch(
+      /'adams' is none of sgd, adam, adamW, muon, lbfgs, shampoo, roots, perSample/,
+    );
   });
 });

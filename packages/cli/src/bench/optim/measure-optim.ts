@@ -7,6 +7,7 @@ import {
   prepare,
   sgd,
   tensor,
+  type CommonOptions,
   type Device,
   type Optimiser,
   type OptimiserState,
@@ -28,6 +29,9 @@ import {
   type OptimRow,
   type OptimSizes,
 } from './optim-row.js';
+import { measurePerSample } from './per-sample.js';
+import { measureRoots } from './roots.js';
+import { measureShampoo } from './shampoo.js';
 
 const STEPS = 10;
 const CHECKED_STEPS = 3;
@@ -35,15 +39,19 @@ const HOST_ROUNDS = { calls: 4, warmUpRounds: 10, rounds: 20 };
 
 type Vectors = 'sgd' | 'adam' | 'adamW';
 
-const MAKE: Readonly<Record<Vectors | 'muon', () => Optimiser>> = {
-  sgd: () => sgd({ lr: RATE, momentum: MOMENTUM }),
-  adam: () => adam({ lr: RATE }),
-  adamW: () => adamW({ lr: RATE }),
-  muon: () => muon({ lr: RATE }),
+const MAKE: Readonly<Record<Vectors | 'muon', (options?: CommonOptions) => Optimiser>> = {
+  sgd: (options) => sgd({ lr: RATE, momentum: MOMENTUM, ...options }),
+  adam: (options) => adam({ lr: RATE, ...options }),
+  adamW: (options) => adamW({ lr: RATE, ...options }),
+  muon: (options) => muon({ lr: RATE, ...options }),
 };
 
-/** Arrays of the size of all parameters that a step reads and writes, those of the look for NaN included. */
-const TRAFFIC: Readonly<Record<Vectors, number>> = { sgd: 6, adam: 8, adamW: 8 };
+/** What steps are measured as; the last, of which torch does as much, looks at no gradient. */
+const WAYS = ['step', 'replayed', 'replayed, NaN not looked for'] as const;
+const UNSEEN = WAYS[2];
+
+/** Arrays of the size of all parameters that a step reads and writes, beside the gradients in which NaN is looked for. */
+const TRAFFIC: Readonly<Record<Vectors, number>> = { sgd: 5, adam: 7, adamW: 7 };
 
 /** Measures what is named, in the order of {@link OPTIM_NAMES}. */
 export async function measureOptim(
@@ -56,6 +64,9 @@ export async function measureOptim(
   for (const name of OPTIM_NAMES.filter((one) => names.includes(one))) {
     onProgress(name);
     if (name === 'lbfgs') rows.push(await measureLbfgs(device, sizes));
+    else if (name === 'shampoo') rows.push(...(await measureShampoo(device, sizes)));
+    else if (name === 'roots') rows.push(...(await measureRoots(device, sizes)));
+    else if (name === 'perSample') rows.push(...(await measurePerSample(device, sizes)));
     else if (name === 'muon') {
       const [count, n] = sizes.matrices;
       rows.push(...(await measureSteps(device, name, count, [n, n])));
@@ -94,10 +105,12 @@ async function measureSteps(
   const grads = await tensorsOf(device, count, shape, 1000);
   const rows: OptimRow[] = [];
   const n = count * sizeOf(shape);
-  const floorUs = name === 'muon' ? undefined : await copyUs(device, TRAFFIC[name] * n);
-  for (const way of ['step', 'replayed'] as const) {
+  for (const way of WAYS) {
+    if (name === 'muon' && way === UNSEEN) continue;
+    const looks = way === UNSEEN ? 0 : 1;
+    const floorUs = name === 'muon' ? undefined : await copyUs(device, (TRAFFIC[name] + looks) * n);
     const params = await tensorsOf(device, count, shape, 1);
-    const optimiser = MAKE[name]();
+    const optimiser = MAKE[name](looks === 0 ? { nonFinite: 'ignore' } : {});
     using state = await optimiser.init(params);
     const plain = async (): Promise<void> => {
       (await optimiser.step(params, grads, state)).skipped.dispose();

@@ -1,5 +1,6 @@
 import { runPeerScript, type PeerAnswer } from '../peer-script.js';
 import {
+  CONDITION,
   HISTORY,
   MOMENTUM,
   OPTIM_SIZES,
@@ -28,6 +29,7 @@ export async function measureOptimPeers(
       rate: RATE,
       momentum: MOMENTUM,
       history: HISTORY,
+      condition: CONDITION,
     },
     rows: 'rows',
   });
