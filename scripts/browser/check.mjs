@@ -89,7 +89,7 @@ async function outcomeOf(browser, address) {
 
 /** @param {string} executable @param {string} folder */
 async function check(executable, folder) {
-  const program = path.join(FOLDER, 'page', 'program.js');
+  const program = path.join(FOLDER, 'page', 'program.mjs');
   cpSync(path.join(root, 'scripts/browser/page'), path.dirname(program), { recursive: true });
   const wasm = path.join(root, 'packages/cpu-runtime/build/wasm', WASM);
   for (const { name, copiesModule, build } of bundlers) {

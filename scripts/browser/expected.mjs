@@ -1,5 +1,5 @@
 // What the program under page/ must give, in float64 by loops that know nothing of Mercer.
-import { points, targets } from './page/data.js';
+import { points, targets } from './page/data.mjs';
 
 const LR = 0.5;
 const SHIFT = 0.1;
@@ -84,4 +84,11 @@ export const expected = {
 };
 
 /** What else a page says of itself. */
-export const where = { device: 'cpu', executor: 'interpreted', cuda: false, lapack: false };
+export const where = {
+  device: 'cpu',
+  executor: 'interpreted',
+  cuda: false,
+  lapack: false,
+  cache: 'off',
+  gpu: 'NO_BACKEND',
+};

@@ -127,7 +127,6 @@ async function bundleForBrowsers(source, dist, manifest, entries) {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
-    keepNames: true,
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await build.close();
@@ -189,7 +188,7 @@ export async function bundlePackage(source, folder, manifest) {
   manifest.types = root.import.types;
 }
 
-/** @param {any} target */
+/** @param {any} target @returns {any} */
 function withRequire(target) {
   if (typeof target === 'string') return target;
   const common = (/** @type {string} */ file) =>

@@ -17,20 +17,19 @@ type Loaded = { readonly binding: RawBinding } | { readonly attempts: readonly A
 const loaded = await load();
 
 async function load(): Promise<Loaded> {
-  const given = (globalThis as { [GIVEN]?: unknown })[GIVEN] ?? builtFile;
+  const given =
+    (globalThis as { [GIVEN]?: URL | string | Uint8Array | ArrayBuffer })[GIVEN] ?? builtFile;
+  const isAddress = typeof given === 'string' || given instanceof URL;
   try {
-    const bytes =
-      given instanceof ArrayBuffer || ArrayBuffer.isView(given)
-        ? new Uint8Array(given as ArrayBuffer)
-        : await fetched(String(given));
-    return { binding: new WasmBinding(bytes) };
+    const bytes = isAddress ? await fetched(given) : given;
+    return { binding: new WasmBinding(bytes as Uint8Array<ArrayBuffer>) };
   } catch (error) {
-    const path = typeof given === 'object' && !(given instanceof URL) ? 'bytes' : String(given);
+    const path = isAddress ? String(given) : 'the module that was handed over';
     return { attempts: [{ path, error: error instanceof Error ? error.message : String(error) }] };
   }
 }
 
-async function fetched(address: string): Promise<Uint8Array<ArrayBuffer>> {
+async function fetched(address: URL | string): Promise<Uint8Array> {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`the server answers ${response.status}`);
   return new Uint8Array(await response.arrayBuffer());

@@ -1,4 +1,3 @@
-import { compute } from '../fallback/compute.js';
 import { failure } from '../fallback/failure.js';
 import type { FallbackRequest } from '../fallback/messages.js';
 import type { Watch } from '../fallback/worker-host.js';
@@ -9,10 +8,10 @@ export async function askWorker(
   { signal, onProgress }: Watch,
 ): Promise<Readonly<Record<string, Float64Array>>> {
   signal?.throwIfAborted();
+  // ml-matrix is large, and few pages need it.
+  const { compute } = await import('../fallback/compute.js');
   try {
-    return await Promise.resolve(
-      compute(request, (done) => onProgress?.({ done, total: request.count })),
-    );
+    return compute(request, (done) => onProgress?.({ done, total: request.count }));
   } catch (error) {
     throw failure(request.routine, error instanceof Error ? error.message : String(error));
   }

@@ -1,14 +1,12 @@
 import { MercerError } from '../mercer-error.js';
 
 /** Of `node:fs`, `node:fs/promises`, `node:path`, `node:stream/promises`, `node:url`, `node:zlib`: what reaches files is refused in words. */
-const refusal =
-  (name: string) =>
-  (): never => {
-    throw new MercerError(
-      'UNSUPPORTED',
-      `${name}: a page reaches no files. Fetch the bytes, or take them from an input element, and decode those.`,
-    );
-  };
+const refusal = (name: string) => (): never => {
+  throw new MercerError(
+    'UNSUPPORTED',
+    `${name}: a page reaches no files. Fetch the bytes, or take them from an input element, and decode those.`,
+  );
+};
 
 export const constants = { O_RDONLY: 0, O_NONBLOCK: 0, O_NOFOLLOW: 0, W_OK: 2, R_OK: 4 } as const;
 

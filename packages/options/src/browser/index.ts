@@ -9,6 +9,7 @@ export { Buffer } from './buffer.js';
 export * from './files.js';
 export { createHash, randomUUID } from './hash.js';
 export { inspect, types } from './inspect.js';
+export { noCuda } from './no-cuda.js';
 export { process as default } from './process.js';
 export { setImmediate } from './turns.js';
 

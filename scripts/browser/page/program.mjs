@@ -1,5 +1,6 @@
 // What a page may compute: a handful of operations over all layers. Bundled by check.mjs, run in Chromium, compared with expected.mjs.
 import {
+  JitCache,
   MercerError,
   adam,
   cdist,
@@ -17,10 +18,19 @@ import {
   solveCholesky,
   tensor,
 } from '@mercer/core';
-import { points, targets } from './data.js';
+import { points, targets } from './data.mjs';
 
 /** @param {number[][]} rows */
 const upload = (rows) => tensor(rows, { dtype: 'float64' });
+
+/** @param {() => unknown} call */
+function codeOf(call) {
+  try {
+    return call();
+  } catch (error) {
+    return error instanceof MercerError ? error.code : String(error);
+  }
+}
 
 async function run() {
   const x = await upload(points);
@@ -55,9 +65,13 @@ async function run() {
     executor: (await cpuExecutor()).executor,
     cuda: cuda.isAvailable(),
     lapack: lapack.isAvailable(),
+    cache: (await JitCache.open().stats()).state,
+    gpu: codeOf(() => device('cuda')),
   };
   return results;
 }
 
-const outcome = await run().catch((error) => ({ failed: String(error?.stack ?? error) }));
+const outcome = await run().catch((/** @type {any} */ error) => ({
+  failed: String(error?.stack ?? error),
+}));
 /** @type {any} */ (globalThis).mercerOutcome = outcome;
