@@ -86,6 +86,10 @@ function write(page, text) {
   writeFileSync(file, text);
 }
 
+/** The first program of the front page runs there. @param {string} text */
+const runnable = (text) =>
+  text.replace(/^```ts\n[^]*?\n```$/m, (fence) => `<RunProgram>\n\n${fence}\n\n</RunProgram>`);
+
 /** @returns {{ pages: number, titles: Record<string, string> }} how many pages were written, and their titles by address */
 export function assemble() {
   rmSync(source, { recursive: true, force: true });
@@ -112,7 +116,7 @@ export function assemble() {
     const text = includeSections(withLinks(file, read(file)), (from, heading) =>
       withLinks(from, sectionOf(read(from), heading)),
     );
-    add(pageOf(file), text);
+    add(pageOf(file), file === `${OWN}index.md` ? runnable(text) : text);
   };
   addWaiting();
   for (const folder of folders) {
