@@ -70,6 +70,7 @@ const escaped = (/** @type {string} */ text) =>
 /** Programs that need what no page has. */
 const NOT_IN_PAGES = /** @type {readonly [RegExp, string][]} */ ([
   [/node:(?:fs\/promises|os|path)/, 'it reads and writes files'],
+  [/unsafeKernel\(/, 'its kernel in C++ needs a compiler'],
   [/lib\/digits\.mjs/, 'its 10,000 digits are too much for a page'],
 ]);
 

@@ -31,7 +31,7 @@ export function tableText(data) {
   const hasValues = rows.some(([, row]) => !isRow(row));
   const cells = rows.map(([index, row]) => [
     index,
-    ...columns.map((key) => (isRow(row) && key in row ? shown(row[key]) : '')),
+    ...columns.map((key) => (isRow(row) && key in row ? shown(/** @type {any} */ (row)[key]) : '')),
     ...(hasValues ? [isRow(row) ? '' : shown(row)] : []),
   ]);
   return drawn(['(index)', ...columns, ...(hasValues ? ['Values'] : [])], cells);
