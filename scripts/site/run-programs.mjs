@@ -5,6 +5,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root } from '../lib/workspace.mjs';
 import { chromiumPath, launch } from './browser.mjs';
+import { filesUnder } from './files.mjs';
 import { gallery, notInPages, programs } from './gallery.mjs';
 import { differences } from './same-output.mjs';
 import { serve } from './serve.mjs';
@@ -15,12 +16,12 @@ const LONGEST_MS = 240_000;
 /** Examples that the check runs: each layer, a data set, a picture, a table. */
 const SOME = ['02', '06', '08', '10', '12', '14', '16', '20', '31'];
 
-/** Presses Run, and waits until the program has ended. @param {Page} page */
-async function runHere(page) {
-  const program = page.locator('.run-program').first();
+/** Presses Run, and waits until the program has ended. @param {Page} page @param {number} at which one of the page */
+async function runHere(page, at = 0) {
+  const program = page.locator('.run-program').nth(at);
   await program.locator('.run-start:enabled').click();
   await page.waitForFunction(
-    `!['idle', 'running'].includes(document.querySelector('.run-program').dataset.state)`,
+    `!['idle', 'running'].includes(document.querySelectorAll('.run-program')[${at}].dataset.state)`,
     undefined,
     { timeout: LONGEST_MS },
   );
@@ -43,6 +44,20 @@ async function runExample(page, origin, name) {
     ...differences(text, recorded).map((one) => `examples/${name}: ${one}`),
     ...(pictures === drawn ? [] : [`examples/${name}: ${pictures} pictures, not ${drawn}`]),
   ];
+}
+
+/** Every program of a guide ends well. @param {Page} page @param {string} origin @param {string} guide */
+async function runGuide(page, origin, guide) {
+  /** @type {string[]} */
+  const problems = [];
+  await page.goto(`${origin}/${guide}`);
+  const count = await page.locator('.run-program').count();
+  for (let at = 0; at < count; at++) {
+    const { state, text } = await runHere(page, at);
+    if (state !== 'done') problems.push(`${guide}, program ${at + 1}: ${text}`);
+  }
+  console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'} ${guide}, ${count} programs`);
+  return problems;
 }
 
 /** The program of the front page, as it is and changed. @param {Page} page @param {string} origin */
@@ -105,18 +120,21 @@ async function checkPlayground(page, origin) {
 
 /**
  * @param {import('playwright-core').Browser} browser @param {string} origin @param {(name: string) => boolean} [wanted] examples
+ * @param {readonly string[]} [guides] whose programs are run
  * @returns {Promise<string[]>} what is wrong
  */
 export async function checkPrograms(
   browser,
   origin,
   wanted = (name) => SOME.includes(name.slice(0, 2)),
+  guides = ['guide/symbolic-matrices.html'],
 ) {
   const page = await browser.newPage();
   const problems = [
     ...(await checkFrontPage(page, origin)),
     ...(await checkPlayground(page, origin)),
   ];
+  for (const guide of guides) problems.push(...(await runGuide(page, origin, guide)));
   let count = 0;
   for (const { name, file } of programs().filter((one) => wanted(one.name))) {
     const why = notInPages(readFileSync(path.join(root, file), 'utf8'));
@@ -140,7 +158,15 @@ if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {
   const { origin, close } = await serve(path.join(root, 'build/site'));
   const browser = await launch(executable);
   const part = process.argv[2] ?? '';
-  const problems = await checkPrograms(browser, origin, (name) => name.includes(part));
+  const guides = filesUnder('docs/site/guide', /\.md$/).map(
+    (file) => `guide/${path.basename(file, '.md')}.html`,
+  );
+  const problems = await checkPrograms(
+    browser,
+    origin,
+    (name) => name.includes(part),
+    part === '' ? [...guides, 'docs/derivatives.html'] : [],
+  );
   await browser.close();
   close();
   for (const problem of problems) console.log(problem);
