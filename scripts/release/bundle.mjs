@@ -108,6 +108,11 @@ const browserTarget = (/** @type {{ types: string, default: string }} */ target)
   default: target.default.replace('./dist/', './dist/browser/'),
 });
 
+/** Some browsers lack the symbols of `using`. */
+const SYMBOLS = ['dispose', 'asyncDispose']
+  .map((name) => `Symbol.${name} ??= Symbol.for('Symbol.${name}');\n`)
+  .join('');
+
 /**
  * @param {string} source @param {string} dist @param {Manifest} manifest @param {Record<string, string>} entries
  */
@@ -124,6 +129,7 @@ async function bundleForBrowsers(source, dist, manifest, entries) {
   });
   await build.write({
     dir: path.join(dist, 'browser'),
+    banner: SYMBOLS,
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',

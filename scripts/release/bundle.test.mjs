@@ -114,6 +114,7 @@ describe('bundlePackage', () => {
     const [page, own] = [browser, node].map((one) =>
       readFileSync(path.join(folder, one.default), 'utf8'),
     );
+    expect(page).toMatch(/^Symbol\.dispose \?\?= /);
     expect(page).toMatch(/a twin/);
     expect(page).toMatch(/from ["']twins-of-node["']/);
     expect(page).not.toMatch(/node:/);
