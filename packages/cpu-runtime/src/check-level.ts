@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { CpuRuntimeError } from './errors.js';
 import { cpuInfo } from './report.js';
@@ -10,6 +11,6 @@ export function checkLevel(level: CpuLevel, what: string): void {
   if (place >= 0 && place < X86_LEVELS.indexOf(own)) return;
   throw new CpuRuntimeError(
     'UNSUPPORTED_CPU',
-    `${what} failed: this processor is ${own} and cannot run ${level}. Leave the level out.`,
+    `${what} failed: this processor is ${own} and cannot run ${typeof level === 'string' ? level : describeValue(level)}. Leave the level out.`,
   );
 }
