@@ -47,7 +47,7 @@ const MAKE: Readonly<Record<Vectors | 'muon', (options?: CommonOptions) => Optim
 };
 
 /** What steps are measured as; the last, of which torch does as much, looks at no gradient. */
-const WAYS = ['step', 'replayed', 'replayed, NaN not looked for'] as const;
+const WAYS = ['step', 'replayed', 'replayed, gradients not looked at'] as const;
 const UNSEEN = WAYS[2];
 
 /** Arrays of the size of all parameters that a step reads and writes, beside the gradients in which NaN is looked for. */
