@@ -10,6 +10,7 @@ import { LINUX_ARM64 } from '../lib/platform.mjs';
 import { run } from '../lib/shell.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { bundlePackage } from './bundle.mjs';
+import { splitWorkspace } from './later.mjs';
 import { writeKernelPackages } from './kernel-packages.mjs';
 import { writePlatformPackages } from './platform-packages.mjs';
 import { writeWasmPackage } from './wasm-package.mjs';
@@ -87,10 +88,11 @@ export async function packAll(kernels, others = []) {
     return { name, tarball: target, platform, anyPlatform };
   };
   const packages = [];
+  const split = splitWorkspace(workspacePackages());
   for (const { name, directory } of workspacePackages()) {
     const own = platforms.filter((entry) => entry.owner === name);
     const bundled = await repack(pack(directory, 'pnpm'), async (folder, manifest) => {
-      await bundlePackage(directory, folder, manifest);
+      await bundlePackage(directory, folder, manifest, split);
       for (const { name: dependency, version, needed } of own) {
         const kind = needed ? 'dependencies' : 'optionalDependencies';
         manifest[kind] = { ...manifest[kind], [dependency]: version };
