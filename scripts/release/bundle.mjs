@@ -161,7 +161,7 @@ export async function bundlePackage(source, folder, manifest, split) {
   for (const chunk of later ? output : []) {
     const wrong = chunk.type === 'chunk' && chunk.name === 'early' && chunk.moduleIds;
     for (const id of wrong || []) {
-      if (!later?.isEarly(id) && !id.startsWith('\0rolldown'))
+      if (path.isAbsolute(id) && !later?.isEarly(id))
         throw new Error(`${manifest.name}: an import would evaluate ${id}, which is for later`);
     }
   }

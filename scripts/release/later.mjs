@@ -10,7 +10,7 @@ import { parseSync } from 'rolldown/utils';
  * A declaration at the top level of a module. `calls`: what calling it, or making one, calls.
  * @typedef {{ kind: 'function' | 'class' | 'constant', parameters: number, calls: Set<string> }} Declaration
  * @typedef {{ file: string, name: string }} Origin a module and what it exports under a name; `*` is all
- * @typedef {{ file: string, bytes: number, sources: Set<string>, imports: Map<string, Origin>, exports: Map<string, Origin | { local: string }>, all: string[],
+ * @typedef {{ file: string, bytes: number, sources: Set<string>, imports: Map<string, Origin>, exports: Map<string, Origin | { local: string }>, all: string[], bare: string[],
  *   declarations: Map<string, Declaration>, calls: Set<string>, names: Set<string>, effects: boolean }} Module
  */
 
@@ -139,6 +139,7 @@ function read(file, entries) {
     imports: new Map(),
     exports: new Map(),
     all: [],
+    bare: [],
     declarations: new Map(),
     calls: new Set(),
     names: new Set(),
@@ -150,6 +151,7 @@ function read(file, entries) {
     if (node.source && !source) continue; // of another project, or of Node
     if (source) module.sources.add(source);
     if (node.type === 'ImportDeclaration') {
+      if (node.specifiers.length === 0) module.bare.push(source);
       for (const one of node.specifiers) {
         if (one.importKind === 'type') continue;
         const name =
@@ -172,7 +174,8 @@ function read(file, entries) {
       }
       if (!node.source && inner && !isFunction(inner)) collectCalled(inner, module.calls);
       if (inner) collectNames(inner, module.names);
-      if (node.type === 'ExpressionStatement') module.effects = true;
+      if (/^(Expression|If|For|ForIn|ForOf|While|Block|Try)Statement$/.test(node.type))
+        module.effects = true;
     }
   }
   return module;
@@ -288,6 +291,7 @@ export function splitModules(packages, root) {
     if (evaluated.has(file)) return;
     evaluated.add(file);
     const module = moduleOf(file);
+    for (const one of module.bare) evaluate(one);
     for (const name of module.names) refer(file, name, false);
     for (const name of module.calls) refer(file, name, true);
     for (const name of module.exports.keys()) {
@@ -326,7 +330,7 @@ export function splitModules(packages, root) {
     for (const { file } of rest) evaluated.add(file);
     for (const { file } of rest) early.add(file);
   }
-  for (const file of evaluated) stubs.delete(file);
+  for (const file of early) stubs.delete(file);
   return { evaluated, stubs, early };
 }
 
@@ -378,7 +382,8 @@ export function laterPlugin({ evaluated, stubs, early }, source) {
         if (id === LATER || id === LOADER) return id;
         if (!id.startsWith('.') || !importer || !evaluated.has(importer)) return null;
         const file = resolved(importer, id, new Map());
-        return file && !evaluated.has(file) && stubs.has(file) ? STUBS + file : null;
+        const kept = early.has(importer) ? early : evaluated;
+        return file && !kept.has(file) && stubs.has(file) ? STUBS + file : null;
       },
       load(id) {
         if (id === LOADER) {

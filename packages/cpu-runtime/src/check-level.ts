@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { CpuRuntimeError } from './errors.js';
 import { cpuInfo } from './report.js';
@@ -8,8 +9,9 @@ export function checkLevel(level: CpuLevel, what: string): void {
   if (level === own) return;
   const place = X86_LEVELS.indexOf(level);
   if (place >= 0 && place < X86_LEVELS.indexOf(own)) return;
+  const named = typeof level === 'string' ? level : describeValue(level);
   throw new CpuRuntimeError(
     'UNSUPPORTED_CPU',
-    `${what} failed: this processor is ${own} and cannot run ${level}. Leave the level out.`,
+    `${what} failed: this processor is ${own} and cannot run ${named}. Leave the level out.`,
   );
 }
