@@ -1,6 +1,6 @@
 // Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), bundled,
 // the native ones with their platform packages added as optional dependencies, and the platform packages themselves; WebAssembly; jit-cache with the
-// packages of precompiled kernels. With `--for linux-arm64` also the addons that scripts/linux-arm64.mjs has built.
+// packages of precompiled kernels. Beside them a list of all components (mercer.cdx.json, CycloneDX). With `--for linux-arm64` also the addons that scripts/linux-arm64.mjs has built.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -12,6 +12,8 @@ import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { bundlePackage } from './bundle.mjs';
 import { splitWorkspace } from './later.mjs';
 import { writeKernelPackages } from './kernel-packages.mjs';
+import { writeSbom } from './sbom.mjs';
+import { writeNotices } from './third-party.mjs';
 import { writePlatformPackages } from './platform-packages.mjs';
 import { writeWasmPackage } from './wasm-package.mjs';
 
@@ -97,8 +99,15 @@ export async function packAll(kernels, others = []) {
         const kind = needed ? 'dependencies' : 'optionalDependencies';
         manifest[kind] = { ...manifest[kind], [dependency]: version };
       }
+      writeNotices(folder, manifest);
     });
     packages.push(keep(name, bundled));
+  }
+  for (const { directory } of platforms) {
+    const file = path.join(directory, 'package.json');
+    const manifest = readJson(file);
+    writeNotices(directory, manifest);
+    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
   }
   const packed = [
     ...packages,
@@ -106,6 +115,7 @@ export async function packAll(kernels, others = []) {
       keep(name, pack(directory, 'npm'), true, anyPlatform),
     ),
   ];
+  writeSbom(packed, path.join(tarballs, 'mercer.cdx.json'));
   writeFileSync(listFile, JSON.stringify(packed));
   return packed;
 }
