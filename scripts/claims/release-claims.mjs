@@ -68,7 +68,7 @@ export const RELEASE = [
         const row = results.find(
           (/** @type {any} */ one) => one.node === node && one.manager === manager,
         );
-        return row.ok ? 'works' : 'fails';
+        return row === undefined ? 'not supported' : row.ok ? 'works' : 'fails';
       };
       return `On ${date.slice(0, 10)}, Linux x64:\n\n${table([['', String], ...nodes.map((node) => /** @type {[string, (row: any) => string]} */ ([`Node ${node}`, verdict(node)]))], managers)}`;
     },

@@ -29,7 +29,8 @@ const MANAGERS = [
     install: ['install', '--non-interactive', '--no-lockfile'],
   },
   { name: 'yarn 4', program: berry, install: ['install'], linker: 'node-modules' },
-  { name: 'yarn 4, Plug’n’Play', program: berry, install: ['install'], linker: 'pnp' },
+  // On Node 20 it cannot require ES modules (docs/adr/0072).
+  { name: 'yarn 4, Plug’n’Play', program: berry, install: ['install'], linker: 'pnp', since: 22 },
 ];
 
 function npmOf() {
@@ -155,6 +156,7 @@ const registry = await serveRegistry([...lastPacked().map(({ tarball }) => tarba
 const results = [];
 for (const { node, version } of NODES) {
   for (const manager of MANAGERS) {
+    if (Number.parseInt(version) < (manager.since ?? 0)) continue;
     const started = performance.now();
     /** @type {string | undefined} */
     let failed;

@@ -205,15 +205,11 @@ const LEAST_LATER = 32_768;
 /**
  * `evaluated`: sources that an import evaluates. `stubs`: functions of other sources that those refer to, with the number of their
  * parameters.
- * @typedef {{ evaluated: Set<string>, stubs: Map<string, Map<string, number>>, early: Set<string> }} Split
+ * @typedef {{ evaluated: Set<string>, stubs: Map<string, Map<string, number>> }} Split
  */
 
-/**
- * @param {readonly Package[]} packages that import each other
- * @param {string} root the entry that is imported by most: what it evaluates lies in one file of each package (`early`)
- * @returns {Split}
- */
-export function splitModules(packages, root) {
+/** @param {readonly Package[]} packages that import each other @returns {Split} */
+export function splitModules(packages) {
   const entries = entriesOf(packages);
   /** @type {Map<string, Module>} */
   const modules = new Map();
@@ -313,11 +309,6 @@ export function splitModules(packages, root) {
     }
   }
 
-  for (const entry of [entries.get(root) ?? '']) {
-    evaluate(entry);
-    evaluateEffects(entry);
-  }
-  const early = new Set(evaluated);
   for (const entry of entries.values()) {
     evaluate(entry);
     evaluateEffects(entry);
@@ -328,16 +319,14 @@ export function splitModules(packages, root) {
     );
     if (rest.reduce((sum, { bytes }) => sum + bytes, 0) > LEAST_LATER) continue;
     for (const { file } of rest) evaluated.add(file);
-    for (const { file } of rest) early.add(file);
   }
-  for (const file of early) stubs.delete(file);
-  return { evaluated, stubs, early };
+  for (const file of evaluated) stubs.delete(file);
+  return { evaluated, stubs };
 }
 
-/** What `import '@mercer/core'` evaluates. The command is apart: it loads what it runs, and nobody imports it. */
+/** The command is apart: it loads what it runs, and nobody imports it. */
 export function splitWorkspace(/** @type {readonly Package[]} */ packages) {
-  const imported = packages.filter(({ name }) => name !== '@mercer/cli');
-  return splitModules(imported, '@mercer/core');
+  return splitModules(packages.filter(({ name }) => name !== '@mercer/cli'));
 }
 
 const STUBS = '\0stubs:';
@@ -350,7 +339,7 @@ export const LATER = '\0later-functions';
  * @param {Split} split @param {string} source folder of the package
  * @returns {{ plugin: import('rolldown').Plugin, isEarly: (id: string) => boolean } | undefined} nothing where all is evaluated
  */
-export function laterPlugin({ evaluated, stubs, early }, source) {
+export function laterPlugin({ evaluated, stubs }, source) {
   const inside = (/** @type {string} */ file) => file.startsWith(source + path.sep);
   const own = [...stubs].filter(([file]) => inside(file));
   // Functions of one name in two modules.
@@ -375,15 +364,14 @@ export function laterPlugin({ evaluated, stubs, early }, source) {
   };
   if (functions.length === 0) return undefined;
   return {
-    isEarly: (id) => early.has(id) || id === LOADER || id.startsWith(STUBS),
+    isEarly: (id) => evaluated.has(id) || id === LOADER || id.startsWith(STUBS),
     plugin: {
       name: 'later',
       resolveId(id, importer) {
         if (id === LATER || id === LOADER) return id;
         if (!id.startsWith('.') || !importer || !evaluated.has(importer)) return null;
         const file = resolved(importer, id, new Map());
-        const kept = early.has(importer) ? early : evaluated;
-        return file && !kept.has(file) && stubs.has(file) ? STUBS + file : null;
+        return file && stubs.has(file) ? STUBS + file : null;
       },
       load(id) {
         if (id === LOADER) {

@@ -44,7 +44,7 @@ async function bundled(/** @type {Record<string, string>} */ sources, sideEffect
   const entry = { types: './dist/index.d.ts', default: './dist/index.js' };
   const manifest = { name: 'lazily', type: 'module', sideEffects, exports: { '.': entry } };
   const one = { name: 'lazily', folder: 'lazily', directory, manifest, native: false };
-  const split = splitModules([one], 'lazily');
+  const split = splitModules([one]);
   await bundlePackage(directory, packed, manifest, split);
   writeFileSync(path.join(packed, 'package.json'), JSON.stringify(manifest));
   return packed;
