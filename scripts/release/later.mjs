@@ -130,7 +130,8 @@ function resolved(
 /** @param {string} file @param {ReadonlyMap<string, string>} entries @returns {Module} */
 function read(file, entries) {
   const text = readFileSync(file, 'utf8');
-  const { program } = parseSync(file, text);
+  /** @type {any} */
+  const program = parseSync(file, text).program;
   /** @type {Module} */
   const module = {
     file,
