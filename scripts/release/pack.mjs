@@ -44,7 +44,8 @@ async function repack(tarball, edit) {
   await edit(unpacked, manifest);
   // pnpm writes dependencies in the order in which it has found their versions, another one each time.
   for (const [key, value] of Object.entries(manifest)) {
-    if (/dependencies$/i.test(key)) manifest[key] = Object.fromEntries(Object.entries(value).sort());
+    if (/dependencies$/i.test(key))
+      manifest[key] = Object.fromEntries(Object.entries(value).sort());
   }
   writeFileSync(manifestFile, `${JSON.stringify(manifest, null, 2)}\n`);
   const packed = pack(unpacked, 'npm');
