@@ -37,10 +37,10 @@ function importedEntries({ exports }) {
 }
 
 /** What stays an import: the declared dependencies and their entries. Node's own modules stay as well; anything else is an error. */
-function dependenciesOf(/** @type {Manifest} */ { dependencies, peerDependencies }) {
-  return Object.keys({ ...dependencies, ...peerDependencies }).map(
-    (name) => new RegExp(`^${name}(/|$)`),
-  );
+function dependenciesOf(/** @type {Manifest} */ { name, dependencies, peerDependencies }) {
+  return Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((one) => !INSIDE[name]?.includes(one))
+    .map((one) => new RegExp(`^${one}(/|$)`));
 }
 
 /** Takes the compiler's modules away; its declarations stay. */
@@ -175,6 +175,7 @@ export async function bundlePackage(source, folder, manifest, split) {
   manifest.exports = Object.fromEntries(
     Object.entries(manifest.exports).map(([name, target]) => [name, withRequire(target)]),
   );
+  for (const one of INSIDE[manifest.name] ?? []) delete manifest.dependencies?.[one];
   const root = manifest.exports['.'];
   manifest.main = root.require.default;
   manifest.types = root.import.types;
