@@ -44,7 +44,7 @@ export const RELEASE = [
         const row = results.find(
           (/** @type {any} */ one) => one.project === project && one.what === what,
         );
-        return `${row.userCpuMs.least.toFixed(0)} (${row.userCpuMs.median.toFixed(0)})`;
+        return `${row.wallMs.least.toFixed(0)} (${row.wallMs.median.toFixed(0)})`;
       };
       const rows = table(
         [
@@ -54,7 +54,7 @@ export const RELEASE = [
         ],
         starts,
       );
-      return `User CPU time of a process in milliseconds, least (median); ${machine.cores} cores, ${machine.cpu}, Node ${machine.node}; ${measured} ([bench/results/start-split.json](../bench/results/start-split.json)).\n\n${rows}`;
+      return `Milliseconds of a process by the clock, least (median); ${machine.cores} cores, ${machine.cpu}, Node ${machine.node}; ${measured} ([bench/results/start-split.json](../bench/results/start-split.json)).\n\n${rows}`;
     },
   },
   {
