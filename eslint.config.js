@@ -64,6 +64,26 @@ export default tseslint.config(
     },
   },
   {
+    // Browsers replace Node's modules, which are imported by name, and have no such globals (docs/adr/0071).
+    files: ['packages/*/src/**/*.ts'],
+    ignores: [
+      'packages/{cli,cuda-runtime}/src/**',
+      'packages/*/src/**/*.test.ts',
+      'packages/*/src/**/*.test{-,.}*.ts',
+      'packages/*/src/testing/**',
+    ],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['process', 'Buffer', 'setImmediate', 'clearImmediate', 'global'].map((name) => ({
+          name,
+          message:
+            'Import it by name from its module of Node (node:process, node:buffer, node:timers), which browsers replace.',
+        })),
+      ],
+    },
+  },
+  {
     // Awaiting what may be a plain value, and async functions without await, are how a test states a contract.
     files: ['packages/*/src/**/*.test.ts', 'packages/*/src/**/*.test-*.ts'],
     rules: {

@@ -42,6 +42,7 @@ const OPTIMISERS = 'docs/performance/optimisers.md';
 /** @param {number} share */
 const percent = (share) => `${(100 * share).toPrecision(3)}%`;
 /** @typedef {{ bandwidth: number, cutoff: number, clusterRows: number, pairsKept: number, points: number, pairsRatio: number, ms: { median: number }, wholeMs: { median: number }, rangesMs: { median: number }, timeByPairs: number, error: number, wholeError: number }} TruncatedRow */
+/** @typedef {{ operation: string, library: string, way: string, n: number, tensors: number, us: { median: number }, host?: { idleUs: { median: number } }, floorUs?: number, error?: number }} OptimRow */
 /** @typedef {{ n: number, way: string, devices: string[], ms: { median: number }, rate: number, share: number, error: number }} ShardsRow */
 /** @typedef {{ system: string, by: string, ms?: { median: number }, iterations?: number, residual?: number, note?: string, productMs?: { median: number }, preconditionerMs?: { median: number } }} SolveRow */
 
@@ -423,6 +424,29 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
       },
     ];
   }),
+  {
+    file: OPTIMISERS,
+    name: 'steps on a GPU',
+    text() {
+      const { rows, peers, device } = measurement('h200-optim');
+      /** @type {OptimRow[]} */
+      const all = [...rows, ...peers.rows];
+      const order = [...new Set(all.map(({ operation }) => operation))];
+      const sorted = order.flatMap((one) => all.filter(({ operation }) => operation === one));
+      return `${device.name}, ${day('h200-optim')} ([h200-optim.json](../../bench/results/h200-optim.json)), beside torch ${peers.versions.torch}:\n\n${table(
+        [
+          ['what', (/** @type {OptimRow} */ { operation }) => `\`${operation}\``],
+          ['elements', ({ n, tensors }) => `${n.toExponential(1).replace('+', '')} in ${tensors}`],
+          ['by', ({ library, way }) => `${library}, ${way}`],
+          ['time', ({ us }) => formatMs(us.median / 1e3)],
+          ['floor', ({ floorUs }) => (floorUs === undefined ? '' : formatMs(floorUs / 1e3))],
+          ['host', ({ host }) => (host === undefined ? '' : formatMs(host.idleUs.median / 1e3))],
+          ['error', ({ error }) => error?.toExponential(1) ?? ''],
+        ],
+        sorted,
+      )}`;
+    },
+  },
   {
     file: TUTORIALS,
     name: 'tutorials at their whole sizes',

@@ -7,9 +7,10 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundlePackage } from '../release/bundle.mjs';
 import { splitWorkspace } from '../release/later.mjs';
+import { WASM_PACKAGE, writeWasmTexts } from '../release/wasm-package.mjs';
 import { root, workspacePackages } from './workspace.mjs';
 
-const FOLDER = path.join(root, 'node_modules/.cache/installed');
+export const FOLDER = path.join(root, 'node_modules/.cache/installed');
 const STAMP = path.join(FOLDER, '.sources');
 
 /** Absolute path of an installed package. */
@@ -21,7 +22,8 @@ function installedPackage(/** @type {string} */ name) {
 function sourcesKey() {
   const hash = createHash('sha256').update(process.version);
   const add = (/** @type {string} */ file) => hash.update(`\0${file}\0`).update(readFileSync(file));
-  for (const file of ['bundle', 'later']) add(path.join(root, 'scripts/release', `${file}.mjs`));
+  for (const file of ['bundle', 'later', 'wasm-package'])
+    add(path.join(root, 'scripts/release', `${file}.mjs`));
   add(path.join(root, 'scripts/lib/installed.mjs'));
   for (const { directory } of workspacePackages()) {
     add(path.join(directory, 'package.json'));
@@ -75,5 +77,8 @@ export default async function install() {
     symlinkSync(path.join(directory, 'build'), path.join(folder, 'build'));
     linkDependencies(directory, folder);
   }
+  // Where it is not built yet, this leads nowhere.
+  const { file, built } = writeWasmTexts(installedPackage(WASM_PACKAGE));
+  symlinkSync(built, file);
   writeFileSync(STAMP, key);
 }

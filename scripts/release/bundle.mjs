@@ -1,6 +1,7 @@
 // Turns the modules of a package into what is published: one ES module for each entry, with what several entries share in chunks
-// beside them, so that every class exists once; source maps that carry the sources; and for CommonJS a file that requires the ES
-// module, with types. Other packages stay imports, so that each is installed once and has a version of its own.
+// beside them, so that every class exists once; source maps without the texts of the sources; and for CommonJS a file that requires the ES
+// module, with types. Other packages stay imports, so that each is installed once and has a version of its own. Where package.json names
+// modules that browsers replace, there is a second bundle, which bundlers find by the condition `browser`.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
@@ -10,6 +11,11 @@ import { LATER, laterPlugin } from './later.mjs';
 const STARTED = /** @type {Record<string, string[]>} */ ({
   '@mercer/cli': ['./dist/main.js'],
   '@mercer/linalg': ['./dist/fallback/worker.js'],
+});
+
+/** What is at another place once it is published: modules, by package, and the imports that stand for them. */
+const PUBLISHED = /** @type {Record<string, Record<string, string>>} */ ({
+  '@mercer/cpu-runtime': { './dist/browser/built-file.js': '@mercer/cpu-runtime-wasm/url' },
 });
 
 /**
@@ -27,7 +33,7 @@ export const INSIDE = {
 };
 
 /**
- * @typedef {{ name: string, exports: Record<string, any>, main?: string, types?: string,
+ * @typedef {{ name: string, exports: Record<string, any>, main?: string, types?: string, browser?: Record<string, string>,
  *   dependencies?: Record<string, string>, peerDependencies?: Record<string, string> }} Manifest
  */
 
@@ -41,6 +47,28 @@ function dependenciesOf(/** @type {Manifest} */ { name, dependencies, peerDepend
   return Object.keys({ ...dependencies, ...peerDependencies })
     .filter((one) => !INSIDE[name]?.includes(one))
     .map((one) => new RegExp(`^${one}(/|$)`));
+}
+
+/**
+ * Reads the field `browser` as bundlers do, of the sources: modules of the package by other modules of it, Node's own by imports.
+ * @param {string} source @param {Manifest} manifest @returns {import('rolldown').Plugin}
+ */
+function browserModules(source, { name, browser = {} }) {
+  const replaced = { ...browser, ...PUBLISHED[name] };
+  const sourceOf = (/** @type {string} */ built) =>
+    path.join(source, built.replace('./dist/', 'src/').replace(/\.js$/, '.ts'));
+  return {
+    name: 'browser-modules',
+    resolveId(id, importer) {
+      if (importer === undefined) return null;
+      const key = id.startsWith('.')
+        ? `./${path.relative(source, path.resolve(path.dirname(importer), id)).replace(/^src/, 'dist')}`
+        : id;
+      const target = replaced[key];
+      if (target === undefined) return null;
+      return target.startsWith('./') ? sourceOf(target) : { id: target, external: true };
+    },
+  };
 }
 
 /** Takes the compiler's modules away; its declarations stay. */
@@ -106,6 +134,65 @@ function writeCommonJs(/** @type {string} */ folder, /** @type {string} */ entry
   writeFileSync(file.replace(/\.js$/, '.d.cts'), `// @ts-ignore\nexport * from '${module}';\n`);
 }
 
+const nameOf = (/** @type {string} */ entry) => entry.replace(/^\.\/dist\/|\.js$/g, '');
+
+/** @param {string} source @param {Manifest} manifest */
+const inputOf = (source, manifest) => ({
+  cwd: source,
+  external: dependenciesOf(manifest),
+  transform: { target: 'es2022' },
+  /** @param {string} level @param {{ message: string }} log */
+  onLog(level, log) {
+    if (level !== 'debug') throw new Error(`bundling ${manifest.name}: ${log.message}`);
+  },
+});
+
+/** @param {Manifest} manifest @returns {Record<string, string>} by their names, the entries that browsers have of their own, as modules of the checkout */
+function browserEntries({ exports, browser }) {
+  const entries = Object.entries(exports).filter(([, target]) => target.default !== undefined);
+  return Object.fromEntries(
+    entries
+      .filter(([, target]) => browser !== undefined || target.browser !== undefined)
+      .map(([name, target]) => [name, target.browser ?? target.default]),
+  );
+}
+
+/** Of an entry, where what is published has it for browsers, whose types are those of Node. */
+const browserTarget = (/** @type {{ types: string, default: string }} */ target) => ({
+  types: target.types,
+  default: target.default.replace('./dist/', './dist/browser/'),
+});
+
+/** Some browsers lack the symbols of `using`. */
+const SYMBOLS = ['dispose', 'asyncDispose']
+  .map((name) => `Symbol.${name} ??= Symbol.for('Symbol.${name}');\n`)
+  .join('');
+
+/**
+ * @param {string} source @param {string} dist @param {Manifest} manifest @param {Record<string, string>} entries
+ */
+async function bundleForBrowsers(source, dist, manifest, entries) {
+  const input = Object.entries(entries).map(([name, entry]) => [
+    nameOf(manifest.exports[name].default),
+    path.join(source, 'src', `${nameOf(entry)}.ts`),
+  ]);
+  const build = await rolldown({
+    ...inputOf(source, manifest),
+    input: Object.fromEntries(input),
+    platform: 'browser',
+    plugins: [browserModules(source, manifest)],
+  });
+  await build.write({
+    dir: path.join(dist, 'browser'),
+    banner: SYMBOLS,
+    format: 'esm',
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    comments: { legal: true, annotation: true, jsdoc: false },
+  });
+  await build.close();
+}
+
 /**
  * @param {string} source the package in this checkout
  * @param {string} folder the same package as pnpm packs it, unpacked: what is published is written there
@@ -114,10 +201,11 @@ function writeCommonJs(/** @type {string} */ folder, /** @type {string} */ entry
  */
 export async function bundlePackage(source, folder, manifest, split) {
   const imported = importedEntries(manifest);
-  const entries = [...imported, ...(STARTED[manifest.name] ?? [])];
-  const nameOf = (/** @type {string} */ entry) => entry.replace(/^\.\/dist\/|\.js$/g, '');
   const dist = path.join(folder, 'dist');
   removeModules(dist);
+  const browser = browserEntries(manifest);
+  if (Object.keys(browser).length > 0) await bundleForBrowsers(source, dist, manifest, browser);
+  const entries = [...imported, ...(STARTED[manifest.name] ?? [])];
   const later = split && laterPlugin(split, source);
   const inputs = entries.map((entry) => [
     nameOf(entry),
@@ -125,15 +213,10 @@ export async function bundlePackage(source, folder, manifest, split) {
   ]);
   if (later) inputs.push(['later', LATER]);
   const build = await rolldown({
+    ...inputOf(source, manifest),
     input: Object.fromEntries(inputs),
     plugins: later ? [later.plugin] : [],
-    cwd: source,
     platform: 'node',
-    external: dependenciesOf(manifest),
-    transform: { target: 'es2022' },
-    onLog(level, log) {
-      if (level !== 'debug') throw new Error(`bundling ${manifest.name}: ${log.message}`);
-    },
   });
   const { output } = await build.write({
     dir: dist,
@@ -173,21 +256,28 @@ export async function bundlePackage(source, folder, manifest, split) {
     throw new Error(`${manifest.name}: ${deep.fileName} reads import.meta.url, two folders deep`);
   for (const entry of imported) writeCommonJs(folder, entry);
   manifest.exports = Object.fromEntries(
-    Object.entries(manifest.exports).map(([name, target]) => [name, withRequire(target)]),
+    Object.entries(manifest.exports).map(([name, target]) => [
+      name,
+      name in browser
+        ? { browser: browserTarget(target), ...withRequire(target) }
+        : withRequire(target),
+    ]),
   );
   for (const one of INSIDE[manifest.name] ?? []) delete manifest.dependencies?.[one];
+  delete manifest.browser;
   const root = manifest.exports['.'];
   manifest.main = root.require.default;
   manifest.types = root.import.types;
 }
 
-/** @param {any} target */
+/** @param {any} target @returns {any} */
 function withRequire(target) {
   if (typeof target === 'string') return target;
   const common = (/** @type {string} */ file) =>
     file.replace(/(\.d)?\.[jt]s$/, (_, d) => (d ? '.d.cts' : '.cjs'));
+  const { types, default: main } = target;
   return {
-    import: target,
+    import: { types, default: main },
     require: {
       types: common(target.default.replace(/\.js$/, '.d.ts')),
       default: common(target.default),

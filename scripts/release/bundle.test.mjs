@@ -94,6 +94,42 @@ describe('bundlePackage', () => {
     expect(map.sourcesContent).toBeUndefined();
   });
 
+  it('has a second bundle for browsers, with what the field browser names', async () => {
+    const before = twoEntries({
+      ...SOURCES,
+      'leaf.ts': "import { readFileSync } from 'node:fs';\nexport const leaf = readFileSync;\n",
+      'browser/leaf.ts': "export const leaf = 'a twin';\n",
+      'index.ts':
+        "import { inspect } from 'node:util';\nimport { leaf } from './leaf.js';\nexport const all = [inspect, leaf];\n",
+    });
+    Object.assign(before.manifest, {
+      browser: { './dist/leaf.js': './dist/browser/leaf.js', 'node:util': 'twins-of-node' },
+    });
+    const folder = await bundled(before);
+    const written = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
+    expect(written.browser).toBeUndefined();
+    expect(Object.keys(written.exports['./deep'])).toEqual(['browser', 'import', 'require']);
+    const { browser, import: node } = written.exports['.'];
+    expect(browser).toEqual({ types: './dist/index.d.ts', default: './dist/browser/index.js' });
+    const [page, own] = [browser, node].map((one) =>
+      readFileSync(path.join(folder, one.default), 'utf8'),
+    );
+    expect(page).toMatch(/^Symbol\.dispose \?\?= /);
+    expect(page).toMatch(/a twin/);
+    expect(page).toMatch(/from ["']twins-of-node["']/);
+    expect(page).not.toMatch(/node:/);
+    expect(own).toMatch(/node:fs/);
+  });
+
+  it('refuses for browsers what the field browser has forgotten', async () => {
+    const before = twoEntries({
+      ...SOURCES,
+      'index.ts': "export { readFileSync } from 'node:fs';\n",
+    });
+    Object.assign(before.manifest, { browser: { 'node:util': 'twins-of-node' } });
+    await expect(bundled(before)).rejects.toThrow('node:fs');
+  });
+
   it('refuses what the package does not depend on', async () => {
     const undeclared = {
       ...SOURCES,

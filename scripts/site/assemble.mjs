@@ -86,6 +86,19 @@ function write(page, text) {
   writeFileSync(file, text);
 }
 
+/** Guides whose programs run in their pages. */
+const GUIDE = new RegExp(`^(?:${OWN}(?:index|guide/.*)|docs/derivatives)\\.md$`);
+/** Programs that need what no page has: files, GPUs, threads, kernels in C++. */
+const NEEDS_MORE = /node:|cuda|process\.|npy|unsafeKernel|\bWorker\b|jit|Symbol\.for/i;
+
+/** Programs of a guide, with buttons that run them. @param {string} text */
+const runnable = (text) =>
+  text.replace(/^```ts\n[^]*?\n```$/gm, (fence) =>
+    fence.includes("from '@mercer/core'") && !NEEDS_MORE.test(fence)
+      ? `<RunProgram>\n\n${fence}\n\n</RunProgram>`
+      : fence,
+  );
+
 /** @returns {{ pages: number, titles: Record<string, string> }} how many pages were written, and their titles by address */
 export function assemble() {
   rmSync(source, { recursive: true, force: true });
@@ -112,7 +125,7 @@ export function assemble() {
     const text = includeSections(withLinks(file, read(file)), (from, heading) =>
       withLinks(from, sectionOf(read(from), heading)),
     );
-    add(pageOf(file), text);
+    add(pageOf(file), GUIDE.test(file) ? runnable(text) : text);
   };
   addWaiting();
   for (const folder of folders) {

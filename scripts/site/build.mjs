@@ -5,7 +5,8 @@ import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'vitepress';
 import { root } from '../lib/workspace.mjs';
-import { assemble } from './assemble.mjs';
+import { assemble, source } from './assemble.mjs';
+import { buildRunner, canRun } from './runner/build.mjs';
 
 const start = performance.now();
 const seconds = () => `${((performance.now() - start) / 1000).toFixed(0)} s`;
@@ -25,6 +26,13 @@ if (!process.argv.includes('--assemble')) {
 }
 const { pages, titles } = assemble();
 writeFileSync(path.join(root, 'build/site-titles.json'), JSON.stringify(titles));
+if (canRun()) {
+  await buildRunner(path.join(source, 'public/run'));
+  console.log(`programs can run in pages (${seconds()})`);
+} else {
+  console.log('programs cannot run in pages: node scripts/build-wasm.mjs says why');
+  process.env.MERCER_SITE_RUNS = '0';
+}
 await build(path.join(root, 'docs/site'));
 cpSync(path.join(root, 'build/api'), path.join(root, 'build/site/api'), { recursive: true });
 console.log(`site: build/site, ${pages} pages beside those of the API (${seconds()})`);

@@ -6,6 +6,8 @@ import { root } from '../lib/workspace.mjs';
 import { chromiumPath, launch } from './browser.mjs';
 import { deadLinks } from './dead-links.mjs';
 import { filesUnder } from './files.mjs';
+import { canRun } from './runner/build.mjs';
+import { checkPrograms } from './run-programs.mjs';
 import { mean, sentenceLengths } from './sentences.mjs';
 import { serve } from './serve.mjs';
 
@@ -88,6 +90,8 @@ async function checkInBrowser(pages, executable) {
   };
   await Promise.all(Array.from({ length: AT_ONCE }, look));
   await checkSearch(await browser.newPage(), origin);
+  if (canRun()) problems.push(...(await checkPrograms(browser, origin)));
+  else console.log('skipped: programs in pages, for want of WebAssembly');
   await browser.close();
   close();
   const [slowest] = times.sort(([a], [b]) => b - a);

@@ -67,6 +67,24 @@ const escaped = (/** @type {string} */ text) =>
     .replaceAll(/[&<>"{}*_|\[\]]/g, (sign) => `&#${sign.charCodeAt(0)};`)
     .replaceAll(/`([^`]+)`/g, '<code>$1</code>');
 
+/** Programs that need what no page has. */
+const NOT_IN_PAGES = /** @type {readonly [RegExp, string][]} */ ([
+  [/node:(?:fs\/promises|os|path)/, 'it reads and writes files'],
+  [/unsafeKernel\(/, 'its kernel in C++ needs a compiler'],
+  [/lib\/digits\.mjs/, 'its 10,000 digits are too much for a page'],
+]);
+
+/** @param {string} code @returns {string | undefined} why a program does not run in pages */
+export const notInPages = (code) => NOT_IN_PAGES.find(([needs]) => needs.test(code))?.[1];
+
+/** @param {string} code @param {string} fence @returns {string[]} */
+function runnable(code, fence) {
+  const why = notInPages(code);
+  return why === undefined
+    ? ['<RunProgram>', fence, '</RunProgram>']
+    : [fence, `It does not run in this page: ${why}.`];
+}
+
 /** @returns {{ page: string, text: string }[]} a page for every program, and one with all of them */
 export function galleryPages() {
   const all = programs().map(({ name, file }) => {
@@ -83,7 +101,7 @@ export function galleryPages() {
       ),
       '## Program',
       `In a checkout, after \`npm run build\`: \`node examples/${name}.mjs\``,
-      '```js\n' + code.trimEnd() + '\n```',
+      ...runnable(code, '```js\n' + code.trimEnd() + '\n```'),
       '## Output',
       '```text\n' + output + '\n```',
     ].join('\n\n'),

@@ -92,7 +92,11 @@ export default defineConfig({
     theme: { light: 'github-light', dark: 'github-dark' },
     languageAlias: { cuda: 'cpp' },
   },
-  vite: { build: { chunkSizeWarningLimit: 4000 } },
+  vite: {
+    build: { chunkSizeWarningLimit: 4000 },
+    // Whether scripts/site/build.mjs had WebAssembly to run programs with.
+    define: { __PROGRAMS_RUN__: JSON.stringify(process.env.MERCER_SITE_RUNS !== '0') },
+  },
   themeConfig: {
     search: {
       provider: 'local',
@@ -113,6 +117,7 @@ export default defineConfig({
         activeMatch: '^/guide/|^/docs/(derivatives|coming|kernels)',
       },
       { text: 'Examples', link: '/examples/', activeMatch: '^/examples/' },
+      { text: 'Playground', link: '/playground.html' },
       { text: 'API', link: '/reference/', activeMatch: '^/reference/' },
       { text: 'Performance', link: '/docs/performance/', activeMatch: '^/docs/(performance|lab)/' },
       { text: 'Decisions', link: '/docs/adr/', activeMatch: '^/docs/adr/' },

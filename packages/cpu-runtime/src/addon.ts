@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { AddonNotFoundError, CpuRuntimeError, type Attempt } from './errors.js';
 import { loadAddon } from './load-addon.js';
 import type { RawBinding } from './raw-binding.js';

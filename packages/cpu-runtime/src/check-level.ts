@@ -9,9 +9,8 @@ export function checkLevel(level: CpuLevel, what: string): void {
   if (level === own) return;
   const place = X86_LEVELS.indexOf(level);
   if (place >= 0 && place < X86_LEVELS.indexOf(own)) return;
-  const named = typeof level === 'string' ? level : describeValue(level);
   throw new CpuRuntimeError(
     'UNSUPPORTED_CPU',
-    `${what} failed: this processor is ${own} and cannot run ${named}. Leave the level out.`,
+    `${what} failed: this processor is ${own} and cannot run ${typeof level === 'string' ? level : describeValue(level)}. Leave the level out.`,
   );
 }

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { AddonNotFoundError, type Attempt } from './errors.js';

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { missedBinaries, rawBinding } from './addon.js';
 import { X86_LEVELS, type CpuLevel } from './compiler/compile-options.js';
 import { findCompilerSync } from './compiler/find-compiler.js';

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { CacheError } from './errors.js';
 
 const MACHINE_CUDA = 190;

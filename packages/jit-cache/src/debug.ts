@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { DebugOption } from './types.js';
 
 /** Takes one line at a time. */

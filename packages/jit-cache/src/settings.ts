@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { describeValue } from '@mercer/options';
 import type { System } from './store/system.js';
 import type { CacheMode, CacheOptions, CacheWarning } from './types.js';

@@ -1,7 +1,6 @@
-import { inspect } from 'node:util';
 import type { Reduction } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
-import { describeValue } from '@mercer/options';
+import { describeValue, INSPECT } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { formulasOf, localHandle } from '@mercer/tensor/operation';
 import { argumentCount } from './bind-arguments.js';
@@ -137,7 +136,7 @@ export class JointReduction<R extends NamedReductions = NamedReductions> {
     return `JointReduction(${parts.join(', ')})`;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return this.toString();
   }
 }

@@ -1,6 +1,5 @@
-import { inspect } from 'node:util';
 import { reduction, type VectorExpr } from '@mercer/formula';
-import { describeValue } from '@mercer/options';
+import { describeValue, INSPECT } from '@mercer/options';
 import type { Device, Pending, Tensor } from '@mercer/tensor';
 import { formatShape, localHandle, pendingCall } from '@mercer/tensor/operation';
 import { DENSE_OPTIONS, readOptions } from './call-options.js';
@@ -147,7 +146,7 @@ export abstract class LazyFormula<D extends LazyDType = LazyDType> implements Sy
     return `${this.constructor.name}(${[[head, ...where].join(' '), ...inputs].join('; ')})`;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return this.toString();
   }
 }

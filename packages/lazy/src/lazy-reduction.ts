@@ -1,4 +1,4 @@
-import { inspect } from 'node:util';
+import { INSPECT } from '@mercer/options';
 import { outputsOf, printReduction, type Reduction, type ReductionKind } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
 import type { Tensor } from '@mercer/tensor';
@@ -163,7 +163,7 @@ export class LazyReduction<
     return `LazyReduction(${[text, ...inputs].join('; ')})`;
   }
 
-  [inspect.custom](): string {
+  [INSPECT](): string {
     return this.toString();
   }
 }

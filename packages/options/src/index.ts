@@ -1,3 +1,4 @@
+export { INSPECT } from './inspect-symbol.js';
 export { MercerError } from './mercer-error.js';
 export { describeList, describeValue, refusePromise } from './describe-value.js';
 export { nearestName } from './nearest-name.js';

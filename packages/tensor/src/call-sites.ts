@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { MercerError } from './mercer-error.js';
 
 /* Where calls were made that others suffer from, with MERCER_DEBUG=tensor. */

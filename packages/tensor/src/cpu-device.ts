@@ -1,3 +1,5 @@
+import { Buffer } from 'node:buffer';
+import process from 'node:process';
 import { freemem, totalmem } from 'node:os';
 import {
   cpu,

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { compilerRemedy, cpu, CpuRuntimeError, type CompilerInfo } from '@mercer/cpu-runtime';
 import type { EmittedKernel } from '@mercer/kernels';
 import { MercerError } from './mercer-error.js';

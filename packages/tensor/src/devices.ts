@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { cuda } from '@mercer/cuda-runtime';
 import { describeValue } from '@mercer/options';
 import { CpuDevice } from './cpu-device.js';

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers';
+
 /**
  * Calls like ones before resolve without a turn of the event loop. A program that awaits one small call after the other would keep everything
  * else waiting: timers, sockets, signals, compilers behind. So every so many calls one waits for a turn.

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers';
 import { isSteps, type Steps } from '@mercer/formula';
 
 /** How long a slice takes, beside the collections of garbage that fall into it; a step takes a fraction of a millisecond. */

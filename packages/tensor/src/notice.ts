@@ -1,3 +1,5 @@
+import process from 'node:process';
+
 let given = false;
 
 /** Whether Node was asked for no warnings; a notice is none, but nobody who asks for silence wants it. */

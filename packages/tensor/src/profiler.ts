@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { appendFileSync, writeFileSync } from 'node:fs';
 import type { LaunchableKernel, KernelCost, Scalars } from '@mercer/kernels';
 import type { CpuExecutor } from './cpu-executor.js';

@@ -50,7 +50,13 @@ export interface StreamCapture {
   touch(storage: Storage, writes: boolean): void;
 }
 
-const sleeper = new Int32Array(new SharedArrayBuffer(4));
+let sleeper: Int32Array<SharedArrayBuffer> | undefined;
+
+/** Blocks for a moment. Memory that is shared comes with the first need, as pages may have none, and no need either. */
+function sleep(): void {
+  sleeper ??= new Int32Array(new SharedArrayBuffer(4));
+  Atomics.wait(sleeper, 0, 0, SLEEP_MS);
+}
 
 /** What both kinds of stream share: order across streams and the bound on launches in flight. @internal */
 export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements Stream {
@@ -175,7 +181,7 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   /** Counts one launch in, and blocks while too many are in flight. */
   admit(): void {
     this.assertAlive();
-    while (!this.hasRoom()) Atomics.wait(sleeper, 0, 0, SLEEP_MS);
+    while (!this.hasRoom()) sleep();
     this.#upperBound++;
     this.#sinceMark++;
     // An event of a capture cannot be asked whether it is reached.

@@ -1,5 +1,7 @@
 import DefaultTheme from 'vitepress/theme-without-fonts';
 import { h } from 'vue';
+import PairPlayground from './PairPlayground.vue';
+import RunProgram from './RunProgram.vue';
 import './style.css';
 
 export default {
@@ -8,4 +10,9 @@ export default {
     h(DefaultTheme.Layout, null, {
       'home-hero-info-after': () => h('code', { class: 'install' }, 'npm install @mercer/core'),
     }),
+  /** @param {{ app: import('vue').App }} site */
+  enhanceApp({ app }) {
+    app.component('RunProgram', RunProgram);
+    app.component('PairPlayground', PairPlayground);
+  },
 };

@@ -79,7 +79,7 @@ describe('mercer bench optim', () => {
       expect(error).toBeLessThan(1e-6);
       expect(floorUs).toBeGreaterThan(0);
     }
-  });
+  }, 180_000);
 
   it('measures what is named, and refuses names that are none', async () => {
     const named = await mercer([...ON_CPU, '--operations', 'lbfgs', '--no-peers']);

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { execFile, execFileSync, type ExecFileException } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';

@@ -1,3 +1,5 @@
+import process from 'node:process';
+import type { Buffer } from 'node:buffer';
 import { spawn } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
 import type { Socket } from 'node:net';

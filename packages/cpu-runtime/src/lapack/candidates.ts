@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';

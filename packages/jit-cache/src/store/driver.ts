@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { Connection, Driver } from './driver-types.js';
 import { addonDriver } from './sqlite-addon.js';
 import { StoreFault } from './store-fault.js';

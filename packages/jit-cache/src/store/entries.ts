@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { EntryInfo } from '../types.js';
 import type { Database } from './database.js';

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import type { FailedCompile } from '../types.js';
 import type { Database } from './database.js';
 

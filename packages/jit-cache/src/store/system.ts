@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { accessSync, constants, readFileSync, readlinkSync, statfsSync } from 'node:fs';
 import { homedir, hostname, tmpdir } from 'node:os';
 import type { Driver } from './driver-types.js';

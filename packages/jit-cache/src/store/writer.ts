@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { CacheCounters } from '../types.js';
 import type { Database } from './database.js';
 import { putEntry, touchEntries, type EntryRecord } from './entries.js';

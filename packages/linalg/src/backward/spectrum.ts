@@ -1,3 +1,4 @@
+import process from 'node:process';
 import type { OptionNames } from '@mercer/options';
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, isTracedKnown, type KnownValue } from '@mercer/tensor/operation';

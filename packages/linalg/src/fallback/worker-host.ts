@@ -1,6 +1,8 @@
+import process from 'node:process';
 import { Worker } from 'node:worker_threads';
-import { MercerError, onAbort } from '@mercer/options';
+import { onAbort } from '@mercer/options';
 import { packageRoot } from '../package-root.js';
+import { failure } from './failure.js';
 import type { RunOptions } from '../options.js';
 import type { FallbackRequest, FallbackResponse } from './messages.js';
 
@@ -53,14 +55,6 @@ function start(): Worker {
   });
   return made;
 }
-
-/** ml-matrix threw, of matrices that were checked: a fault of its own or of ours. */
-const failure = (routine: string, error = 'no reason given'): MercerError =>
-  new MercerError(
-    'FAILED',
-    `${routine}: ml-matrix, which computes where no LAPACK was found, failed: ${error}. ` +
-      'Install a LAPACK (lapack.report() says where it is looked for), or report this.',
-  );
 
 /** A callback that throws ends its own call, not the worker's. */
 function report(asked: Waiting | undefined, done: number): void {

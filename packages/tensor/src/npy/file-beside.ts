@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { describeValue, own } from '@mercer/options';
 import {
   isNpyDType,

@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { rmSync } from 'node:fs';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

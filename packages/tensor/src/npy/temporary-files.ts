@@ -1,3 +1,4 @@
+import process from 'node:process';
 import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { lstat, opendir, readFile, unlink } from 'node:fs/promises';

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import { NpyError } from './npy-error.js';

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { describeValue, own, type OptionNames } from '@mercer/options';
 import { checkArrayInput, dataPieces, type NpyArray } from '../npy/npy-array.js';
 import { npyDTypeBytes } from '../npy/npy-dtype.js';

@@ -1,4 +1,6 @@
 import {
+  formula,
+  map,
   oneHot,
   prepare,
   tensor,
@@ -109,26 +111,30 @@ export async function measureSgdStep(
     const us = await timeOfCalls(device, STEPS, step);
     const host = await hostTimes(device, step);
     rows.push({ operation: 'sgdStep', library: 'mercer', way, n: batch, us, host, error });
-    for (const { weight, bias } of layers) for (const one of [weight, bias]) one.dispose();
+    for (const one of tensorsOf(layers)) one.dispose();
   }
   return rows;
 }
 
+const { mul, sub, variable } = formula;
+const MOVED = sub(variable('p'), mul(variable('rate'), variable('g')));
+
+const tensorsOf = (layers: Layers): Tensor[] =>
+  layers.flatMap(({ weight, bias }) => [weight, bias]);
+
+/** All parameters in one launch. */
 async function update(layers: Layers, slopes: Layers): Promise<void> {
-  const moved = layers.flatMap(({ weight, bias }, k) => [
-    weight.sub((slopes[k]?.weight ?? weight).mul(RATE), { out: weight }),
-    bias.sub((slopes[k]?.bias ?? bias).mul(RATE), { out: bias }),
-  ]);
-  await Promise.all(moved);
+  const p = tensorsOf(layers);
+  await map(MOVED, { p, g: tensorsOf(slopes) }, { out: p, parameters: { rate: RATE } });
 }
 
 function dispose({ value, grad }: Awaited<ReturnType<Descend>>): void {
   value.dispose();
-  for (const { weight, bias } of grad) for (const one of [weight, bias]) one.dispose();
+  for (const one of tensorsOf(grad)) one.dispose();
 }
 
 async function worstError(slopes: Layers, truth: readonly Float64Array[]): Promise<number> {
-  const found = slopes.flatMap(({ weight, bias }) => [weight, bias]);
+  const found = tensorsOf(slopes);
   const errors = await Promise.all(
     found.map(async (one, k) => relativeError(await one.toTypedArray(), truth[k] ?? [])),
   );
