@@ -1,5 +1,6 @@
 // What must not be in a published tarball: anything that runs at install, tests, caches, workspace ranges.
 import { run } from '../lib/shell.mjs';
+import { NOTICES, partsOf } from '../release/third-party.mjs';
 
 const INSTALL_SCRIPTS = [
   'preinstall',
@@ -30,6 +31,14 @@ export function contentProblems(tarball, platform = false) {
   for (const file of files.filter((name) => UNWANTED.test(name))) problems.push(`carries ${file}`);
   for (const wanted of ['README.md', 'LICENSE']) {
     if (!files.includes(`package/${wanted}`)) problems.push(`has no ${wanted}`);
+  }
+  const parts = partsOf(String(manifest.name));
+  const notices = files.includes(`package/${NOTICES}`)
+    ? run('tar', ['-xzOf', tarball, `package/${NOTICES}`])
+    : '';
+  for (const { name, license, text } of parts) {
+    if (![`## ${name}`, license, text.trim()].every((one) => notices.includes(one)))
+      problems.push(`carries ${name}, whose licence is not in ${NOTICES}`);
   }
   const ranges = {
     ...manifest.dependencies,

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { run } from '../lib/shell.mjs';
+import { NOTICES, writeNotices } from '../release/third-party.mjs';
 import { contentProblems } from './tarball-content.mjs';
 
 /** @type {string[]} */
@@ -60,5 +61,23 @@ describe('contentProblems', () => {
   it('wants os and cpu of a platform package', () => {
     expect(contentProblems(tarball({}), true)).toEqual(['has no os and cpu fields']);
     expect(contentProblems(tarball({ os: ['linux'], cpu: ['x64'] }), true)).toEqual([]);
+  });
+
+  it('wants the licences of what a package carries of other projects', () => {
+    const name = '@mercer/jit-cache-linux-x64-gnu';
+    const problems = (/** @type {string} */ file) =>
+      contentProblems(file).map((one) => /carries (.*), whose licence/.exec(one)?.[1]);
+    const all = ['node-api-headers', 'SQLite', 'libstdc++ and libgcc'];
+    expect(problems(tarball({ name }))).toEqual(all);
+    expect(problems(tarball({ name }, [NOTICES]))).toEqual(all);
+    const folder = mkdtempSync(path.join(tmpdir(), 'mercer-notices-'));
+    folders.push(folder);
+    const manifest = { name, files: ['a.node'] };
+    writeNotices(folder, manifest);
+    expect(manifest.files).toEqual(['a.node', NOTICES]);
+    const file = tarball({ name });
+    run('mv', [path.join(folder, NOTICES), path.join(path.dirname(file), 'package')]);
+    run('tar', ['-czf', 'a.tgz', 'package'], { cwd: path.dirname(file) });
+    expect(problems(file)).toEqual([]);
   });
 });

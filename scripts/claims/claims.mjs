@@ -3,6 +3,7 @@ import path from 'node:path';
 import { table } from './blocks.mjs';
 import { formatMs, measurement } from './measurements.mjs';
 import { PERFORMANCE } from './performance-claims.mjs';
+import { RELEASE } from './release-claims.mjs';
 import { speedRows } from './speed.mjs';
 
 /** @typedef {{ file: string, name: string, text: () => string }} Claim */
@@ -112,4 +113,5 @@ included): \`import '@mercer/core'\` ${before} before, ${after} ms after (user C
     },
   },
   ...PERFORMANCE,
+  ...RELEASE,
 ];

@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:f
 import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundlePackage } from '../release/bundle.mjs';
+import { splitWorkspace } from '../release/later.mjs';
 import { WASM_PACKAGE, writeWasmTexts } from '../release/wasm-package.mjs';
 import { root, workspacePackages } from './workspace.mjs';
 
@@ -21,8 +22,8 @@ function installedPackage(/** @type {string} */ name) {
 function sourcesKey() {
   const hash = createHash('sha256').update(process.version);
   const add = (/** @type {string} */ file) => hash.update(`\0${file}\0`).update(readFileSync(file));
-  add(path.join(root, 'scripts/release/bundle.mjs'));
-  add(path.join(root, 'scripts/release/wasm-package.mjs'));
+  for (const file of ['bundle', 'later', 'wasm-package'])
+    add(path.join(root, 'scripts/release', `${file}.mjs`));
   add(path.join(root, 'scripts/lib/installed.mjs'));
   for (const { directory } of workspacePackages()) {
     add(path.join(directory, 'package.json'));
@@ -62,10 +63,11 @@ export default async function install() {
   const key = sourcesKey();
   if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === key) return;
   rmSync(FOLDER, { recursive: true, force: true });
+  const split = splitWorkspace(workspacePackages());
   for (const { name, directory, manifest } of workspacePackages()) {
     const folder = installedPackage(name);
     mkdirSync(path.join(folder, 'dist'), { recursive: true });
-    await bundlePackage(directory, folder, manifest);
+    await bundlePackage(directory, folder, manifest, split);
     writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
     // What is run or read as a program of the package; its native code stays where it is built.
     for (const part of ['bin', 'peers', 'data']) {

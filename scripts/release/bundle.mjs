@@ -1,10 +1,11 @@
 // Turns the modules of a package into what is published: one ES module for each entry, with what several entries share in chunks
-// beside them, so that every class exists once; source maps that carry the sources; and for CommonJS a file that requires the ES
+// beside them, so that every class exists once; source maps without the texts of the sources; and for CommonJS a file that requires the ES
 // module, with types. Other packages stay imports, so that each is installed once and has a version of its own. Where package.json names
 // modules that browsers replace, there is a second bundle, which bundlers find by the condition `browser`.
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { LATER, laterPlugin } from './later.mjs';
 
 /** Files that nobody imports by name: the command, and a worker thread. */
 const STARTED = /** @type {Record<string, string[]>} */ ({
@@ -18,6 +19,20 @@ const PUBLISHED = /** @type {Record<string, Record<string, string>>} */ ({
 });
 
 /**
+ * What becomes part of a package: needed by one file that is started, alone. Its licence is in THIRD-PARTY.md.
+ * @type {Record<string, string[]>}
+ */
+export const INSIDE = {
+  '@mercer/linalg': [
+    'ml-matrix',
+    'is-any-array',
+    'ml-array-rescale',
+    'ml-array-max',
+    'ml-array-min',
+  ],
+};
+
+/**
  * @typedef {{ name: string, exports: Record<string, any>, main?: string, types?: string, browser?: Record<string, string>,
  *   dependencies?: Record<string, string>, peerDependencies?: Record<string, string> }} Manifest
  */
@@ -28,10 +43,10 @@ function importedEntries({ exports }) {
 }
 
 /** What stays an import: the declared dependencies and their entries. Node's own modules stay as well; anything else is an error. */
-function dependenciesOf(/** @type {Manifest} */ { dependencies, peerDependencies }) {
-  return Object.keys({ ...dependencies, ...peerDependencies }).map(
-    (name) => new RegExp(`^${name}(/|$)`),
-  );
+function dependenciesOf(/** @type {Manifest} */ { name, dependencies, peerDependencies }) {
+  return Object.keys({ ...dependencies, ...peerDependencies })
+    .filter((one) => !INSIDE[name]?.includes(one))
+    .map((one) => new RegExp(`^${one}(/|$)`));
 }
 
 /**
@@ -62,6 +77,46 @@ function removeModules(/** @type {string} */ dist) {
     if (entry.isFile() && !entry.name.endsWith('.d.ts'))
       rmSync(path.join(entry.parentPath, entry.name));
   }
+}
+
+/** Modules of other projects, but for those that are meant to be inside. */
+function refuseUndeclared(
+  /** @type {Manifest} */ { name },
+  /** @type {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} */ output,
+) {
+  for (const chunk of output) {
+    for (const id of chunk.type === 'chunk' ? chunk.moduleIds : []) {
+      const project = /.*\/node_modules\/((@[^/]+\/)?[^/]+)\//.exec(id)?.[1];
+      if (project && !INSIDE[name]?.includes(project))
+        throw new Error(`${name} bundles ${project}, on which it does not depend`);
+    }
+  }
+}
+
+/** The bundler's helpers, which it wrote into a file that all others import, stand in each on the line of that import. */
+function inlineHelpers(
+  /** @type {string} */ dist,
+  /** @type {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} */ output,
+) {
+  const chunks = output.filter((one) => one.type === 'chunk');
+  const helpers = chunks.find(({ name }) => name === 'rolldown-runtime');
+  if (!helpers) return;
+  const text = helpers.code
+    .split('\n')
+    .filter((line) => !/^(import |\/\/|export )/.test(line))
+    .map((line) => line.trim())
+    .join(' ');
+  const importing = /^import (\{.*\} from )?"\.{1,2}\/(.*\/)?rolldown-runtime-.*\.js";$/m;
+  for (const { fileName } of chunks) {
+    const file = path.join(dist, fileName);
+    const code = readFileSync(file, 'utf8');
+    writeFileSync(
+      file,
+      code.replace(importing, (_, names) => (names ? text : '')),
+    );
+  }
+  for (const suffix of ['', '.map'])
+    rmSync(path.join(dist, helpers.fileName + suffix), { force: true });
 }
 
 /**
@@ -142,19 +197,25 @@ async function bundleForBrowsers(source, dist, manifest, entries) {
  * @param {string} source the package in this checkout
  * @param {string} folder the same package as pnpm packs it, unpacked: what is published is written there
  * @param {Manifest} manifest of that folder, which is changed
+ * @param {import('./later.mjs').Split} [split] what an import evaluates; without it, everything
  */
-export async function bundlePackage(source, folder, manifest) {
+export async function bundlePackage(source, folder, manifest, split) {
   const imported = importedEntries(manifest);
   const dist = path.join(folder, 'dist');
   removeModules(dist);
   const browser = browserEntries(manifest);
   if (Object.keys(browser).length > 0) await bundleForBrowsers(source, dist, manifest, browser);
   const entries = [...imported, ...(STARTED[manifest.name] ?? [])];
+  const later = split && laterPlugin(split, source);
+  const inputs = entries.map((entry) => [
+    nameOf(entry),
+    path.join(source, 'src', `${nameOf(entry)}.ts`),
+  ]);
+  if (later) inputs.push(['later', LATER]);
   const build = await rolldown({
     ...inputOf(source, manifest),
-    input: Object.fromEntries(
-      entries.map((entry) => [nameOf(entry), path.join(source, 'src', `${nameOf(entry)}.ts`)]),
-    ),
+    input: Object.fromEntries(inputs),
+    plugins: later ? [later.plugin] : [],
     platform: 'node',
   });
   const { output } = await build.write({
@@ -162,17 +223,31 @@ export async function bundlePackage(source, folder, manifest) {
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
+    ...(later && {
+      codeSplitting: { groups: [{ name: 'early', test: later.isEarly }] },
+    }),
     keepNames: true,
     // What documents the interface stands in the declarations.
     comments: { legal: true, annotation: true, jsdoc: false },
     sourcemap: true,
-    // As if the sources lay beside dist: their text is in the map.
+    // Of the sources, which are not published, the map has names and lines.
+    sourcemapExcludeSources: true,
     sourcemapPathTransform: (file, map) => {
+      if (file.includes('\0')) return `generated:${path.basename(file)}`;
       const inside = path.relative(source, path.resolve(path.dirname(map), file));
       return path.relative(path.dirname(map), path.join(folder, inside));
     },
   });
   await build.close();
+  inlineHelpers(dist, output);
+  refuseUndeclared(manifest, output);
+  for (const chunk of later ? output : []) {
+    const wrong = chunk.type === 'chunk' && chunk.name === 'early' && chunk.moduleIds;
+    for (const id of wrong || []) {
+      if (path.isAbsolute(id) && !later?.isEarly(id))
+        throw new Error(`${manifest.name}: an import would evaluate ${id}, which is for later`);
+    }
+  }
   // package-root.ts and its like are one folder below the package.
   const deep = output.find(
     (one) => one.type === 'chunk' && one.fileName.includes('/') && one.code.includes('import.meta'),
@@ -188,6 +263,7 @@ export async function bundlePackage(source, folder, manifest) {
         : withRequire(target),
     ]),
   );
+  for (const one of INSIDE[manifest.name] ?? []) delete manifest.dependencies?.[one];
   delete manifest.browser;
   const root = manifest.exports['.'];
   manifest.main = root.require.default;

@@ -1,6 +1,6 @@
 // Packs what a release would publish into release/tarballs: every package as pnpm packs it (workspace ranges resolved), bundled,
 // the native ones with their platform packages added as optional dependencies, and the platform packages themselves; WebAssembly; jit-cache with the
-// packages of precompiled kernels. With `--for linux-arm64` also the addons that scripts/linux-arm64.mjs has built.
+// packages of precompiled kernels. Beside them a list of all components (mercer.cdx.json, CycloneDX). With `--for linux-arm64` also the addons that scripts/linux-arm64.mjs has built.
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,7 +10,10 @@ import { LINUX_ARM64 } from '../lib/platform.mjs';
 import { run } from '../lib/shell.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { bundlePackage } from './bundle.mjs';
+import { splitWorkspace } from './later.mjs';
 import { writeKernelPackages } from './kernel-packages.mjs';
+import { writeSbom } from './sbom.mjs';
+import { writeNotices } from './third-party.mjs';
 import { writePlatformPackages } from './platform-packages.mjs';
 import { writeWasmPackage } from './wasm-package.mjs';
 
@@ -39,6 +42,11 @@ async function repack(tarball, edit) {
   const manifestFile = path.join(unpacked, 'package.json');
   const manifest = readJson(manifestFile);
   await edit(unpacked, manifest);
+  // pnpm writes dependencies in the order in which it has found their versions, another one each time.
+  for (const [key, value] of Object.entries(manifest)) {
+    if (/dependencies$/i.test(key))
+      manifest[key] = Object.fromEntries(Object.entries(value).sort());
+  }
   writeFileSync(manifestFile, `${JSON.stringify(manifest, null, 2)}\n`);
   const packed = pack(unpacked, 'npm');
   rmSync(folder, { recursive: true });
@@ -87,16 +95,24 @@ export async function packAll(kernels, others = []) {
     return { name, tarball: target, platform, anyPlatform };
   };
   const packages = [];
+  const split = splitWorkspace(workspacePackages());
   for (const { name, directory } of workspacePackages()) {
     const own = platforms.filter((entry) => entry.owner === name);
     const bundled = await repack(pack(directory, 'pnpm'), async (folder, manifest) => {
-      await bundlePackage(directory, folder, manifest);
+      await bundlePackage(directory, folder, manifest, split);
       for (const { name: dependency, version, needed } of own) {
         const kind = needed ? 'dependencies' : 'optionalDependencies';
         manifest[kind] = { ...manifest[kind], [dependency]: version };
       }
+      writeNotices(folder, manifest);
     });
     packages.push(keep(name, bundled));
+  }
+  for (const { directory } of platforms) {
+    const file = path.join(directory, 'package.json');
+    const manifest = readJson(file);
+    writeNotices(directory, manifest);
+    writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
   }
   const packed = [
     ...packages,
@@ -104,6 +120,7 @@ export async function packAll(kernels, others = []) {
       keep(name, pack(directory, 'npm'), true, anyPlatform),
     ),
   ];
+  writeSbom(packed, path.join(tarballs, 'mercer.cdx.json'));
   writeFileSync(listFile, JSON.stringify(packed));
   return packed;
 }

@@ -57,7 +57,7 @@ export interface Artifact {
   readonly binary: Uint8Array;
   readonly loweredNames: Readonly<Record<string, string>>;
   readonly origin: 'memory' | 'bundle' | 'store' | 'compiled';
-  /** What the compile took, in milliseconds, whenever and wherever it was done. */
+  /** What the compile took, in milliseconds, whenever and wherever it was done; 0 of a bundle's kernel, which does not say. */
   readonly compileMs: number;
   /** The compiler's own words. */
   readonly log: string;

@@ -13,13 +13,15 @@ const MAGIC = 'mercer-kernels 1';
 const HEAD_BYTES = MAGIC.length + 4 + 32;
 const MOST_INDEX_BYTES = 2 ** 26;
 
+/** How long compilers took is not kept: the same kernels are the same bytes whenever they were made. */
+const NO_TIME = 0;
+
 /** Where a kernel lies behind the index, and what is known of it without reading it. */
 interface Place {
   readonly at: number;
   readonly bytes: number;
   readonly names: Readonly<Record<string, string>>;
-  readonly compileMs: number;
-  /** Over key, names, time and the bytes as they were before they were compressed. */
+  /** Over key, names and the bytes as they were before they were compressed. */
   readonly sum: string;
 }
 
@@ -44,8 +46,8 @@ export function bundleBytes(
   let at = 0;
   for (const [key, entry] of entries) {
     const blob = deflateRawSync(entry.binary, { level: 9 });
-    const { loweredNames: names, compileMs } = entry;
-    places[key] = { at, bytes: blob.length, names, compileMs, sum: sumOf(key, entry) };
+    const { loweredNames: names } = entry;
+    places[key] = { at, bytes: blob.length, names, sum: sumOf(key, entry) };
     blobs.push(blob);
     at += blob.length;
   }
@@ -95,14 +97,14 @@ export async function readKernel(
   await using file = await open(path);
   // No Buffer: its slices are no copies.
   const binary = new Uint8Array(await inflate(await readAt(file, start + place.at, place.bytes)));
-  const entry = { binary, loweredNames: place.names, log: '', compileMs: place.compileMs };
+  const entry = { binary, loweredNames: place.names, log: '', compileMs: NO_TIME };
   if (sumOf(key, entry) !== place.sum) throw new Error('its checksum does not match');
   return entry;
 }
 
-function sumOf(key: string, { loweredNames, binary, compileMs }: Entry): string {
+function sumOf(key: string, { loweredNames, binary }: Entry): string {
   const names = JSON.stringify(loweredNames);
-  const sum = entrySum(Buffer.from(key, 'hex'), { names, log: '', binary, compile_ms: compileMs });
+  const sum = entrySum(Buffer.from(key, 'hex'), { names, log: '', binary, compile_ms: NO_TIME });
   return Buffer.from(sum).toString('hex');
 }
 

@@ -48,6 +48,17 @@ function reading(bundles: readonly string[], options: CacheOptions = {}): Readin
   return { cache: JitCache.open({ mode: 'off', bundles, onWarning, ...options }), warnings };
 }
 
+test('the same kernels make the same bytes, however long compilers took', async () => {
+  const folders = [await bundlesOf(temporaryDirectory()), await bundlesOf(temporaryDirectory())];
+  const [first, second] = folders.map((folder) =>
+    readdirSync(folder)
+      .sort()
+      .map((name) => [name, readFileSync(join(folder, name), 'hex')]),
+  );
+  expect(first).toHaveLength(3);
+  expect(second).toEqual(first);
+});
+
 test('a kernel of a bundle has the bytes and the names of the compile, without a compiler and without a store', async () => {
   const root = temporaryDirectory();
   const { cache, warnings } = reading([await bundlesOf(root)]);
