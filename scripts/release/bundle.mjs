@@ -1,7 +1,8 @@
 // Turns the modules of a package into what is published: one ES module for each entry, with what several entries share in chunks
 // beside them, so that every class exists once; source maps without the texts of the sources; and for CommonJS a file that requires the ES
 // module, with types. Other packages stay imports, so that each is installed once and has a version of its own. Where package.json names
-// modules that browsers replace, there is a second bundle, which bundlers find by the condition `browser`.
+// modules that browsers replace, or Node loads a part of the package later, there is a second bundle, which bundlers find by the condition
+// `browser`.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
@@ -147,12 +148,17 @@ const inputOf = (source, manifest) => ({
   },
 });
 
-/** @param {Manifest} manifest @returns {Record<string, string>} by their names, the entries that browsers have of their own, as modules of the checkout */
-function browserEntries({ exports, browser }) {
+/**
+ * @param {Manifest} manifest @param {boolean} isSplit whether Node requires a part of it later, which browsers cannot
+ * @returns {Record<string, string>} by their names, the entries that browsers have of their own, as modules of the checkout
+ */
+function browserEntries({ exports, browser }, isSplit) {
   const entries = Object.entries(exports).filter(([, target]) => target.default !== undefined);
+  const isNamed = entries.some(([, target]) => target.browser !== undefined);
+  const hasAll = browser !== undefined || (isSplit && !isNamed);
   return Object.fromEntries(
     entries
-      .filter(([, target]) => browser !== undefined || target.browser !== undefined)
+      .filter(([, target]) => hasAll || target.browser !== undefined)
       .map(([name, target]) => [name, target.browser ?? target.default]),
   );
 }
@@ -203,10 +209,10 @@ export async function bundlePackage(source, folder, manifest, split) {
   const imported = importedEntries(manifest);
   const dist = path.join(folder, 'dist');
   removeModules(dist);
-  const browser = browserEntries(manifest);
+  const later = split && laterPlugin(split, source);
+  const browser = browserEntries(manifest, later !== undefined);
   if (Object.keys(browser).length > 0) await bundleForBrowsers(source, dist, manifest, browser);
   const entries = [...imported, ...(STARTED[manifest.name] ?? [])];
-  const later = split && laterPlugin(split, source);
   const inputs = entries.map((entry) => [
     nameOf(entry),
     path.join(source, 'src', `${nameOf(entry)}.ts`),
