@@ -118,12 +118,12 @@ export const secondOrder = [
     pattern: 'takes the steps',
   },
   {
-    promise: 'each matrix of a batch ends where it has converged',
-    name: 'an iteration goes on where a step does not pay',
+    promise: 'roots by products are the same whatever takes their results',
+    name: 'a step that is enqueued again lacks its first launch',
     file: '../../linalg/src/coupled-root.ts',
-    find: "select(lt(v('least'), 0.25), 1, v('done'))",
-    replace: "select(lt(v('least'), -1), 1, v('done'))",
-    test: '../linalg/src/prepared.test.ts',
-    pattern: 'matrixPower of higher order',
+    find: 'planned.set(key, { launched, to });',
+    replace: 'planned.set(key, { launched: launched.slice(1), to });',
+    test: '../linalg/src/powers.test.ts',
+    pattern: 'ends each matrix of a batch where it has converged',
   },
 ];

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { countEntries, deleteEntry, listEntries, listKeys, readEntry } from './store/entries.js';
 import { listFailures } from './store/failures.js';
 import { usage } from './store/eviction.js';
@@ -55,7 +56,7 @@ export async function verifyEntries(
       await session?.write((database) => {
         deleteEntry(database, key);
       });
-    await new Promise(setImmediate);
+    await nextTurn();
   }
   return { checked, corrupt };
 }
