@@ -89,13 +89,14 @@ export function composedFor(optimiser: Optimiser, what: string): Composed {
 
 /** The optimiser of a rule: checks, the decision of each step on the device, and state. */
 export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
+  const checked: CheckedStates = new WeakMap();
   const optimiser: Optimiser = {
     name: rule.name,
     init: (params) => initialState(rule, settings, params),
     step: (params, grads, state, extras) =>
       inTurn(state, rule.name, async () => {
         const given = readOptions(rule.name, extras as StepExtras | undefined, STEP_EXTRAS);
-        return takeStep({ rule, settings, params, grads, state, extras: given });
+        return takeStep({ rule, settings, checked, params, grads, state, extras: given });
       }),
   };
   composed.set(optimiser, { rule, settings });
@@ -191,8 +192,8 @@ interface CheckedState {
   readonly slots: readonly Slots[];
 }
 
-/** The last check of each state by each rule: steps come with the same tensors again. */
-const checkedStates = new WeakMap<Rule, WeakMap<OptimiserState, CheckedState>>();
+/** The last check of each state by one optimiser: steps come with the same tensors again. */
+type CheckedStates = WeakMap<OptimiserState, CheckedState>;
 
 /** Whether the tensors of a state and the parameters are those of a check. @throws MercerError DISPOSED */
 function isAsChecked(
@@ -217,18 +218,14 @@ function isAsChecked(
 
 /** Checks that a state is one of these parameters, and gives the slots of each. @throws OptimError WRONG_STATE; MercerError DISPOSED */
 function checkState(
-  rule: Rule,
-  settings: Settings,
+  { rule, settings, checked, state }: StepCall,
   leaves: readonly NamedLeaf[],
-  state: OptimiserState,
 ): readonly Slots[] {
-  let ofRule = checkedStates.get(rule);
-  if (ofRule === undefined) checkedStates.set(rule, (ofRule = new WeakMap()));
-  const before = ofRule.get(state);
+  const before = checked.get(state);
   if (isAsChecked(before, leaves, state) && state.optimiser === rule.name) return before.slots;
   const slots = slotsIn(rule, settings, leaves, state);
   const { tensors } = state;
-  ofRule.set(state, { leaves, tensors, entries: [...tensors], slots });
+  checked.set(state, { leaves, tensors, entries: [...tensors], slots });
   return slots;
 }
 
@@ -289,26 +286,21 @@ export function checkTensors(
 interface StepCall {
   readonly rule: Rule;
   readonly settings: Settings;
+  readonly checked: CheckedStates;
   readonly params: unknown;
   readonly grads: unknown;
   readonly state: OptimiserState;
   readonly extras: StepExtras;
 }
 
-async function takeStep({
-  rule,
-  settings,
-  params,
-  grads,
-  state,
-  extras,
-}: StepCall): Promise<StepReport> {
+async function takeStep(call: StepCall): Promise<StepReport> {
+  const { rule, settings, params, grads, state, extras } = call;
   const what = rule.name;
   const { nonFinite, maxGradNorm, lossScaling } = settings;
   const leaves = await parameterLeaves(params, what);
   const gradients = await gradientsOf(leaves, grads, what);
   assertApart(leaves, gradients, what);
-  const slots = checkState(rule, settings, leaves, state);
+  const slots = checkState(call, leaves);
   const step = (await stepsTaken(state)) + 1;
   if (nonFinite === 'throw') {
     assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);

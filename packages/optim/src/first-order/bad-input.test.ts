@@ -217,6 +217,8 @@ describe('a state that served before is looked at again', () => {
     await expect(more).rejects.toMatchObject(naming(code, 'the state has more'));
     tensors.delete('more');
     (await optimiser.step({ w }, { w: g }, state)).skipped.dispose();
+    const scaled = lossScale(optimiser).step({ w }, { w: g }, state);
+    await expect(scaled).rejects.toMatchObject(naming(code, 'the state has no lossScale'));
     mean.dispose();
     const gone = optimiser.step({ w }, { w: g }, state);
     await expect(gone).rejects.toMatchObject({ code: 'DISPOSED' });
