@@ -6,7 +6,6 @@ import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { Device, LoadOptions, Storage, Stream, WatchOptions } from '../device.js';
 import { inTurn } from '../call-order.js';
 import { rowMajorStrides } from '../layout.js';
-import { viewsOverlap } from '../overlap.js';
 import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
 import { StorageBlock } from '../storage-block.js';
@@ -15,6 +14,7 @@ import { TensorForm } from '../tensor-form.js';
 import { rememberPlan, Tensor } from '../tensor.js';
 import type { CallRoutine, RoutineCall } from './call-routine.js';
 import { atOnce, whenEnqueued, type Enqueuing } from './enqueuing.js';
+import { sharesMemory } from './shared-memory.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
 export interface CallTensors {
@@ -152,7 +152,7 @@ export class KnownCall {
   /** Whether its checks hold for tensors of the same layouts: what it holds lives, and outputs share memory with no other tensor. */
   isLike(tensors: CallTensors): boolean {
     for (const one of this.#held) if (one.disposed) return false;
-    return !this.#sharesMemory(tensors);
+    return !sharesMemory(tensors.outs, tensors.inputs, this.#held);
   }
 
   /** The same as {@link launchChecked} for a call with a routine, which may wait. @throws as `launch`, the signal's reason */
@@ -293,36 +293,7 @@ export class KnownCall {
     const { bytes, purpose, form } = made;
     return new Tensor(this.#core.take(bytes, purpose, stream), form.dtype, form);
   }
-
-  /**
-   * Whether an output has elements of another tensor, or may have. One that is an input, handle and all, was allowed by the checks: keys of layouts tell
-   * such calls apart.
-   */
-  #sharesMemory({ inputs, outs }: CallTensors): boolean {
-    if (!outs.some((out) => out !== undefined)) return false;
-    /** Of each storage the tensor of the call, or all of them. */
-    const owners = new Map<Storage, Tensor | Set<Tensor>>();
-    for (const list of [inputs, this.#held, outs]) {
-      for (const one of list) {
-        if (one === undefined) continue;
-        const owner = owners.get(one.storage);
-        if (owner === undefined) owners.set(one.storage, one);
-        else if (owner instanceof Set) owner.add(one);
-        else if (owner !== one) owners.set(one.storage, new Set([owner, one]));
-      }
-    }
-    return outs.some((out) => {
-      const owner = out && owners.get(out.storage);
-      if (!(owner instanceof Set)) return false;
-      if (owner.size > MOST_VIEWS) return true;
-      for (const one of owner) if (one !== out && viewsOverlap(out as Tensor, one)) return true;
-      return false;
-    });
-  }
 }
-
-/** Of more views of one storage it is not asked whether they overlap. */
-const MOST_VIEWS = 16;
 
 function madeTensor(device: Device, { shape, dtype }: ResultSpec): MadeTensor {
   const layout = { shape, strides: rowMajorStrides(shape), offset: 0 };
