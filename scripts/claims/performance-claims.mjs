@@ -319,7 +319,6 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
     name: 'host time of calls',
     text() {
       const { calls, peers, device } = measurement('h200-calls');
-      const kept = measurement('h200-calls-kept').calls;
       /** @typedef {{ call: string, text: string, ordinary: Times, prepared?: Times }} Row */
       /** @typedef {{ idleUs: { median: number }, busyUs: { median: number } }} Times */
       /** @param {Times | undefined} times */
@@ -328,15 +327,11 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
       /** @param {string} peer @param {string} call @returns {Times | undefined} */
       const of = (peer, call) =>
         peers?.calls.find((/** @type {any} */ one) => one.peer === peer && one.call === call);
-      /** @param {string} call @returns {Row | undefined} */
-      const keptOf = (call) => kept.find((/** @type {any} */ one) => one.call === call);
-      return `Microseconds of host time a call, the device idle / busy (${device.name}, ${day('h200-calls')}, [h200-calls.json](../../bench/results/h200-calls.json); "kept": as by default, the others with \`MERCER_KEEP_MEMORY=0\`, [h200-calls-kept.json](../../bench/results/h200-calls-kept.json), on the same machine):\n\n${table(
+      return `Microseconds of host time a call, the device idle / busy (${device.name}, ${day('h200-calls')}, [h200-calls.json](../../bench/results/h200-calls.json)):\n\n${table(
         [
           ['call', (/** @type {Row} */ { text }) => text],
           ['ordinary', ({ ordinary }) => both(ordinary)],
           ['prepared', ({ prepared }) => both(prepared)],
-          ['ordinary, kept', ({ call }) => both(keptOf(call)?.ordinary)],
-          ['prepared, kept', ({ call }) => both(keptOf(call)?.prepared)],
           ['torch', ({ call }) => both(of('torch', call))],
           ['KeOps', ({ call }) => both(of('keops', call))],
         ],

@@ -59,8 +59,46 @@ describe.skipIf(!hasNvrtc)('reductions behind the fake driver (skipped only with
     // a quarter of what is left holds 1060 rows of squared distances
     within(4 * 4 * 1060 * 3000);
     expect(await products(() => few.sqdist(many).sum('j'))).toBe(2);
+    gpu.memoryLimitBytes = undefined;
+    const [x, y] = [await made(1100, 136), await made(3000, 136)];
+    const placeholders = [
+      lazyI({ position: 0, dim: 136 }),
+      lazyJ({ position: 1, dim: 136 }),
+    ] as const;
+    const sum = placeholders[0].sqdist(placeholders[1]).reduction('Sum', 'j');
+    // prepared for rows that are one block
+    within(4 * 4 * 1060 * 3000);
+    const prepared = await sum.prepare([await made(600, 136), y]);
+    expect(await products(async () => prepared([x, y]))).toBe(2);
+    prepared.dispose();
     within(4 * 4 * 500 * 3000);
     expect(await products(() => few.sqdist(many).max('j'))).toBe(0);
+  });
+
+  it('serve prepared calls, which have the direct kernels for few rows', async () => {
+    const k = 1000;
+    const [a, b, few, column] = [
+      await made(m, k),
+      await made(n, k),
+      await made(3, k),
+      await made(3, 1),
+    ];
+    const w = await made(n, 1);
+    const density = lazyI({ position: 0, dim: k })
+      .sqdist(lazyJ({ position: 1, dim: k }))
+      .neg()
+      .exp()
+      .mul(lazyJ({ position: 2, dim: 1 }))
+      .reduction('Sum', 'j');
+    const prepared = await density.prepare([a, b, w]);
+    expect(await products(async () => prepared([a, b, w]))).toBe(4);
+    expect(await products(async () => prepared([b, b, w]))).toBe(4);
+    expect(await products(async () => prepared([few, few, column]))).toBe(0);
+    const all = await made(m * k + 1);
+    const shifted = all.slice([1, m * k + 1]).reshape([m, k]);
+    expect(await products(async () => prepared([shifted, b, w]))).toBe(4);
+    const direct = await density.prepare([few, few, column]);
+    expect(await products(async () => direct([a, b, w]))).toBe(0);
   });
 
   it('do not where the vectors are read otherwise, for few components, and for row numbers', async () => {

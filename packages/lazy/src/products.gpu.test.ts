@@ -54,6 +54,21 @@ describe.each(gpus)('reductions through products on $id', (gpu) => {
     using sums = await distance.neg().exp().mul(lazyJ(w)).sum('j');
     isTold(sums);
     const gotSums = await sums.toTypedArray();
+    // a prepared call computes the same, for other numbers of rows with the direct kernels too
+    const density = lazyI({ position: 0, dim: k })
+      .sqdist(lazyJ({ position: 1, dim: k }))
+      .neg()
+      .exp()
+      .mul(lazyJ({ position: 2, dim: 1 }));
+    const prepared = await density.reduction('Sum', 'j').prepare([x, y, w]);
+    using again = prepared([x, y, w]);
+    expect(await again.toTypedArray()).toEqual(gotSums);
+    using few = prepared([x.slice([0, 20]), y, w]);
+    const gotFew = await few.toTypedArray();
+    for (const [i, one] of gotFew.entries()) {
+      expect(Math.abs(one - (gotSums[i] ?? NaN))).toBeLessThan(1e-4 * Math.max(1, Math.abs(one)));
+    }
+    prepared.dispose();
     for (const i of of(m)) {
       let [want, size] = [0, 0];
       for (let j = 0; j < n; j++) {

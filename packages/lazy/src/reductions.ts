@@ -60,6 +60,8 @@ type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
 interface Example extends PairCall {
   /** Of the inputs that formulas read, by place. */
   readonly dtypes: readonly (DType | undefined)[];
+  /** Whether its kernels are there for products on tensor cores too. */
+  readonly products: boolean;
 }
 
 /** The reductions of a task, of a `LazyTensor`, a `genred` or a gradient, as one call. */
@@ -153,8 +155,9 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     }
     // An example says which kernels are needed, also where it needs none itself.
     const isEmpty = wanted.every(({ shape }) => shape.includes(0));
+    let products = false;
     if (!isEmpty || prepared === 'example') {
-      addReductions(steps, {
+      products = addReductions(steps, {
         what,
         reductions,
         sizes,
@@ -165,14 +168,14 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
         sumScheme,
         fastMath,
         stream,
-        products: prepared === undefined,
+        products: prepared === undefined || (example?.products !== false && 'prepared'),
         ranges: ranges === undefined ? undefined : keptRanges(what, reductions[0], ranges),
         refused: (error, place) =>
           translation(place === undefined ? what : labelOf(task, place), error),
       });
     }
     const dtypes = bound.map((one) => one?.view.dtype);
-    return { tensors, steps, holds: reductions, example: { ...call, dtypes } };
+    return { tensors, steps, holds: reductions, example: { ...call, dtypes, products } };
   },
 });
 

@@ -191,7 +191,11 @@ export class BackwardSteps {
     const isPrepared = this.#isPrepared;
     // of a prepared call there is one kernel where all are aligned, and one for all other operands
     const align = forward.align && (!isPrepared || rows.every(({ operand }) => operand.aligned));
-    addPairwise(this.#steps, { ...spec, align }, this.#shape, rows, values, { isPrepared });
+    addPairwise(this.#steps, { ...spec, align }, this.#shape, rows, values, {
+      isPrepared,
+      // each call plans anew, and has the kernels of its example
+      products: !isPrepared,
+    });
     return {
       view: { ...view, shape: [...batchShape, m, n, 1], strides: [...view.strides, 1] },
       operand: { rowStride: n, columnStride: 1, batchStride: m * n },

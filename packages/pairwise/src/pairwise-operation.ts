@@ -64,6 +64,8 @@ export interface PairwiseExample<O> {
   readonly operands: Operands;
   /** Whether b was left out. */
   readonly one: boolean;
+  /** Whether its kernels are there for products on tensor cores too. */
+  readonly products: boolean;
 }
 
 /** Options of a call that say nothing about what is computed. */
@@ -171,7 +173,12 @@ function planCall<O extends ExecuteOptions>(
   const operands: Operands = [x.operand, y.operand, target.operand];
   if (example !== undefined) checkPrepared(what, shape, operands, example);
   if (prepared !== undefined) spec.check?.(shape.dtype);
-  addSteps(spec, inputs, shape, [x, y, target], example?.operands, prepared !== undefined);
+  const launch = {
+    like: example?.operands,
+    isPrepared: prepared !== undefined,
+    products: example?.products ?? true,
+  };
+  const products = addSteps(spec, inputs, shape, [x, y, target], launch);
   const numbers = numbersOf(spec);
   const anew = Object.keys(numbers).length > 0 || spec.check !== undefined;
   const { dtype, device, k } = shape;
@@ -192,19 +199,19 @@ function planCall<O extends ExecuteOptions>(
       shape: { dtype, device, k },
       operands,
       one: b === undefined,
+      products,
     },
   };
 }
 
-/** The launches of a call; of one that is prepared for also the kernels for operands that are not aligned. */
+/** The launches of a call, and whether products on tensor cores are among them. */
 function addSteps(
   spec: PairwiseSpec,
   inputs: CallInputs,
   shape: PairwiseShape,
   [x, y, target]: readonly [BoundRows, BoundRows, BoundRows],
-  like: Operands | undefined,
-  isPrepared: boolean,
-): void {
+  launch: PairwiseLaunch,
+): boolean {
   const { steps } = inputs;
   const values = launchValues(spec, inputs, shape);
   let [a, b] = [x, y];
@@ -215,32 +222,41 @@ function addSteps(
     a = prepare('a', x);
     b = x === y ? a : prepare('b', y);
   }
-  if (sizeOfShape(shape.outShape) === 0 && !(isPrepared && like === undefined)) return;
-  addPairwise(steps, spec, shape, [a, b, target], values, { like, isPrepared });
+  const isExample = launch.isPrepared && launch.like === undefined;
+  if (sizeOfShape(shape.outShape) === 0 && !isExample) return false;
+  return addPairwise(steps, spec, shape, [a, b, target], values, launch);
 }
 
 /** What a launch over pairs of rows may have to fit. */
 export interface PairwiseLaunch {
   /** The operands that a kernel was prepared for. */
   readonly like?: Operands | undefined;
-  /** Whether later calls may bring operands of another alignment. */
+  /** Whether later calls may bring operands of another alignment and other numbers of rows. */
   readonly isPrepared: boolean;
+  /** Whether products on tensor cores may compute squared distances. */
+  readonly products: boolean;
 }
 
-/** The launch of a pairwise kernel over rows as they are; one that is prepared has a kernel for operands that are not aligned beside it. */
+/**
+ * The launch of a pairwise kernel over rows as they are, and whether products on tensor cores compute it. What is prepared has kernels beside its own
+ * for operands that are not aligned, and the direct ones for numbers of rows that do not pay for products.
+ */
 export function addPairwise(
   steps: CallSteps,
   spec: PairwiseSpec,
   shape: PairwiseShape,
   [a, b, target]: readonly [BoundRows, BoundRows, BoundRows],
   values: LaunchValues,
-  { like, isPrepared }: PairwiseLaunch,
-): void {
+  { like, isPrepared, products: isAllowed }: PairwiseLaunch,
+): boolean {
   const operands: Operands = [a.operand, b.operand, target.operand];
   const wanted = like === undefined || !spec.align ? operands : alignedLike(operands, like);
   const { m, n, k, batch } = shape;
-  const problemOf = (of: Operands): ProgramProblem<PairwisePlan> & { holds: PairwiseProblem } => {
-    const problem = pairwiseProblem(spec, shape, of);
+  const problemOf = (
+    of: Operands,
+    config?: ProductsConfig,
+  ): ProgramProblem<PairwisePlan> & { holds: PairwiseProblem } => {
+    const problem = { ...pairwiseProblem(spec, shape, of), products: config };
     return {
       key: problemKey(problem),
       // The expressions are held, so that their ids, which are in the key, are not given to others.
@@ -249,9 +265,14 @@ export function addPairwise(
       emit: emitPairwise,
     };
   };
-  const programOf = (of: Operands): string =>
-    problemKey({ ...pairwiseProblem(spec, shape, of), m: 0, n: 0, batch: 0 });
-  const others = unaligned(operands);
+  const programOf = (of: Operands, config?: ProductsConfig): string =>
+    problemKey({
+      ...pairwiseProblem(spec, shape, of),
+      m: 0,
+      n: 0,
+      batch: 0,
+      products: config,
+    });
   const launch = {
     values: m * n * k * batch,
     pointers: {
@@ -262,30 +283,36 @@ export function addPairwise(
     },
     scalars: { ...pairwiseScalars(shape, operands, spec.p ?? 1), ...values.scalars },
   };
-  // A prepared call takes other sizes, for which another way may be the quicker one.
-  const products = isPrepared ? undefined : productsOf(shape.device, problemOf(wanted).holds);
-  if (products !== undefined) {
-    addThroughProducts(steps, spec, shape, [a, b, target], launch, products);
-    return;
+  const products = isAllowed ? productsOf(shape.device, problemOf(wanted).holds) : undefined;
+  if (isPrepared && like === undefined) {
+    const others: [Operands, ProductsConfig?][] = [[unaligned(operands)]];
+    if (products !== undefined) others.push([wanted], [unaligned(operands), products]);
+    for (const other of others) steps.alsoPrepareProgram(programOf(...other), problemOf(...other));
   }
-  steps.addProgram(problemOf(wanted), launch, {
-    program: programOf(wanted),
-    // A later call may bring addresses that are not multiples of 16 bytes.
-    fallback: isPrepared ? { program: programOf(others), problem: problemOf(others) } : undefined,
-    tells: (parts) => parts,
-  });
+  if (products === undefined) {
+    steps.addProgram(problemOf(wanted), launch, {
+      program: programOf(wanted),
+      tells: (parts) => parts,
+    });
+    return false;
+  }
+  const norms = addProducts(steps, spec.what, shape, [a, b, target], products);
+  steps.addProgram(
+    problemOf(wanted, products),
+    { ...launch, pointers: { ...launch.pointers, ...norms } },
+    { program: programOf(wanted, products), tells: (parts) => parts },
+  );
+  return true;
 }
 
-/** The launches of squared distances through products on tensor cores: those of the products, and a pass that adds the norms. */
-function addThroughProducts(
+/** The products of rows on tensor cores, written where the output goes, and the norms, which a pass behind them adds. */
+function addProducts(
   steps: CallSteps,
-  spec: PairwiseSpec,
-  shape: PairwiseShape,
+  what: string,
+  { m, n, k }: PairwiseShape,
   [a, b, target]: readonly [BoundRows, BoundRows, BoundRows],
-  launch: StepArguments,
   config: ProductsConfig,
-): void {
-  const { m, n, k } = shape;
+): StepArguments['pointers'] {
   const rowsOf = ({ view, operand }: BoundRows, rows: number): ProductRows => ({
     view,
     rows,
@@ -294,20 +321,8 @@ function addThroughProducts(
   const split = addSplitRows(steps, { a: rowsOf(a, m), b: rowsOf(b, n) }, k, config);
   const ldo = target.operand.leadingStride;
   const all = { first: 0, count: m, out: target.view, columns: n, ldo };
-  addInnerProducts(steps, { what: spec.what, config, ...split, ...all });
-  const norms = { normsA: pointerAt(split.a.norms), normsB: pointerAt(split.b.norms) };
-  const operands: Operands = [a.operand, b.operand, target.operand];
-  const problem = { ...pairwiseProblem(spec, shape, operands), products: config };
-  steps.addProgram(
-    {
-      key: problemKey(problem),
-      holds: problem,
-      plan: (limits) => planPairwise(problem, limits),
-      emit: emitPairwise,
-    },
-    { ...launch, pointers: { ...launch.pointers, ...norms } },
-    { tells: (parts) => parts },
-  );
+  addInnerProducts(steps, { what, config, ...split, ...all });
+  return { normsA: pointerAt(split.a.norms), normsB: pointerAt(split.b.norms) };
 }
 
 /** The problem of a call over operands of these shapes and layouts. */

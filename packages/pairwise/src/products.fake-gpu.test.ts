@@ -99,9 +99,38 @@ describe.skipIf(!hasNvrtc)('products behind the fake driver (skipped only withou
     expect(planOf(await cdist(c, b))).toMatchObject({ strategy: 'products' });
   });
 
-  it('are not taken by prepared calls, of symmetric kernels, other norms and other layouts', async () => {
+  it('are taken by prepared calls for the numbers of rows that they pay for', async () => {
     const [a, b] = await operands();
-    expect((await cdist.prepare(a, b)).plan).toMatchObject({ strategy: 'tile' });
+    const prepared = await cdist.prepare(a, b);
+    expect(prepared.plan).toMatchObject({ strategy: 'products' });
+    const products = async (work: () => Tensor): Promise<number> => {
+      const calls = await callsOf(async () => {
+        work().dispose();
+        await gpu.synchronize();
+      });
+      return calls.filter((call) => call.startsWith('matmul ')).length;
+    };
+    const [c] = await operands(80);
+    const few = await made(2, k);
+    const all = await made(m * k + 1);
+    const shifted = all.slice([1, m * k + 1]).reshape([m, k]);
+    const kept = await memoryKept(gpu, async () => {
+      expect(await products(() => prepared(a, b))).toBe(3);
+      expect(await products(() => prepared(c, a))).toBe(3);
+      // the direct kernel, for few pairs
+      expect(await products(() => prepared(few, few))).toBe(0);
+      // rows that are not aligned
+      expect(await products(() => prepared(shifted, b))).toBe(3);
+    });
+    expect(kept).toEqual(NOTHING);
+    // one that was prepared for few pairs has no kernels for products
+    const direct = await cdist.prepare(few, few);
+    expect(direct.plan).not.toMatchObject({ strategy: 'products' });
+    expect(await products(() => direct(a, b))).toBe(0);
+  });
+
+  it('are not taken by symmetric kernels, other norms and other layouts', async () => {
+    const [a, b] = await operands();
     const of = async (work: Promise<Tensor>) => planOf(await work);
     expect(await of(runKernel(kernels.gaussian, a, { bandwidth: 1 }))).toMatchObject({
       strategy: 'tile',

@@ -63,6 +63,11 @@ describe.each(gpus)('distances through products on $id', (gpu) => {
       // every host of these tests has cuBLASLt
       if (isHopper) expect(planOf(d)).toMatchObject({ strategy: 'products' });
       using part = await d.slice([0, LOOKED], [0, LOOKED]).contiguous();
+      const prepared = await cdist.prepare(x, y);
+      using same = prepared(x, y);
+      expect(await same.toTypedArray()).toEqual(await d.toTypedArray());
+      using few = prepared(x.slice([0, LOOKED]), y.slice([0, LOOKED]));
+      await expectOracle(few, distanceOracle(first(a), first(b), 2));
       await expectOracle(part, distanceOracle(first(a), first(b), 2));
       using gauss = await runKernel(kernels.gaussian, x, y, { bandwidth: 10 });
       using some = await gauss.slice([0, LOOKED], [0, LOOKED]).contiguous();

@@ -169,6 +169,10 @@ function planCall(
   if (sizeOfShape(shape.outShape) === 0 && prepared !== 'example') return plan;
   const programOf = (of: GradAlignment): string =>
     `cdist-grad ${dtype} ${isTensor(p) ? 'memory' : p} ${JSON.stringify(of)}`;
+  if (prepared === 'example') {
+    // A later call may bring addresses that are not multiples of 16 bytes.
+    steps.alsoPrepareProgram(programOf(UNALIGNED), gradProblem(shape, p, UNALIGNED));
+  }
   steps.addProgram(
     gradProblem(shape, p, alignment),
     {
@@ -189,11 +193,6 @@ function planCall(
     },
     {
       program: programOf(alignment),
-      // A later call may bring addresses that are not multiples of 16 bytes.
-      fallback:
-        prepared === undefined
-          ? undefined
-          : { program: programOf(UNALIGNED), problem: gradProblem(shape, p, UNALIGNED) },
       tells: (parts) => parts,
     },
   );

@@ -13,6 +13,7 @@ import { MercerError } from '../mercer-error.js';
 import {
   partOf,
   pointerAt,
+  type CallStep,
   type CallSteps,
   type LoadedPart,
   type StepLaunch,
@@ -41,21 +42,30 @@ export const pairsOf = (
 /**
  * Adds reductions to a call: one pass for all, or, where they are together more than one kernel takes or quicker apart, one for each. A
  * prepared call takes as many passes as that of its examples, whatever the numbers of rows.
+ *
+ * @returns whether products on tensor cores are among its launches
  */
-export function addReductions(steps: CallSteps, call: ReductionsCall): void {
-  const isDone =
-    call.products === true &&
+export function addReductions(steps: CallSteps, call: ReductionsCall): boolean {
+  const { products = false } = call;
+  const isByProducts =
+    products !== false &&
     addByProducts(steps, call, (block) => {
       addReductions(steps, block);
     });
-  if (isDone) return;
+  if (!isByProducts) steps.add(directStep(steps.device, call));
+  else if (products === 'prepared') steps.alsoPrepare(directStep(steps.device, call));
+  return isByProducts;
+}
+
+/** The launches of kernels that compute the formulas as they are. */
+function directStep(device: Device, call: ReductionsCall): CallStep {
   const { reductions, sizes, inputs, results } = call;
-  const { device } = steps;
   const isTold = call.reductionOf.length > 0;
   const problem = problemOf(call, device);
   const program = `map-reduce ${JSON.stringify([described(reductions), { ...problem, reduction: 0, further: 0, rowsI: 0, rowsJ: 0, batch: 0 }])}`;
-  steps.add({
+  return {
     program,
+    holds: reductions,
     values: pairsOf(sizes, call.ranges),
     tells: isTold
       ? (parts) => call.reductionOf.map((place) => parts[parts.length === 1 ? 0 : place])
@@ -89,7 +99,7 @@ export function addReductions(steps: CallSteps, call: ReductionsCall): void {
         }
         return { pointers, scalars };
       }),
-  });
+  };
 }
 
 /** @throws MercerError DISPOSED */

@@ -31,8 +31,11 @@ export interface ReductionsCall extends Pick<
   readonly ranges: CallRanges | undefined;
   /** Where ranges are placed. */
   readonly stream: Stream | undefined;
-  /** Whether products on tensor cores may compute squared distances: not where calls of other sizes take the same kernels. Default false. */
-  readonly products?: boolean | undefined;
+  /**
+   * Whether products on tensor cores may compute squared distances; `prepared` where they may in calls of other sizes with the same
+   * kernels, for which the direct kernels are prepared beside them. Default false.
+   */
+  readonly products?: boolean | 'prepared' | undefined;
   /** What an error of the planner becomes for the caller; with the place of the reduction that was planned alone. */
   readonly refused: (error: unknown, place?: number) => unknown;
 }

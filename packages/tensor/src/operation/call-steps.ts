@@ -50,6 +50,8 @@ export interface StepLaunch {
 export interface StepPrograms {
   /** What two steps share exactly when a prepared call may launch the kernels of one for the other. */
   readonly program: string;
+  /** What that text names by an id which is only unique while it lives; holds no tensor. */
+  readonly holds?: object | undefined;
   /** Loads the programs. Tensors that are made for them are pushed to `made`, whose owner disposes them. */
   load(options: CallLoadOptions, made: Tensor[]): Promise<readonly LoadedPart[]>;
 }
@@ -58,8 +60,6 @@ export interface StepPrograms {
 export interface CallStep extends StepPrograms {
   /** How many values it computes. */
   readonly values: number;
-  /** Programs that are prepared beside its own, for later calls whose tensors have less of an alignment. */
-  readonly fallback?: StepPrograms | undefined;
   /** Which of its programs computes each result of the call, by place, where results tell their plan: `planOf`. */
   readonly tells?:
     ((parts: readonly LoadedPart[]) => readonly (LoadedPart | undefined)[]) | undefined;
@@ -71,12 +71,9 @@ export interface CallStep extends StepPrograms {
 export interface StepArguments extends StepLaunch, Pick<CallStep, 'values'> {}
 
 /** What prepared calls make of a step of one program. */
-export interface ProgramUse<P extends object> {
+export interface ProgramUse extends Pick<CallStep, 'tells'> {
   /** What steps share whose kernels may be launched for each other; default: the problem's key. */
   readonly program?: string | undefined;
-  /** See {@link CallStep.fallback}. */
-  readonly fallback?: { readonly program: string; readonly problem: ProgramProblem<P> } | undefined;
-  readonly tells?: CallStep['tells'];
 }
 
 /**
@@ -89,6 +86,7 @@ export class CallSteps {
   readonly scratch: ResultSpec[] = [];
   readonly #steps: CallStep[] = [];
   readonly #last: CallStep[] = [];
+  readonly #others: StepPrograms[] = [];
   readonly #tensors: CallTensors;
 
   /** @param tensors whose places views and pointers name */
@@ -99,6 +97,11 @@ export class CallSteps {
 
   get steps(): readonly CallStep[] {
     return [...this.#steps, ...this.#last];
+  }
+
+  /** Programs that a preparation loads beside those of the steps, for later calls that are launched with these instead. */
+  get others(): readonly StepPrograms[] {
+    return this.#others;
   }
 
   /** The input at a place, as it lies. */
@@ -172,8 +175,18 @@ export class CallSteps {
 
   /** Launches of what a step loads. */
   add(step: CallStep): void {
-    const { fallback, tells } = own(step, 'fallback', 'tells');
-    this.#steps.push({ ...step, fallback, tells });
+    const { tells } = own(step, 'tells');
+    this.#steps.push({ ...step, tells });
+  }
+
+  /** See {@link CallSteps.others}. */
+  alsoPrepare(programs: StepPrograms): void {
+    this.#others.push(programs);
+  }
+
+  /** The same for the program of a problem. */
+  alsoPrepareProgram<P extends object>(program: string, problem: ProgramProblem<P>): void {
+    this.#others.push({ program, load: loadsOne(this.#loading(problem)) });
   }
 
   /** What some work gives and the launches that it adds, which can be added again. */
@@ -205,11 +218,9 @@ export class CallSteps {
     step: StepArguments,
     other?: { readonly key: string; readonly kernel: LaunchableKernel },
   ): void {
-    const fallback = other && {
-      program: other.key,
-      load: loadsOne(this.#loadingKernel(other.kernel)),
-    };
-    this.#steps.push({ ...this.#kernelStep(key, kernel, step), fallback });
+    this.#steps.push(this.#kernelStep(key, kernel, step));
+    if (other === undefined) return;
+    this.alsoPrepare({ program: other.key, load: loadsOne(this.#loadingKernel(other.kernel)) });
   }
 
   /** Launches of the program of a plan that the interpreter would not change. @param key a text that two plans share exactly when they are the same */
@@ -226,15 +237,11 @@ export class CallSteps {
   addProgram<P extends object>(
     problem: ProgramProblem<P>,
     step: StepArguments,
-    use: ProgramUse<P> = ITSELF,
+    use: ProgramUse = ITSELF,
   ): void {
-    const { program, fallback, tells } = own(use, 'program', 'fallback', 'tells');
+    const { program, tells } = own(use, 'program', 'tells');
     this.#steps.push({
       ...stepOf(program ?? problem.key, this.#loading(problem), step),
-      fallback: fallback && {
-        program: fallback.program,
-        load: loadsOne(this.#loading(fallback.problem)),
-      },
       tells,
     });
   }
@@ -335,7 +342,6 @@ const stepOf = (
   values,
   load: loadsOne(load),
   launches: () => [launch],
-  fallback: undefined,
   tells: undefined,
 });
 

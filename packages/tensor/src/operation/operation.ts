@@ -13,7 +13,7 @@ import { readOptions } from '../read-options.js';
 import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
-import type { CallStep, CallSteps, LoadedPart } from './call-steps.js';
+import type { CallStep, CallSteps, LoadedPart, StepPrograms } from './call-steps.js';
 import { KnownCall, storagesOf, type CallPointer, type CallTensors } from './known-call.js';
 import { KnownCalls } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
@@ -104,7 +104,7 @@ export interface PreparedCalls<A extends readonly unknown[]> {
   (args: A, options?: object): Tensor[];
   /** The same with a routine that waits: it resolves when all is enqueued. */
   readonly whenEnqueued: (args: A, options?: object) => Promise<Tensor[]>;
-  /** The plans of its programs. */
+  /** The plans of the programs that calls like the examples launch. */
   readonly plans: readonly unknown[];
   /** The plan that its results tell, where they tell one. */
   readonly plan: object | undefined;
@@ -289,12 +289,13 @@ export class Operation<
     const { tensors, holds, example } = own(planned, 'tensors', 'holds', 'example');
     const { device: home, steps: exampleSteps } = planned.steps;
     const loaded = new Map<string, readonly LoadedPart[]>();
+    const wanted: StepPrograms[] = [];
     const made: Tensor[] = [];
     const dispose = (): void => {
       for (const one of made) one.dispose();
     };
     try {
-      const wanted = exampleSteps.flatMap((step) => [step, step.fallback ?? []].flat());
+      wanted.push(...exampleSteps, ...planned.steps.others);
       const parts = await all(wanted.map((one) => one.load({ debug, signal }, made)));
       for (const [at, { program }] of wanted.entries()) loaded.set(program, parts[at] ?? []);
       signal?.throwIfAborted();
@@ -304,7 +305,7 @@ export class Operation<
     }
     const preparedFor = labels(tensors);
     // What their keys name lives as long as they do.
-    const kept = { loaded, holds };
+    const kept = { loaded, holds: [holds, ...wanted.map((one) => own(one, 'holds').holds)] };
     const calls = new KnownCalls<Bound>();
     const otherFree = Object.keys(rules.freeOptions).filter(
       (name) => name !== 'out' && name !== 'stream',
@@ -350,11 +351,9 @@ export class Operation<
       const [call, ...given] = bound(called, callOptions);
       return callInTurn(given[0], undefined, () => call.enqueueChecked(...given, watch));
     };
-    const plans = [...loaded.values()].flat().map(({ program }) => program.plan);
-    const [plan] = plansOf(
-      planned.steps,
-      exampleSteps.map(({ program }) => loaded.get(program) ?? []),
-    );
+    const ofSteps = exampleSteps.map(({ program }) => loaded.get(program) ?? []);
+    const plans = [...new Set(ofSteps.flat())].map(({ program }) => program.plan);
+    const [plan] = plansOf(planned.steps, ofSteps);
     return Object.assign(run, { whenEnqueued, plans, plan, dispose });
   }
 

@@ -90,6 +90,8 @@ export function addByProducts(
   const mostRows = Math.floor(numbers / ldo);
   if (mostRows < Math.min(keptRows, LEAST_ROWS)) return false;
   const blockRows = rowsOfBlock(keptRows, mostRows);
+  // A later call of one that is prepared may bring rows that are not.
+  const aligned = call.products === 'prepared' ? { alignedA: false, alignedB: false } : {};
   const split = addSplitRows(steps, { a: x, b: y }, found.dim, config);
   const distances = steps.scratchMemory({ shape: [blockRows, ldo], dtype: 'float32' });
   for (let first = 0; first < keptRows; first += blockRows) {
@@ -106,7 +108,7 @@ export function addByProducts(
     });
     addDistances(
       steps,
-      { ...problem, m: count, products: config },
+      { ...problem, ...aligned, m: count, products: config },
       {
         x,
         y,
