@@ -8,7 +8,14 @@ export type { LearningRate } from './first-order/learning-rate.js';
 export { sgd, type SgdOptions } from './first-order/sgd.js';
 export type { CommonOptions } from './optimiser-of.js';
 export { OptimError, type OptimErrorCode } from './optim-error.js';
-export type { Optimiser, OptimiserState, PerSample, StepExtras, StepReport } from './optimiser.js';
+export type {
+  Optimiser,
+  OptimiserState,
+  PerSample,
+  RefreshReport,
+  StepExtras,
+  StepReport,
+} from './optimiser.js';
 export type { KfacOptions } from './second-order/kfac-options.js';
 export { kfac } from './second-order/kfac.js';
 export { naturalGradient, type NaturalGradientOptions } from './second-order/natural-gradient.js';

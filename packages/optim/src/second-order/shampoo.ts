@@ -2,6 +2,7 @@ import {
   add,
   constant,
   div,
+  gt,
   lt,
   mul,
   pow,
@@ -12,13 +13,14 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { isTensor, map, Scope, sumTo, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { readOptions } from '@mercer/tensor/operation';
 import { rateOf } from '../first-order/learning-rate.js';
 import { optimiserOf, readSettings } from '../optimiser-of.js';
-import type { Optimiser } from '../optimiser.js';
-import type { Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
-import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import type { Optimiser, OptimiserState } from '../optimiser.js';
+import type { Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
+import { stateDType, updateInPlace, type DeviceNumber, type UpdatedLeaf } from '../update.js';
 import { alongAxes, floats } from './along-axes.js';
+import { assertCapturable, byHand, IS_REFRESHED, REFRESHES } from './by-hand.js';
 import { cutOf, emptyLike, gathered, groupsOf, scattered, type Group } from './blocks.js';
 import {
   factorSlots,
@@ -37,6 +39,7 @@ import {
   everySteps,
   hasBecome,
   landed,
+  note,
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
@@ -59,13 +62,12 @@ const unbiased = (beta: number, name: string, count: RealExpr): RealExpr =>
   beta === 1 ? constant(1) : select(lt(0, count), div(1, sub(1, pow(v(name), count))), 1);
 
 /** Numbers of a step, of the count t. */
-const numbersOf = ({ beta2, beta1, grafting, graftingBeta }: ShampooSettings) => ({
+const numbersOf = ({ beta1, grafting, graftingBeta, frequency }: ShampooSettings) => ({
   rate: v('lr'),
   // one mean of means: the last gradient has the share 1 - beta3
   unbias: beta1 === 0 ? constant(1) : div(1, sub(1, mul(v('beta3'), pow(v('beta1'), sub(t, 1))))),
-  now: unbiased(beta2, 'beta2', t),
-  before: unbiased(beta2, 'beta2', sub(t, 1)),
   unbiasGraft: grafting === 'adam' ? unbiased(graftingBeta, 'graftingBeta', t) : constant(1),
+  ...(frequency === 'manual' && { isRefreshed: IS_REFRESHED }),
 });
 
 /** What becomes of means, and the filtered gradient `u` and the grafted direction `d` that follow. */
@@ -113,6 +115,11 @@ function moves({
 const SQUARE = mul(v('x'), v('x'));
 /** Blocks with the lengths of others. */
 const GRAFTED = mul(v('x'), div(sqrt(v('wanted')), add(sqrt(v('own')), 1e-16)));
+/** The others themselves until there was a refresh. */
+const GRAFTED_LATER = select(gt(v('isRefreshed'), 0), GRAFTED, v('like'));
+
+/** What factors are multiplied by, of the count of steps that they are of. */
+const CORRECTION = unbiased(0, 'beta2', v('count'));
 
 const everyAxis = (): boolean => true;
 
@@ -122,17 +129,18 @@ async function computeRoots(
   groups: readonly Group[],
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
-  { leaves, state }: RuleStep,
+  { leaves, state }: RuleRefresh,
 ): Promise<Refreshed<readonly ModeResult[]>> {
   const { how, rootDType, traceScaling, delay } = given;
   const scope = new Scope();
   try {
-    const [{ param }] = leaves as RuleStep['leaves'] & readonly [RuleStep['leaves'][0]];
+    const { param } = leaves[0] as UpdatedLeaf;
     const stream = streamBeside(param.device, delay);
     const all = factors ?? (await joined(scope, modes, 'pending', leaves, stream));
     const old = how.method === 'qr' ? await joined(scope, modes, 'basis', leaves, stream) : [];
     // exact ones until there are some: steps that were skipped have none
-    const bases = (await hasBecome(state, () => haveTurned(scope, old, stream))) ? old : [];
+    const isTurned = (): Promise<boolean> => haveTurned(scope, old, stream);
+    const bases = old.length > 0 && (await hasBecome(state, isTurned)) ? old : [];
     const found: ModeResult[] = [];
     for (const [at, mode] of modes.entries()) {
       const one = all[at] as Tensor;
@@ -164,6 +172,7 @@ function ruleOf(given: ShampooSettings): Rule {
   const { rate, beta1, beta2, beta3, how, delay, start, frequency, grafting, weightDecay } = given;
   const { graftingBeta, graftingEps, momentum, dampening, peakLr, decay } = given;
   const schedule = everySteps(start, frequency, delay);
+  const isManual = frequency === 'manual';
   const numbers = numbersOf(given);
   const filter = filters(given);
   const move = moves(given);
@@ -182,21 +191,30 @@ function ruleOf(given: ShampooSettings): Rule {
     modes: readonly Mode[],
     step: RuleStep,
   ): Promise<void> => {
-    const { state, numbers: now } = step;
+    const { state } = step;
     const take = async (from: number): Promise<void> => {
       const refreshed = await landed(state, from, () =>
         computeRoots(given, groups, modes, undefined, step),
       );
       using _own = refreshed.scope;
-      await land(scope, modes, refreshed.found, step);
+      note(state, await land(scope, modes, refreshed.found, step));
     };
     const due = step.step - delay;
     if (delay > 0 && schedule.begins(due)) await take(due);
     if (!schedule.begins(step.step)) return;
-    const correction = { now: now['now'] as DeviceNumber, before: now['before'] as DeviceNumber };
+    const correction = await correctionOf(scope, given, state);
     const factors = await snapshot(scope, modes, step, delay > 0, correction);
     begin(state, step.step, () => computeRoots(given, groups, modes, factors, step));
     if (delay === 0) await take(step.step);
+  };
+
+  const partsOf = (leaves: readonly UpdatedLeaf[]) => {
+    const params = leaves.map(({ param }) => param);
+    const groups = groupsOf(
+      params,
+      params.map(({ shape }) => cutOf(shape, cutting)),
+    );
+    return { groups, modes: modesOf(groups, everyAxis) };
   };
 
   return {
@@ -212,15 +230,27 @@ function ruleOf(given: ShampooSettings): Rule {
         ...factorSlots(tensor, dtype, cutOf(tensor.shape, cutting), everyAxis, matrices),
       };
     },
-    numbers: (step): StepNumbers => {
+    numbers: (step, global): StepNumbers => {
       const lr = rateOf(rate, step, what);
-      const parameters = { beta1, beta2, beta3, graftingBeta };
+      const parameters = { beta1, beta3, graftingBeta };
+      const own = isManual ? { refreshes: global('refreshes') } : {};
       return isTensor(lr)
-        ? { formulas: numbers, parameters, inputs: { lr } }
-        : { formulas: numbers, parameters: { ...parameters, lr } };
+        ? { formulas: numbers, parameters, inputs: { ...own, lr } }
+        : { formulas: numbers, parameters: { ...parameters, lr }, inputs: own };
     },
+    ...(isManual && {
+      globals: REFRESHES,
+      refreshing: byHand(what, async (scope, now) => {
+        const { groups, modes } = partsOf(now.leaves);
+        const correction = await correctionOf(scope, given, now.state);
+        const factors = await snapshot(scope, modes, now, false, correction);
+        const refreshed = await computeRoots(given, groups, modes, factors, now);
+        using _own = refreshed.scope;
+        return await land(scope, modes, refreshed.found, now);
+      }),
+    }),
     check: async ({ state, step }) => {
-      assertNotPreparing(`${what}: a step`, 'refreshes roots by its count');
+      assertCapturable(what, frequency);
       if (schedule.begins(step)) await checkFailures(state, what);
       return undefined;
     },
@@ -228,11 +258,7 @@ function ruleOf(given: ShampooSettings): Rule {
       using scope = new Scope();
       const { leaves } = step;
       const params = leaves.map(({ param }) => param);
-      const groups = groupsOf(
-        params,
-        params.map(({ shape }) => cutOf(shape, cutting)),
-      );
-      const modes = modesOf(groups, everyAxis);
+      const { groups, modes } = partsOf(leaves);
       const g = await ownGradients(scope, step, decay === 'l2' ? weightDecay : 0);
       const batches = await gathered(scope, groups, g);
       const share = beta2 === 1 ? 1 : 1 - beta2;
@@ -258,7 +284,7 @@ function ruleOf(given: ShampooSettings): Rule {
         },
       );
       let along = d;
-      if (grafting === 'none' || step.step >= start + delay) {
+      if (grafting === 'none' || isManual || step.step >= start + delay) {
         const filtered = await gathered(scope, groups, u);
         const roots = await joined(scope, modes, 'root', leaves);
         const lengths = grafting === 'none' ? undefined : await gathered(scope, groups, d);
@@ -267,7 +293,9 @@ function ruleOf(given: ShampooSettings): Rule {
           const own = modes.flatMap(({ group }, k) => (group === at ? [roots[k] as Tensor] : []));
           const turned = await alongAxes(scope, batch, own, false);
           results.push(
-            lengths === undefined ? turned : await grafted(scope, turned, lengths[at] as Tensor),
+            lengths === undefined
+              ? turned
+              : await grafted(scope, turned, lengths[at] as Tensor, step.numbers['isRefreshed']),
           );
         }
         along = emptyLike(scope, params);
@@ -284,8 +312,28 @@ function ruleOf(given: ShampooSettings): Rule {
   };
 }
 
-/** Blocks with the lengths of others. */
-async function grafted(scope: Scope, x: Tensor, like: Tensor): Promise<Tensor> {
+/** What factors of sums that decay are multiplied by; undefined where it is 1. */
+async function correctionOf(
+  scope: Scope,
+  { beta2 }: ShampooSettings,
+  { tensors }: OptimiserState,
+): Promise<DeviceNumber | undefined> {
+  if (beta2 === 1) return undefined;
+  const made = await map(
+    { float32: CORRECTION, float64: CORRECTION },
+    { count: tensors.get('count') as Tensor },
+    { parameters: { beta2 }, dtype: { float32: 'float32', float64: 'float64' } },
+  );
+  return { float32: scope.track(made.float32), float64: scope.track(made.float64) };
+}
+
+/** Blocks with the lengths of others; the others themselves where it is said that there was no refresh. */
+async function grafted(
+  scope: Scope,
+  x: Tensor,
+  like: Tensor,
+  isRefreshed: DeviceNumber | undefined,
+): Promise<Tensor> {
   const squares = async (of: Tensor): Promise<Tensor> => {
     const all = scope.track(await map(SQUARE, { x: of }));
     return scope.track(
@@ -293,7 +341,9 @@ async function grafted(scope: Scope, x: Tensor, like: Tensor): Promise<Tensor> {
     );
   };
   const sums = { own: await squares(x), wanted: await squares(like) };
-  return scope.track(await map(GRAFTED, { x, ...sums }));
+  if (isRefreshed === undefined) return scope.track(await map(GRAFTED, { x, ...sums }));
+  const is = isRefreshed[x.dtype as 'float32' | 'float64'] as Tensor;
+  return scope.track(await map(GRAFTED_LATER, { x, ...sums, like, isRefreshed: is }));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { add, div, eq, gt, lt, mul, pow, select, sqrt, sub, variable } from '@mercer/formula';
 import type { OptionNames } from '@mercer/options';
 import { isTensor, map, Scope, takeAlongAxis, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFraction, checkFlag } from '../checks.js';
 import { checkBetas } from '../first-order/adam.js';
 import {
@@ -12,10 +12,11 @@ import {
 } from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
-import type { CheckedStep, Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
-import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import type { CheckedStep, Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
+import { stateDType, updateInPlace, type DeviceNumber, type UpdatedLeaf } from '../update.js';
 import { alongAxes } from './along-axes.js';
-import { cutOf, emptyLike, gathered, groupsOf, scattered } from './blocks.js';
+import { cutOf, emptyLike, gathered, groupsOf, scattered, type Group } from './blocks.js';
+import { assertCapturable, byHand, REFRESHES, wasRefreshed } from './by-hand.js';
 import {
   factorSlots,
   joined,
@@ -27,12 +28,14 @@ import {
   type ModeResult,
 } from './factors.js';
 import { forEach, ownGradients, withSlots } from './gradients.js';
-import { checkDelay } from './options.js';
+import { checkDelay, checkFrequency, type Frequency } from './options.js';
 import {
   begin,
   checkFailures,
+  everySteps,
   hasBecome,
   landed,
+  note,
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
@@ -50,8 +53,11 @@ export interface SoapOptions extends CommonOptions {
   readonly eps?: number | undefined;
   /** Takes lr times this off the parameter; default 1e-2. */
   readonly weightDecay?: number | undefined;
-  /** Steps from one refresh of the bases to the next; default 10. */
-  readonly frequency?: number | undefined;
+  /**
+   * Steps from one refresh of the bases to the next, default 10; or `manual`: a refresh is a call of `refresh`, and steps can be captured by `prepare`. The bases, of which the first step has
+   * exact ones otherwise, are there behind the first call: call it behind the first step.
+   */
+  readonly frequency?: number | 'manual' | undefined;
   /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. The first is always. */
   readonly delay?: number | undefined;
   /** QR iterations of a refresh; default 1. */
@@ -120,7 +126,7 @@ interface Read {
   readonly factorBeta: number;
   readonly eps: number;
   readonly weightDecay: number;
-  readonly frequency: number;
+  readonly frequency: Frequency;
   readonly delay: number;
   readonly iterations: number;
   readonly maxDim: number;
@@ -130,7 +136,7 @@ interface Read {
 
 function read(given: SoapOptions): Read {
   const [beta1, beta2] = checkBetas(given.betas ?? [0.95, 0.95], what);
-  const frequency = checkCount(given.frequency ?? 10, what, 'frequency');
+  const frequency = checkFrequency(given.frequency ?? 10, what);
   const maxDim = checkCount(given.maxDim ?? 10000, what, 'maxDim');
   return {
     rate: checkLearningRate(given.lr ?? 3e-3, what),
@@ -140,7 +146,7 @@ function read(given: SoapOptions): Read {
     eps: checkNumber(given.eps ?? 1e-8, what, 'eps'),
     weightDecay: checkNumber(given.weightDecay ?? 1e-2, what, 'weightDecay'),
     frequency,
-    delay: checkDelay(given.delay ?? 0, what, frequency),
+    delay: checkDelay(given.delay, what, frequency),
     iterations: checkCount(given.iterations ?? 1, what, 'iterations'),
     maxDim,
     mergeDim: checkFlag(given.mergeDims ?? false, what, 'mergeDims') ? maxDim : 0,
@@ -153,12 +159,12 @@ async function computeBases(
   { delay, iterations }: Read,
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
-  { leaves }: RuleStep,
+  { leaves }: Pick<RuleRefresh, 'leaves'>,
   isFirst: boolean,
 ): Promise<Refreshed<readonly BasisResult[]>> {
   const scope = new Scope();
   try {
-    const [{ param }] = leaves as RuleStep['leaves'] & readonly [RuleStep['leaves'][0]];
+    const { param } = leaves[0] as UpdatedLeaf;
     const stream = streamBeside(param.device, delay);
     const all = factors ?? (await joined(scope, modes, 'pending', leaves, stream));
     const old = isFirst ? [] : await joined(scope, modes, 'basis', leaves, stream);
@@ -195,6 +201,21 @@ async function reordered(
   return scope.track(await takeAlongAxis(squares, columns, axis + 1));
 }
 
+/** Squares of each group, (count, ..sizes), ordered as the columns of the bases now are. */
+async function allReordered(
+  scope: Scope,
+  modes: readonly Mode[],
+  squares: readonly Tensor[],
+  results: readonly BasisResult[],
+): Promise<readonly Tensor[]> {
+  const all = [...squares];
+  for (const [k, result] of results.entries()) {
+    const { group, axis } = modes[k] as Mode;
+    all[group] = await reordered(scope, all[group] as Tensor, axis, result);
+  }
+  return all;
+}
+
 /** Whether no step was taken before: the next has exact bases. */
 class Beginning implements Disposable {
   readonly isFirst: boolean;
@@ -225,7 +246,8 @@ const optionsOf = ({ rate, beta1, beta2, mergeDim, ...others }: Read) => ({
 
 function ruleOf(given: Read): Rule {
   const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
-  const begins = (step: number): boolean => step > 0 && step % frequency === 0;
+  const isManual = frequency === 'manual';
+  const { begins } = everySteps(isManual ? 0 : frequency, frequency, delay);
   const cutting = { maxDim: Number.MAX_SAFE_INTEGER, mergeDim: given.mergeDim };
   const isFactored = (sizes: readonly number[], axis: number): boolean =>
     (sizes[axis] ?? 0) <= maxDim && (sizes.length > 1 || given.vectors);
@@ -241,13 +263,14 @@ function ruleOf(given: Read): Rule {
     modes: readonly Mode[],
     step: RuleStep,
   ): Promise<Refreshed<readonly BasisResult[]> | undefined> => {
+    if (isManual) return undefined;
     const { state } = step;
     const take = async (from: number): Promise<Refreshed<readonly BasisResult[]>> => {
       const refreshed = await landed(state, from, () =>
         computeBases(given, modes, undefined, step, false),
       );
       try {
-        await land(scope, modes, refreshed.found, step);
+        note(state, await land(scope, modes, refreshed.found, step));
       } catch (error) {
         refreshed.scope.dispose();
         throw error;
@@ -266,6 +289,15 @@ function ruleOf(given: Read): Rule {
     return isLater ? before : take(step.step);
   };
 
+  const partsOf = (leaves: readonly UpdatedLeaf[]) => {
+    const params = leaves.map(({ param }) => param);
+    const groups = groupsOf(
+      params,
+      params.map(({ shape }) => cutOf(shape, cutting)),
+    );
+    return { groups, modes: modesOf(groups, isFactored) };
+  };
+
   return {
     name: what,
     options: optionsOf(given),
@@ -275,6 +307,24 @@ function ruleOf(given: Read): Rule {
       const cut = cutOf(tensor.shape, cutting);
       return { m: own, v: own, ...factorSlots(tensor, dtype, cut, isFactored, matrices) };
     },
+    ...(isManual && {
+      globals: REFRESHES,
+      refreshing: byHand(what, async (scope, now) => {
+        const { leaves, state } = now;
+        const { groups, modes } = partsOf(leaves);
+        const isFirst = !(await wasRefreshed(state));
+        const factors = await snapshot(scope, modes, now, false);
+        const refreshed = await computeBases(given, modes, factors, now, isFirst);
+        using _own = refreshed.scope;
+        const failures = await land(scope, modes, refreshed.found, now);
+        if (isFirst) return failures;
+        const squares = leaves.map(({ slots }) => slots['v'] as Tensor);
+        const old = await gathered(scope, groups, squares);
+        const next = await allReordered(scope, modes, old, refreshed.found);
+        await scattered(scope, groups, next, squares);
+        return failures;
+      }),
+    }),
     numbers: (step): StepNumbers => {
       const lr = rateOf(rate, step, what);
       const parameters = { beta1, beta2, weightDecay };
@@ -283,7 +333,8 @@ function ruleOf(given: Read): Rule {
         : { formulas: NUMBERS, parameters: { ...parameters, lr } };
     },
     check: async (now) => {
-      assertNotPreparing(`${what}: a step`, 'refreshes bases by its count');
+      assertCapturable(what, frequency);
+      if (isManual) return undefined;
       const beginning = await Beginning.of(now);
       if (beginning.isFirst || begins(now.step)) await checkFailures(now.state, what);
       return beginning;
@@ -292,18 +343,13 @@ function ruleOf(given: Read): Rule {
       using scope = new Scope();
       const { leaves } = step;
       const params = leaves.map(({ param }) => param);
-      const groups = groupsOf(
-        params,
-        params.map(({ shape }) => cutOf(shape, cutting)),
-      );
-      const modes = modesOf(groups, isFactored);
+      const { groups, modes } = partsOf(leaves);
       const g = await ownGradients(scope, step, 0);
       const batches = await gathered(scope, groups, g);
       const beta = factorBeta;
       await updateFactors(scope, modes, batches, step, { beta, share: 1 - beta });
       const refreshed = await refresh(scope, modes, step);
       using _own = refreshed?.scope;
-      const results = refreshed?.found;
       const slot = (name: string): readonly Tensor[] =>
         leaves.map(({ slots }) => slots[name] as Tensor);
       const [m, squares] = [slot('m'), slot('v')];
@@ -313,6 +359,7 @@ function ruleOf(given: Read): Rule {
       await map(MEAN, { m, g, ok, moves }, { out: m, parameters: { beta1 } });
       const means = await gathered(scope, groups, m);
       const old = await gathered(scope, groups, squares);
+      const kept = await allReordered(scope, modes, old, refreshed?.found ?? []);
       const bases = await joined(scope, modes, 'basis', leaves);
       const next: Tensor[] = [];
       const back: Tensor[] = [];
@@ -321,18 +368,17 @@ function ruleOf(given: Read): Rule {
           modes.findIndex((mode) => mode.group === at && mode.axis === axis),
         );
         const turns = own.map((k) => bases[k]);
-        let kept = old[at] as Tensor;
-        for (const [axis, k] of own.entries()) {
-          const result = results?.[k];
-          if (result !== undefined) kept = await reordered(scope, kept, axis, result);
-        }
         const turned = {
           g: await alongAxes(scope, batches[at] as Tensor, turns, true),
           m: await alongAxes(scope, means[at] as Tensor, turns, true),
           ok: step.numbers.ok[dtype] as Tensor,
           moves: ofMoves[dtype] as Tensor,
         };
-        const made = await map(DIRECTION, { ...turned, v: kept }, { parameters: { beta2, eps } });
+        const made = await map(
+          DIRECTION,
+          { ...turned, v: kept[at] as Tensor },
+          { parameters: { beta2, eps } },
+        );
         next.push(scope.track(made.v));
         back.push(await alongAxes(scope, scope.track(made.d), turns, false));
       }
