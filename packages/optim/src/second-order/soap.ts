@@ -15,7 +15,16 @@ import type { Optimiser } from '../optimiser.js';
 import type { CheckedStep, Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber, type UpdatedLeaf } from '../update.js';
 import { alongAxes } from './along-axes.js';
-import { cutOf, emptyLike, gathered, groupsOf, scattered, type Group } from './blocks.js';
+import { blockLeaves } from './block-leaves.js';
+import {
+  cutOf,
+  emptyBatches,
+  gathered,
+  groupsOf,
+  inBatches,
+  scattered,
+  type Group,
+} from './blocks.js';
 import { assertCapturable, byHand, REFRESHES, wasRefreshed } from './by-hand.js';
 import {
   factorSlots,
@@ -27,7 +36,7 @@ import {
   type Mode,
   type ModeResult,
 } from './factors.js';
-import { forEach, ownGradients, withSlots } from './gradients.js';
+import { forEach, gradientBlocks, withSlots } from './gradients.js';
 import { checkDelay, checkFrequency, type Frequency } from './options.js';
 import {
   begin,
@@ -342,54 +351,60 @@ function ruleOf(given: Read): Rule {
     update: async (step) => {
       using scope = new Scope();
       const { leaves } = step;
-      const params = leaves.map(({ param }) => param);
       const { groups, modes } = partsOf(leaves);
-      const g = await ownGradients(scope, step, 0);
-      const batches = await gathered(scope, groups, g);
+      const { device } = (leaves[0] as UpdatedLeaf).param;
+      const batches = await gradientBlocks(scope, groups, step, 0);
       const beta = factorBeta;
       await updateFactors(scope, modes, batches, step, { beta, share: 1 - beta });
       const refreshed = await refresh(scope, modes, step);
       using _own = refreshed?.scope;
+      if (groups.length === 0) return;
+      const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
+      const blocks = await blockLeaves(scope, groups, leaves, ['m', 'v']);
       const slot = (name: string): readonly Tensor[] =>
-        leaves.map(({ slots }) => slots[name] as Tensor);
+        blocks.leaves.map(({ slots }) => slots[name] as Tensor);
       const [m, squares] = [slot('m'), slot('v')];
-      const ok = forEach(leaves, step.numbers.ok);
-      const ofMoves = step.numbers['moves'] as DeviceNumber;
-      const moves = forEach(leaves, ofMoves);
-      await map(MEAN, { m, g, ok, moves }, { out: m, parameters: { beta1 } });
-      const means = await gathered(scope, groups, m);
-      const old = await gathered(scope, groups, squares);
-      const kept = await allReordered(scope, modes, old, refreshed?.found ?? []);
-      const bases = await joined(scope, modes, 'basis', leaves);
-      const next: Tensor[] = [];
-      const back: Tensor[] = [];
-      for (const [at, { sizes, dtype }] of groups.entries()) {
-        const own = sizes.map((_, axis) =>
-          modes.findIndex((mode) => mode.group === at && mode.axis === axis),
-        );
-        const turns = own.map((k) => bases[k]);
-        const turned = {
-          g: await alongAxes(scope, batches[at] as Tensor, turns, true),
-          m: await alongAxes(scope, means[at] as Tensor, turns, true),
-          ok: step.numbers.ok[dtype] as Tensor,
-          moves: ofMoves[dtype] as Tensor,
-        };
-        const made = await map(
-          DIRECTION,
-          { ...turned, v: kept[at] as Tensor },
-          { parameters: { beta2, eps } },
-        );
-        next.push(scope.track(made.v));
-        back.push(await alongAxes(scope, scope.track(made.d), turns, false));
-      }
-      const a = emptyLike(scope, params);
-      await scattered(scope, groups, next, squares);
-      await scattered(scope, groups, back, a);
       const { ok: taken, rate: now, shrink } = step.numbers;
+      const ofMoves = step.numbers['moves'] as DeviceNumber;
+      const [ok, moves] = [taken, ofMoves].map((one) => forEach(blocks.leaves, one)) as [
+        readonly Tensor[],
+        readonly Tensor[],
+      ];
+      const means = emptyBatches(scope, groups, device);
+      await map(
+        { m: MEAN, mean: MEAN },
+        { m, g: parts(batches), ok, moves },
+        { out: { m, mean: parts(means) }, parameters: { beta1 } },
+      );
+      let kept = squares;
+      if (refreshed !== undefined) {
+        const whole = leaves.map(({ slots }) => slots['v'] as Tensor);
+        const old = await gathered(scope, groups, whole);
+        kept = parts(await allReordered(scope, modes, old, refreshed.found));
+      }
+      const bases = await joined(scope, modes, 'basis', leaves);
+      const turnsOf = ({ sizes }: Group, at: number): readonly (Tensor | undefined)[] =>
+        sizes.map(
+          (_, axis) => bases[modes.findIndex((mode) => mode.group === at && mode.axis === axis)],
+        );
+      const turned = async (all: readonly Tensor[], transpose: boolean): Promise<Tensor[]> => {
+        const made: Tensor[] = [];
+        for (const [at, group] of groups.entries()) {
+          made.push(await alongAxes(scope, all[at] as Tensor, turnsOf(group, at), transpose));
+        }
+        return made;
+      };
+      const [ownG, ownM] = [await turned(batches, true), await turned(means, true)];
+      const d = emptyBatches(scope, groups, device);
+      await map(
+        DIRECTION,
+        { g: parts(ownG), m: parts(ownM), v: kept, ok, moves },
+        { out: { v: squares, d: parts(d) }, parameters: { beta2, eps } },
+      );
       await updateInPlace({
-        leaves: withSlots(leaves, []),
+        leaves: withSlots(blocks.leaves, []),
         formulas: MOVED,
-        lists: { a },
+        lists: { a: parts(await turned(d, false)) },
         numbers: {
           ok: taken,
           moves: ofMoves,
@@ -397,6 +412,7 @@ function ruleOf(given: Read): Rule {
           shrink: shrink as DeviceNumber,
         },
       });
+      await blocks.finish();
     },
   };
 }
