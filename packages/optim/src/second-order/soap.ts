@@ -1,16 +1,8 @@
 import { add, div, eq, gt, lt, mul, pow, select, sqrt, sub, variable } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
 import { isTensor, map, Scope, takeAlongAxis, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
-import { checkCount, checkNumber, checkFraction, checkFlag } from '../checks.js';
-import { checkBetas } from '../first-order/adam.js';
-import {
-  checkLearningRate,
-  rateOf,
-  toldRate,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
-import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
+import { rateOf } from '../first-order/learning-rate.js';
+import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
 import type { CheckedStep, Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber, type UpdatedLeaf } from '../update.js';
@@ -37,7 +29,6 @@ import {
   type ModeResult,
 } from './factors.js';
 import { forEach, gradientBlocks, withSlots } from './gradients.js';
-import { checkDelay, checkFrequency, type Frequency } from './options.js';
 import {
   begin,
   checkFailures,
@@ -49,50 +40,13 @@ import {
   type Refreshed,
 } from './refreshes.js';
 import { exactBasis, extentsOf, refinedBasis } from './roots.js';
-
-/** Options of {@link soap}. */
-export interface SoapOptions extends CommonOptions {
-  /** Default 3e-3. */
-  readonly lr?: LearningRate | undefined;
-  /** Of the mean of gradients and of their squares; default [0.95, 0.95]. */
-  readonly betas?: readonly [number, number] | undefined;
-  /** Of the factors; default: the second of `betas`. */
-  readonly factorBeta?: number | undefined;
-  /** Default 1e-8. */
-  readonly eps?: number | undefined;
-  /** Takes lr times this off the parameter; default 1e-2. */
-  readonly weightDecay?: number | undefined;
-  /**
-   * Steps from one refresh of the bases to the next, default 10; or `manual`: a refresh is a call of `refresh`, and steps can be captured by `prepare`. The bases, of which the first step has
-   * exact ones otherwise, are there behind the first call: call it behind the first step.
-   */
-  readonly frequency?: number | 'manual' | undefined;
-  /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. The first is always. */
-  readonly delay?: number | undefined;
-  /** QR iterations of a refresh; default 1. */
-  readonly iterations?: number | undefined;
-  /** A longer axis is not rotated; default 10000. */
-  readonly maxDim?: number | undefined;
-  /** Whether small axes are merged while their product is at most `maxDim`; default false. */
-  readonly mergeDims?: boolean | undefined;
-  /** Whether parameters of one axis are rotated too; default false. */
-  readonly vectors?: boolean | undefined;
-}
-
-const SOAP_OPTIONS: OptionNames<SoapOptions> = {
-  ...COMMON_OPTIONS,
-  lr: true,
-  betas: true,
-  factorBeta: true,
-  eps: true,
-  weightDecay: true,
-  frequency: true,
-  delay: true,
-  iterations: true,
-  maxDim: true,
-  mergeDims: true,
-  vectors: true,
-};
+import {
+  readSoap,
+  SOAP_OPTIONS,
+  toldSoap,
+  type SoapOptions,
+  type SoapSettings,
+} from './soap-options.js';
 
 const what = 'soap';
 const v = variable;
@@ -128,44 +82,9 @@ interface BasisResult extends ModeResult {
   readonly order: Tensor | undefined;
 }
 
-interface Read {
-  readonly rate: LearningRate;
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly factorBeta: number;
-  readonly eps: number;
-  readonly weightDecay: number;
-  readonly frequency: Frequency;
-  readonly delay: number;
-  readonly iterations: number;
-  readonly maxDim: number;
-  readonly mergeDim: number;
-  readonly vectors: boolean;
-}
-
-function read(given: SoapOptions): Read {
-  const [beta1, beta2] = checkBetas(given.betas ?? [0.95, 0.95], what);
-  const frequency = checkFrequency(given.frequency ?? 10, what);
-  const maxDim = checkCount(given.maxDim ?? 10000, what, 'maxDim');
-  return {
-    rate: checkLearningRate(given.lr ?? 3e-3, what),
-    beta1,
-    beta2,
-    factorBeta: checkFraction(given.factorBeta ?? beta2, what, 'factorBeta'),
-    eps: checkNumber(given.eps ?? 1e-8, what, 'eps'),
-    weightDecay: checkNumber(given.weightDecay ?? 1e-2, what, 'weightDecay'),
-    frequency,
-    delay: checkDelay(given.delay, what, frequency),
-    iterations: checkCount(given.iterations ?? 1, what, 'iterations'),
-    maxDim,
-    mergeDim: checkFlag(given.mergeDims ?? false, what, 'mergeDims') ? maxDim : 0,
-    vectors: checkFlag(given.vectors ?? false, what, 'vectors'),
-  };
-}
-
 /** Computes the bases of factors, of a snapshot that is given or in the state. */
 async function computeBases(
-  { delay, iterations }: Read,
+  { delay, iterations }: SoapSettings,
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
   { leaves }: Pick<RuleRefresh, 'leaves'>,
@@ -245,15 +164,7 @@ class Beginning implements Disposable {
   }
 }
 
-/** All options, as they are named. */
-const optionsOf = ({ rate, beta1, beta2, mergeDim, ...others }: Read) => ({
-  ...others,
-  lr: toldRate(rate),
-  betas: [beta1, beta2],
-  mergeDims: mergeDim > 0,
-});
-
-function ruleOf(given: Read): Rule {
+function ruleOf(given: SoapSettings): Rule {
   const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
   const isManual = frequency === 'manual';
   const { begins } = everySteps(isManual ? 0 : frequency, frequency, delay);
@@ -309,7 +220,7 @@ function ruleOf(given: Read): Rule {
 
   return {
     name: what,
-    options: optionsOf(given),
+    options: toldSoap(given),
     slots: ({ tensor }) => {
       const dtype = stateDType(tensor);
       const own: SlotOf = { shape: tensor.shape, dtype };
@@ -444,5 +355,5 @@ function ruleOf(given: Read): Rule {
  */
 export function soap(options?: SoapOptions): Optimiser {
   const given = readOptions(what, options, SOAP_OPTIONS);
-  return optimiserOf(ruleOf(read(given)), readSettings(given, what));
+  return optimiserOf(ruleOf(readSoap(given)), readSettings(given, what));
 }
