@@ -23,6 +23,7 @@ import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/o
 import { disposeOthers } from '../statistics/with-statistics.js';
 import { insteadOf, NotByRules, type Chunk } from './chunks.js';
 import { gradientOf, hasParameters, rulesOf, squaredNormOf, squares } from './combined.js';
+import type { ParameterRule } from './layer-rules.js';
 import { targetsOf, Whole } from './whole.js';
 
 /** Options of {@link perSampleGradients}. */
@@ -271,20 +272,22 @@ async function byRules(
       }));
       return rulesOf(call.leaves.map(inTree), call.reduction, traced, numbered);
     };
-    const gradients = (found: ReturnType<typeof rulesOf>): readonly Value[] =>
-      found.map((own, at) => gradientOf(own, (call.leaves[at] as Leaf).value));
+    const gradient = (own: readonly ParameterRule[], at: number): Value =>
+      gradientOf(own, (call.leaves[at] as Leaf).value);
     if (into !== undefined) {
       const write = (numbered: Tensor, ...given: readonly Tensor[]) => ({
-        results: gradients(rules(numbered, given)),
+        results: rules(numbered, given).map(gradient),
       });
       await ownedInto(WHAT, write, into)(numbers, ...tensors);
       return into;
     }
-    const compute = owned(WHAT, async (numbered: Tensor, ...given: readonly Tensor[]) => {
-      const found = rules(numbered, given);
-      const values = call.norms ? found.map(squaredNormOf) : gradients(found);
-      return (await Promise.all(values)) as readonly Tensor[];
-    });
+    const compute = owned(WHAT, async (numbered: Tensor, ...given: readonly Tensor[]) =>
+      Promise.all(
+        rules(numbered, given).map(async (own, at): Promise<Tensor> =>
+          call.norms ? squaredNormOf(own) : gradient(own, at),
+        ),
+      ),
+    );
     return await compute(numbers, ...tensors);
   } catch (error) {
     if (!(error instanceof NotByRules)) throw error;

@@ -154,16 +154,16 @@ export function byHandSuite(name: string, on: () => Device): void {
       const loss = (p: Parameters, pixels: Tensor, wanted: Tensor) => {
         const one = losses.crossEntropy(network.apply(p as never, pixels), wanted);
         return isScaled
-          ? (optimiser as ReturnType<typeof lossScale>).scaled(one as unknown as Tensor, state)
+          ? (optimiser as ReturnType<typeof lossScale>).scaled(one, state)
           : one;
       };
       const { value, grad, statistics } = await withStatistics(loss as never)(
-        params as never,
-        x as never,
-        labels as never,
+        params,
+        x,
+        labels,
       );
       const extras = optimiser.name === 'kfac' ? { statistics } : {};
-      const { skipped } = await optimiser.step(params, grad as object, state, extras);
+      const { skipped } = await optimiser.step(params, grad, state, extras);
       skipped.dispose();
       for (const one of statistics) {
         one.inputs.dispose();

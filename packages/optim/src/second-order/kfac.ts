@@ -165,7 +165,8 @@ function ruleOf(given: KfacSettings): Rule {
         const refreshed = await computeInverses(layers, factors, given);
         using _own = refreshed.scope;
         const { device } = damping;
-        return (await landInverses(scope, layers, refreshed.found)) ?? full([], 0, { device });
+        const failures = await landInverses(scope, layers, refreshed.found);
+        return failures ?? (await full([], 0, { device }));
       }),
     }),
     slots: ({ name, tensor }) => {

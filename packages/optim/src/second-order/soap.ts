@@ -167,7 +167,7 @@ class Beginning implements Disposable {
 function ruleOf(given: SoapSettings): Rule {
   const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
   const isManual = frequency === 'manual';
-  const { begins } = everySteps(isManual ? 0 : frequency, frequency, delay);
+  const schedule = everySteps(isManual ? 0 : frequency, frequency, delay);
   const cutting = { maxDim: Number.MAX_SAFE_INTEGER, mergeDim: given.mergeDim };
   const isFactored = (sizes: readonly number[], axis: number): boolean =>
     (sizes[axis] ?? 0) <= maxDim && (sizes.length > 1 || given.vectors);
@@ -200,9 +200,9 @@ function ruleOf(given: SoapSettings): Rule {
     const { isFirst } = step.checked as Beginning;
     const due = step.step - delay;
     // while no step was taken nothing is under way
-    const isDue = delay > 0 && !isFirst && due > 1 && begins(due);
+    const isDue = delay > 0 && !isFirst && due > 1 && schedule.begins(due);
     const before = isDue ? await take(due) : undefined;
-    if (!isFirst && !begins(step.step)) return before;
+    if (!isFirst && !schedule.begins(step.step)) return before;
     const isLater = delay > 0 && !isFirst;
     const factors = await snapshot(scope, modes, step, isLater);
     begin(state, step.step, () => computeBases(given, modes, factors, step, isFirst));
@@ -256,7 +256,7 @@ function ruleOf(given: SoapSettings): Rule {
       assertCapturable(what, frequency);
       if (isManual) return undefined;
       const beginning = await Beginning.of(now);
-      if (beginning.isFirst || begins(now.step)) await checkFailures(now.state, what);
+      if (beginning.isFirst || schedule.begins(now.step)) await checkFailures(now.state, what);
       return beginning;
     },
     update: async (step) => {

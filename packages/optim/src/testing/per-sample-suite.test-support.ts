@@ -2,7 +2,14 @@ import { grad, prepare, valueAndGrad, type Tree } from '@mercer/autodiff';
 import { full, memory, random, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { leavesOf, replaced } from '@mercer/autodiff/transform';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { functional, layers, losses, perSampleGradients, withStatistics } from '../index.js';
+import {
+  functional,
+  layers,
+  losses,
+  perSampleGradients,
+  withStatistics,
+  type PerSampleOptions,
+} from '../index.js';
 import { drawn, expectClose, placed, toPlain, type Plain } from './references.test-support.js';
 
 interface Problem {
@@ -229,7 +236,7 @@ export function perSampleSuite(name: string, place: () => Device): void {
         { norms: true, chunkSize: 3 },
       ] as const) {
         const each = (x: Tensor, y: Tensor): Promise<Tree> =>
-          perSampleGradients(given, params, x, y, options as object) as Promise<Tree>;
+          perSampleGradients(given, params, x, y, options as PerSampleOptions<false>);
         const replayed = await prepare(
           each as (x: Tensor, y: Tensor) => Promise<object>,
           inputs,
