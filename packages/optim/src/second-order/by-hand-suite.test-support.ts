@@ -153,15 +153,9 @@ export function byHandSuite(name: string, on: () => Device): void {
       const isScaled = 'scaled' in optimiser;
       const loss = (p: Parameters, pixels: Tensor, wanted: Tensor) => {
         const one = losses.crossEntropy(network.apply(p as never, pixels), wanted);
-        return isScaled
-          ? (optimiser as ReturnType<typeof lossScale>).scaled(one, state)
-          : one;
+        return isScaled ? (optimiser as ReturnType<typeof lossScale>).scaled(one, state) : one;
       };
-      const { value, grad, statistics } = await withStatistics(loss as never)(
-        params,
-        x,
-        labels,
-      );
+      const { value, grad, statistics } = await withStatistics(loss as never)(params, x, labels);
       const extras = optimiser.name === 'kfac' ? { statistics } : {};
       const { skipped } = await optimiser.step(params, grad, state, extras);
       skipped.dispose();
@@ -387,6 +381,9 @@ export function byHandSuite(name: string, on: () => Device): void {
         expect(await failures.item()).toBe(k);
       }
       expect(await captured.state.tensors.get('refreshes')?.item()).toBe(10);
+      // a call looks at calls before it
+      expect(await captured.refresh()).toBe(7);
+      await expect(captured.refresh()).rejects.toMatchObject({ code: 'NO_PRECONDITIONER' });
     });
 
     it('are in checkpoints: what is loaded goes on bit for bit, replayed too', async () => {
