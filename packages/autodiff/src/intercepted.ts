@@ -1,8 +1,12 @@
-import { type Tensor } from '@mercer/tensor';
+import type { Tensor } from '@mercer/tensor';
+import { whenKnown, type Traced, type TracedResult } from '@mercer/tensor/operation';
 import { heardInTraces, holdsTraced } from './heard-in-traces.js';
 import { handleOf, untraced } from './trace/handed.js';
 import { Intercepting, type Interceptor } from './trace/intercepting.js';
 import { isTree, leavesOf, replaced, type Leaf, type Settled } from './tree.js';
+
+/** What becomes of a result when its trace ends. */
+type HandsOut = (result: unknown, trace: Intercepting, made: Tensor[]) => Promise<unknown>;
 
 /** A tensor among the arguments of a function whose operations are intercepted. */
 export interface InterceptedLeaf extends Pick<Leaf, 'path'> {
@@ -16,12 +20,14 @@ export interface InterceptedLeaf extends Pick<Leaf, 'path'> {
  *
  * @param what the function for messages
  * @param marked the mark of each tensor of the arguments, by which the interceptor knows it again; null leaves it as it is
+ * @param handsOut what is made of the result
  */
 export function intercepted<A extends readonly unknown[], R>(
   what: string,
   f: (...args: A) => R | PromiseLike<R>,
   by: Interceptor,
   marked: (leaf: InterceptedLeaf) => unknown,
+  handsOut: HandsOut = untraced,
 ): (...args: A) => Promise<Settled<R>> {
   return heardInTraces(async (...args: A) => {
     const trace = new Intercepting(what, by);
@@ -43,7 +49,7 @@ export function intercepted<A extends readonly unknown[], R>(
           );
         }),
       );
-      const result = await untraced(await f(...(given as unknown as A)), trace, made);
+      const result = await handsOut(await f(...(given as unknown as A)), trace, made);
       await trace.close();
       made.length = 0;
       return result as Settled<R>;
@@ -70,6 +76,30 @@ export function owned<A extends readonly unknown[], R>(
     () => undefined,
   );
   return (...args) => (holdsTraced(args) ? f(...args) : alone(...args));
+}
+
+/**
+ * The same with a list of results, elementwise ones not launched yet, that are computed into tensors: each is written once.
+ *
+ * @param f gives `{ results }`, so that nothing waits for them
+ */
+export function ownedInto<A extends readonly unknown[]>(
+  what: string,
+  f: (...args: A) => { readonly results: readonly unknown[] },
+  into: readonly Tensor[],
+): (...args: A) => Promise<void> {
+  const write: HandsOut = async (given) => {
+    const { results } = given as ReturnType<typeof f>;
+    for (const [at, target] of into.entries()) {
+      const { made } = await whenKnown(results[at]);
+      const value = made as Traced | TracedResult;
+      await target.copyFrom(value.primal as Tensor);
+    }
+  };
+  const alone = intercepted(what, f, PLAIN, () => undefined, write);
+  return async (...args) => {
+    await alone(...args);
+  };
 }
 
 const PLAIN: Interceptor = { computes: ({ args, call }) => call(...args) };

@@ -4,7 +4,7 @@
  *
  * @packageDocumentation
  */
-export { intercepted, owned, type InterceptedLeaf } from './intercepted.js';
+export { intercepted, owned, ownedInto, type InterceptedLeaf } from './intercepted.js';
 export { listened } from './listened.js';
 export type { InterceptedCall, Interceptor } from './trace/intercepting.js';
 export { isTree, leavesOf, replaced, type Leaf } from './tree.js';

@@ -5,7 +5,7 @@ const PER_SAMPLE = {
   test: '../optim/src/per-sample/per-sample-gradients.test.ts',
 };
 const OBSERVED = { ...PER_SAMPLE, file: '../../optim/src/statistics/observed.ts' };
-const GRADIENTS = { ...PER_SAMPLE, file: '../../optim/src/per-sample/per-sample-gradients.ts' };
+const GRADIENTS = { ...PER_SAMPLE, file: '../../optim/src/per-sample/combined.ts' };
 
 /** @type {readonly Mutant[]} */
 export const layers = [
@@ -29,6 +29,14 @@ export const layers = [
     find: "const factor = reduction === 'mean' ? count : 1;",
     replace: 'const factor = count;',
     pattern: 'takes the sum of losses too, and float32',
+  },
+  {
+    ...PER_SAMPLE,
+    name: 'gradients are not written where it is said',
+    file: '../../optim/src/per-sample/per-sample-gradients.ts',
+    find: 'await ownedInto(WHAT, write, into)(numbers, ...tensors);',
+    replace: 'await ownedInto(WHAT, write, [])(numbers, ...tensors);',
+    pattern: 'of a perceptron are written where it is said',
   },
   {
     ...GRADIENTS,

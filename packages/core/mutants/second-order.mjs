@@ -4,18 +4,71 @@ const FOLDER = '../../optim/src/second-order';
 const BAD = { test: '../optim/src/second-order/bad-input.test.ts' };
 const STEPS = { promise: 'steps are those of the published formulas' };
 
+const BY_HAND = {
+  promise: 'steps whose refreshes are calls are those of a frequency, replayed or not',
+  test: '../optim/src/second-order/by-hand.test.ts',
+};
 const GROUPS = { test: '../optim/src/second-order/in-groups.test.ts' };
 const STATES = { test: '../optim/src/training/training.test.ts' };
 
 /** @type {readonly Mutant[]} */
 export const secondOrder = [
   {
+    ...BY_HAND,
+    name: 'a refresh before the first step counts',
+    file: `${FOLDER}/by-hand.ts`,
+    find: "select(gt(v('count'), 0), add(v('refreshes'), 1), v('refreshes'))",
+    replace: "add(v('refreshes'), 1)",
+    pattern: 'before a step was taken change nothing',
+  },
+  {
+    ...BY_HAND,
+    name: 'parameters of K-FAC move before there was a refresh',
+    file: `${FOLDER}/kfac.ts`,
+    find: 'const moved = isManual ? behind : now;',
+    replace: 'const moved = now;',
+    pattern: 'kfac factored',
+  },
+  {
+    ...BY_HAND,
+    name: 'grafting begins before there was a refresh',
+    file: `${FOLDER}/shampoo-formulas.ts`,
+    find: "  gt(v('isRefreshed'), 0),",
+    replace: "  gt(v('isRefreshed'), -1),",
+    pattern: 'shampoo grafted to adam',
+  },
+  {
+    ...BY_HAND,
+    name: 'squares stay where they were when a call refreshes bases',
+    file: `${FOLDER}/soap.ts`,
+    find: 'await scattered(scope, groups, next, squares);',
+    replace: 'if (next.length < 0) await scattered(scope, groups, next, squares);',
+    pattern: 'soap as it is',
+  },
+  {
+    ...BY_HAND,
+    name: 'a captured refresh has no report',
+    file: `${FOLDER}/by-hand.ts`,
+    find: 'if (!isPreparing()) note(state, failures.reshape([]));',
+    replace: 'note(state, failures.reshape([]));',
+    pattern: 'can be captured themselves',
+  },
+  {
+    ...BAD,
+    promise: 'parameters are updated where they lie',
+    name: 'what was updated in copies is not put back',
+    file: `${FOLDER}/block-leaves.ts`,
+    find: '(rows[at] === param ? [] : [at])',
+    replace: '(rows[at] !== undefined ? [] : [at])',
+    pattern: 'whose elements lie in another order',
+  },
+  {
     ...GROUPS,
     promise: 'groups are as their optimisers are alone',
     name: 'what is under way for a group is kept with that of others',
     file: '../../optim/src/training/groups.ts',
-    find: 'return [[group, rule, { ...step, leaves, state, extras }] as const];',
-    replace: 'return [[group, rule, { ...step, leaves, state: step.state, extras }] as const];',
+    find: '[[group, rule, own, ownState(state, group, rule, own)]]',
+    replace: '[[group, rule, own, state]]',
     pattern: 'each with its own delay',
   },
   {

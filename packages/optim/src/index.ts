@@ -8,13 +8,21 @@ export type { LearningRate } from './first-order/learning-rate.js';
 export { sgd, type SgdOptions } from './first-order/sgd.js';
 export type { CommonOptions } from './optimiser-of.js';
 export { OptimError, type OptimErrorCode } from './optim-error.js';
-export type { Optimiser, OptimiserState, PerSample, StepExtras, StepReport } from './optimiser.js';
+export type {
+  Optimiser,
+  OptimiserState,
+  PerSample,
+  RefreshReport,
+  StepExtras,
+  StepReport,
+} from './optimiser.js';
 export type { KfacOptions } from './second-order/kfac-options.js';
 export { kfac } from './second-order/kfac.js';
 export { naturalGradient, type NaturalGradientOptions } from './second-order/natural-gradient.js';
 export { shampoo } from './second-order/shampoo.js';
 export type { Grafting, RootOption, ShampooOptions } from './second-order/shampoo-options.js';
-export { soap, type SoapOptions } from './second-order/soap.js';
+export { soap } from './second-order/soap.js';
+export type { SoapOptions } from './second-order/soap-options.js';
 export type { LayerStatistics, Statistics } from './statistics/layer-statistics.js';
 export * as functional from './layers/functions.js';
 export * as initialisers from './layers/initialisers.js';

@@ -8,6 +8,7 @@ import {
   STEP_EXTRAS,
   type Optimiser,
   type OptimiserState,
+  type RefreshReport,
   type StepExtras,
   type StepReport,
 } from './optimiser.js';
@@ -98,6 +99,8 @@ export function optimiserOf(rule: Rule, settings: Settings): Optimiser {
         const given = readOptions(rule.name, extras as StepExtras | undefined, STEP_EXTRAS);
         return takeStep({ rule, settings, checked, params, grads, state, extras: given });
       }),
+    refresh: (params, state) =>
+      inTurn(state, rule.name, () => takeRefresh({ rule, settings, checked, params, state })),
   };
   composed.set(optimiser, { rule, settings });
   return optimiser;
@@ -218,7 +221,7 @@ function isAsChecked(
 
 /** Checks that a state is one of these parameters, and gives the slots of each. @throws OptimError WRONG_STATE; MercerError DISPOSED */
 function checkState(
-  { rule, settings, checked, state }: StepCall,
+  { rule, settings, checked, state }: StateCall,
   leaves: readonly NamedLeaf[],
 ): readonly Slots[] {
   const before = checked.get(state);
@@ -283,14 +286,42 @@ export function checkTensors(
   return tensors;
 }
 
-interface StepCall {
+/** A call with a state. */
+interface StateCall {
   readonly rule: Rule;
   readonly settings: Settings;
   readonly checked: CheckedStates;
   readonly params: unknown;
-  readonly grads: unknown;
   readonly state: OptimiserState;
+}
+
+interface StepCall extends StateCall {
+  readonly grads: unknown;
   readonly extras: StepExtras;
+}
+
+/** That an optimiser has no preconditioners that are refreshed by a call. */
+export const nothingToRefresh = (what: string): MercerError =>
+  new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: refresh() has nothing to refresh. It is for shampoo, soap and kfac with frequency: 'manual'; others refresh in their steps, or have nothing.`,
+  );
+
+async function takeRefresh(call: StateCall): Promise<RefreshReport> {
+  const { rule, params, state } = call;
+  const { refreshing } = rule;
+  if (refreshing === undefined) throw nothingToRefresh(rule.name);
+  const leaves = await parameterLeaves(params, rule.name);
+  const slots = checkState(call, leaves);
+  const own = leaves.map(({ name, tensor }, at) => ({
+    name,
+    param: tensor,
+    slots: slots[at] as Slots,
+  }));
+  const given = { leaves: own, state };
+  await refreshing.check(given);
+  using failures = await refreshing.run(given);
+  return { failures: await failures.cast('int32') };
 }
 
 async function takeStep(call: StepCall): Promise<StepReport> {
@@ -305,12 +336,12 @@ async function takeStep(call: StepCall): Promise<StepReport> {
   if (nonFinite === 'throw') {
     assertNotPreparing(`${what}: with nonFinite: 'throw' a step`);
   }
-  const numbers = rule.numbers(step);
+  const numbers = rule.numbers(step, (name) => state.tensors.get(name) as Tensor);
   const stepped = leaves.map(({ name, tensor }, at): SteppedLeaf => ({
     name,
     param: tensor,
     grad: gradients[at] as Tensor,
-    slots: slots[at] as Readonly<Record<string, Tensor>>,
+    slots: slots[at] as Slots,
   }));
   const given = { leaves: stepped, step, state, params, extras };
   using checked = await rule.check?.(given);

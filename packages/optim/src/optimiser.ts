@@ -60,6 +60,12 @@ export interface StepReport {
   readonly skipped: Tensor;
 }
 
+/** What a refresh says when its work is enqueued. */
+export interface RefreshReport {
+  /** A 0-d int32 tensor: how often in a row a matrix had no root, basis or inverse, of the one with most; 0 where all have one. The device counts, so reading it waits. */
+  readonly failures: Tensor;
+}
+
 /** An optimiser: it holds options only. What it remembers is the state, which `init` makes and `step` updates in place, as it updates the parameters. */
 export interface Optimiser {
   readonly name: string;
@@ -71,4 +77,11 @@ export interface Optimiser {
     state: OptimiserState,
     extras?: StepExtras<P>,
   ): Promise<StepReport>;
+  /**
+   * Computes preconditioners anew from what the steps so far have gathered: of `shampoo`, `soap` and `kfac` with `frequency: 'manual'`, whose steps count no refresh and can so be
+   * captured by `prepare`. The next step has them. Await it before that step, or its replay. In groups those of all groups that refresh by hand.
+   *
+   * @throws MercerError INVALID_ARGUMENT where there is nothing to refresh by hand; OptimError WRONG_STATE, NO_PRECONDITIONER, and of `kfac` MISSING_STATISTICS before the first step
+   */
+  refresh<P extends Params<P>>(params: P, state: OptimiserState): Promise<RefreshReport>;
 }

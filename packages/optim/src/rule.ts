@@ -42,6 +42,20 @@ export interface RuleStep {
   readonly checked?: Disposable | undefined;
 }
 
+/** What a rule is given where its preconditioners are refreshed by a call. */
+export interface RuleRefresh {
+  readonly leaves: readonly UpdatedLeaf[];
+  readonly state: OptimiserState;
+}
+
+/** How a rule refreshes its preconditioners where that is not counted by steps. */
+export interface Refreshing {
+  /** Checks what can be known before anything is written. @throws OptimError */
+  check(now: RuleRefresh): Promise<void>;
+  /** Enqueues the work. @returns how often in a row a matrix had no result, of the one with most: 0-d, for the caller to dispose */
+  run(now: RuleRefresh): Promise<Tensor>;
+}
+
 /** What a rule checks of a step. */
 export type CheckedStep = Omit<RuleStep, 'numbers' | 'checked'>;
 
@@ -55,8 +69,12 @@ export interface Rule {
   readonly options: Readonly<Record<string, unknown>>;
   /** The state of a parameter, by slot. */
   slots(leaf: NamedLeaf): Readonly<Record<string, SlotOf>>;
-  /** @param step calls of `step`, from 1 @throws MercerError INVALID_ARGUMENT for what a schedule gives */
-  numbers(step: number): StepNumbers;
+  /**
+   * @param step calls of `step`, from 1
+   * @param global a number of the state by its name in {@link Rule.globals}
+   * @throws MercerError INVALID_ARGUMENT for what a schedule gives
+   */
+  numbers(step: number, global: (name: string) => Tensor): StepNumbers;
   /** Numbers of the state that are of no parameter, by name. */
   readonly globals?: Readonly<Record<string, SlotOf & { readonly value: number }>> | undefined;
   /** Why gradients of a scaled loss are not enough for it, where they are not: the end of a sentence that begins with its name. */
@@ -69,4 +87,6 @@ export interface Rule {
   check?(step: CheckedStep): Promise<Disposable | undefined>;
   /** Enqueues the work. It reads no value. */
   update(step: RuleStep): Promise<void>;
+  /** Of a rule with preconditioners whose refreshes are calls. */
+  readonly refreshing?: Refreshing | undefined;
 }

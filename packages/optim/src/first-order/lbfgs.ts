@@ -5,7 +5,7 @@ import { full, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkChoice } from '../checks.js';
 import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
-import { checkTensors, NamedState, withOptions } from '../optimiser-of.js';
+import { checkTensors, NamedState, nothingToRefresh, withOptions } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import {
   STEP_EXTRAS,
@@ -111,6 +111,7 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
           const given = readOptions(WHAT, extras as StepExtras | undefined, STEP_EXTRAS);
           return takeStep(settings, params as Tree, grads, state, given);
         }),
+      refresh: () => Promise.reject(nothingToRefresh(WHAT)),
     },
     { ...settings },
   );

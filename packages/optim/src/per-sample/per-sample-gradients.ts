@@ -1,6 +1,13 @@
 import type { OptionNames } from '@mercer/options';
 import { grad, vmap, type Differentiable, type Tree } from '@mercer/autodiff';
-import { isTree, leavesOf, owned, replaced, type Leaf } from '@mercer/autodiff/transform';
+import {
+  isTree,
+  leavesOf,
+  owned,
+  ownedInto,
+  replaced,
+  type Leaf,
+} from '@mercer/autodiff/transform';
 import { arange, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
   availableBytes,
@@ -9,13 +16,15 @@ import {
   formatShape,
   mapArguments,
   readOptions,
+  type Value,
 } from '@mercer/tensor/operation';
 import { checkCount, checkFlag, checkChoice } from '../checks.js';
 import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/observed.js';
 import { disposeOthers } from '../statistics/with-statistics.js';
 import { insteadOf, NotByRules, type Chunk } from './chunks.js';
-import { LAYER_RULES, type ParameterRule } from './layer-rules.js';
-import { Whole } from './whole.js';
+import { gradientOf, hasParameters, rulesOf, squaredNormOf, squares } from './combined.js';
+import type { ParameterRule } from './layer-rules.js';
+import { targetsOf, Whole } from './whole.js';
 
 /** Options of {@link perSampleGradients}. */
 export interface PerSampleOptions<N extends boolean = boolean> {
@@ -28,8 +37,13 @@ export interface PerSampleOptions<N extends boolean = boolean> {
    * each example by `vmap(grad)`, for any function. Default: rules where they are enough, else vmap.
    */
   readonly method?: 'rules' | 'vmap' | undefined;
-  /** How many examples are computed at once. Default: as many as fit into half of the free memory. */
+  /** How many examples are computed at once. Default: as many as fit into half of the memory that is free when the function is called, or captured by `prepare`. */
   readonly chunkSize?: number | undefined;
+  /**
+   * Where gradients are written, and then given: a tree like the parameters, of tensors (N, ..shape) of their dtypes. Not with `norms`. A function that `prepare` captures leaves them there, where what it
+   * gives would be copied in each replay.
+   */
+  readonly out?: object | undefined;
 }
 
 const OPTIONS: OptionNames<PerSampleOptions> = {
@@ -37,6 +51,7 @@ const OPTIONS: OptionNames<PerSampleOptions> = {
   norms: true,
   method: true,
   chunkSize: true,
+  out: true,
 };
 
 /** Norms of the gradients of N examples. */
@@ -107,16 +122,21 @@ export async function perSampleGradients<P extends Tree, X, Y>(
     norms = false,
     method,
     chunkSize,
+    out,
   } = readOptions(WHAT, options, OPTIONS);
   checkChoice(reduction, WHAT, 'reduction', ['mean', 'sum']);
   checkFlag(norms, WHAT, 'norms');
   if (method !== undefined) checkChoice(method, WHAT, 'method', ['rules', 'vmap']);
   if (chunkSize !== undefined) checkCount(chunkSize, WHAT, 'chunkSize');
+  checkOut(out, norms);
   const leaves = await leavesOf(params, `${WHAT}: the parameters`);
   const count = await countOfExamples(inputs, targets);
   const size = chunkSize ?? examplesAtOnce(leaves);
   const call: Call = { lossFn: lossFn as Call['lossFn'], params, leaves, reduction, norms, method };
-  const whole = new Whole(count, norms);
+  const given =
+    out === undefined ? undefined : await targetsOf(WHAT, out, leaves, [inputs, targets], count);
+  const whole = new Whole(count, norms, given);
+  if (count > size && !norms) whole.make(leaves);
   try {
     let isByRules = method !== 'vmap';
     // of no examples there is one chunk, for the shapes
@@ -125,11 +145,16 @@ export async function perSampleGradients<P extends Tree, X, Y>(
       const [x, y] = await Promise.all(
         [inputs, targets].map(async (one) => part(one, start, stop, count)),
       );
+      const into = whole.places(start, stop);
       try {
-        const found = isByRules ? await byRules(call, x, y, { start, stop, count }) : undefined;
+        const found = isByRules
+          ? await byRules(call, x, y, { start, stop, count }, into)
+          : undefined;
         isByRules = found !== undefined;
-        await whole.add(found ?? (await byExamples(call, x, y)), start, stop);
+        if (found === undefined || found !== into)
+          await whole.add(found ?? (await byExamples(call, x, y)), start, stop);
       } finally {
+        for (const one of into ?? []) one.dispose();
         if (stop - start < count) for (const one of [x, y]) await disposeAll(one);
       }
     }
@@ -138,6 +163,15 @@ export async function perSampleGradients<P extends Tree, X, Y>(
     whole.dispose();
     throw error;
   }
+}
+
+/** That gradients have no place where norms alone are wanted. @throws MercerError INVALID_ARGUMENT */
+function checkOut(out: unknown, norms: boolean): void {
+  if (out === undefined || !norms) return;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${WHAT}: out with norms: true, which gives no gradients. Leave one of them away.`,
+  );
 }
 
 interface Call {
@@ -197,12 +231,17 @@ async function disposeAll(tree: unknown): Promise<void> {
   if (isTree(tree)) for (const { value } of await leavesOf(tree, WHAT)) value.dispose();
 }
 
-/** What each parameter has of each example by the rules of layers; undefined where they are not enough. */
+/**
+ * What each parameter has of each example by the rules of layers; undefined where they are not enough.
+ *
+ * @param into where gradients are written, and then given
+ */
 async function byRules(
   call: Call,
   inputs: unknown,
   targets: unknown,
   chunk: Chunk,
+  into: readonly Tensor[] | undefined,
 ): Promise<readonly Tensor[] | undefined> {
   const count = chunk.stop - chunk.start;
   let layers: readonly ObservedLayer[] = [];
@@ -224,20 +263,31 @@ async function byRules(
     const tensors = layers.flatMap(({ args, outputGradient }) =>
       [...flatArguments(args), outputGradient].filter(isTensor),
     );
-    const compute = owned(WHAT, async (numbered: Tensor, ...given: readonly Tensor[]) => {
+    const rules = (numbered: Tensor, given: readonly Tensor[]): ReturnType<typeof rulesOf> => {
       const known = new Map<unknown, unknown>(tensors.map((one, at) => [one, given[at]]));
       const traced = layers.map((layer) => ({
         ...layer,
         args: mapArguments(layer.args, (one) => known.get(one) ?? one),
         outputGradient: known.get(layer.outputGradient) as Tensor,
       }));
-      const rules = rulesOf(call, traced, numbered);
-      return Promise.all(
-        call.leaves.map(async ({ value, path }) =>
-          combined(rules.get(inTree(path)) ?? [], value, call.norms),
+      return rulesOf(call.leaves.map(inTree), call.reduction, traced, numbered);
+    };
+    const gradient = (own: readonly ParameterRule[], at: number): Value =>
+      gradientOf(own, (call.leaves[at] as Leaf).value);
+    if (into !== undefined) {
+      const write = (numbered: Tensor, ...given: readonly Tensor[]) => ({
+        results: rules(numbered, given).map(gradient),
+      });
+      await ownedInto(WHAT, write, into)(numbers, ...tensors);
+      return into;
+    }
+    const compute = owned(WHAT, async (numbered: Tensor, ...given: readonly Tensor[]) =>
+      Promise.all(
+        rules(numbered, given).map(async (own, at): Promise<Tensor> =>
+          call.norms ? squaredNormOf(own) : gradient(own, at),
         ),
-      );
-    });
+      ),
+    );
     return await compute(numbers, ...tensors);
   } catch (error) {
     if (!(error instanceof NotByRules)) throw error;
@@ -252,8 +302,7 @@ async function byRules(
   }
 }
 
-const hasParameters = (paths: ObservedLayer['paths']): boolean =>
-  paths.slice(1).some((path) => path !== undefined);
+const inTree = ({ path }: Leaf): string => pathOf(path.slice(`${WHAT}: the parameters`.length));
 
 /** Layers with parameters, and the shapes of their inputs. */
 const inputsOf = (
@@ -324,63 +373,6 @@ async function checkMoved(
     for (const layer of alone) disposeOthers(layer);
     for (const one of [x, y]) await disposeAll(one);
   }
-}
-
-const inTree = (path: string): string => pathOf(path.slice(`${WHAT}: the parameters`.length));
-
-/** The rules for each parameter by its path: one for each use. @throws NotByRules */
-function rulesOf(
-  { leaves, reduction }: Call,
-  layers: readonly ObservedLayer[],
-  numbers: Tensor,
-): ReadonlyMap<string, readonly ParameterRule[]> {
-  const [count = 0] = numbers.shape;
-  const rules = new Map<string, ParameterRule[]>();
-  for (const { name, args, paths, outputGradient } of layers) {
-    if (!hasParameters(paths)) continue;
-    const factor = reduction === 'mean' ? count : 1;
-    const rule = LAYER_RULES[name](args, outputGradient, numbers);
-    for (const at of [1, 2] as const) {
-      const path = paths[at];
-      const one = rule[at];
-      if (path === undefined || one === undefined) continue;
-      rules.set(path, [...(rules.get(path) ?? []), scaled(one, factor)]);
-    }
-  }
-  const missing = leaves.find(({ path }) => !rules.has(inTree(path)));
-  if (missing !== undefined) throw new NotByRules(`${inTree(missing.path)} is used by no layer`);
-  return rules;
-}
-
-/** The loss is a mean: each cotangent is a fraction of its example's. */
-function scaled(rule: ParameterRule, factor: number): ParameterRule {
-  if (factor === 1) return rule;
-  const { gradient, squaredNorm } = rule;
-  return {
-    gradient: () => gradient().mul(factor),
-    ...(squaredNorm !== undefined && { squaredNorm: () => squaredNorm().mul(factor ** 2) }),
-  };
-}
-
-/** The gradients of each example, or the squares of their norms, of a parameter with one use or several. */
-async function combined(
-  rules: readonly ParameterRule[],
-  { dtype }: Tensor,
-  norms: boolean,
-): Promise<Tensor> {
-  const [only] = rules;
-  if (norms && rules.length === 1 && only?.squaredNorm !== undefined) return only.squaredNorm();
-  const sum = rules
-    .map(({ gradient }) => gradient())
-    .reduce((one, other) => one.add(other as Tensor));
-  if (!norms) return sum.cast(dtype);
-  return squares((await sum) as Tensor);
-}
-
-/** The squared norm of each row, of any number of axes. */
-async function squares(gradients: Tensor): Promise<Tensor> {
-  const axes = gradients.shape.map((_, axis) => axis).slice(1);
-  return axes.length === 0 ? gradients.square() : gradients.square().sum(axes);
 }
 
 /** The same by the gradient of each example as a batch of one. */

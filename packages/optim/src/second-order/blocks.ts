@@ -1,4 +1,4 @@
-import { empty, map, type Scope, type Tensor } from '@mercer/tensor';
+import { empty, map, type Device, type Scope, type Tensor } from '@mercer/tensor';
 import { sizeOfShape } from '@mercer/tensor/operation';
 import { stateDType } from '../update.js';
 import { SAME } from './moves.js';
@@ -141,10 +141,36 @@ export async function copyAll(from: readonly Tensor[], to: readonly Tensor[]): P
   if (from.length > 0) await map(SAME, { x: from }, { out: to });
 }
 
-const gridPart = (scope: Scope, batch: Tensor, member: Member): Tensor => {
-  const { counts, sizes } = member.blocks;
-  return scope.track(partOf(scope, batch, member).reshape([...counts, ...sizes]));
-};
+/** Views of the blocks of each group's members in row-major tensors of the parameters' shapes: (..counts, ..sizes). */
+export const inWholes = (
+  scope: Scope,
+  groups: readonly Group[],
+  wholes: readonly Tensor[],
+): readonly Tensor[] =>
+  groups.flatMap(({ members }) =>
+    members.map((one) => regionOf(scope, wholes[one.leaf] as Tensor, one)),
+  );
+
+/** Views of the same in batches of the groups, (count, ..): (..counts, ..). */
+export const inBatches = (
+  scope: Scope,
+  groups: readonly Group[],
+  batches: readonly Tensor[],
+): readonly Tensor[] =>
+  groups.flatMap(({ members }, at) =>
+    members.map((one) => {
+      const part = partOf(scope, batches[at] as Tensor, one);
+      return scope.track(part.reshape([...one.blocks.counts, ...part.shape.slice(1)]));
+    }),
+  );
+
+/** A tensor for each group: (count, ..sizes). */
+export const emptyBatches = (
+  scope: Scope,
+  groups: readonly Group[],
+  device: Device,
+): readonly Tensor[] =>
+  groups.map(({ count, sizes, dtype }) => scope.empty([count, ...sizes], { dtype, device }));
 
 /** Tensors of the parameters' shapes, row-major, as the blocks of each group: (count, ..sizes). One launch. */
 export async function gathered(
@@ -152,38 +178,20 @@ export async function gathered(
   groups: readonly Group[],
   wholes: readonly Tensor[],
 ): Promise<readonly Tensor[]> {
-  const batches = groups.map(({ count, sizes, dtype, members }) => {
-    const { device } = wholes[members[0]?.leaf ?? 0] as Tensor;
-    return scope.empty([count, ...sizes], { dtype, device });
-  });
-  const [from, to] = placesOf(scope, groups, wholes, batches);
-  await copyAll(from, to);
+  const [first] = wholes;
+  if (first === undefined) return [];
+  const batches = emptyBatches(scope, groups, first.device);
+  await copyAll(inWholes(scope, groups, wholes), inBatches(scope, groups, batches));
   return batches;
 }
 
 /** The reverse of {@link gathered}, into row-major tensors of the parameters' shapes. */
-export async function scattered(
+export const scattered = (
   scope: Scope,
   groups: readonly Group[],
   batches: readonly Tensor[],
   wholes: readonly Tensor[],
-): Promise<void> {
-  const [to, from] = placesOf(scope, groups, wholes, batches);
-  await copyAll(from, to);
-}
-
-function placesOf(
-  scope: Scope,
-  groups: readonly Group[],
-  wholes: readonly Tensor[],
-  batches: readonly Tensor[],
-): readonly [inWholes: readonly Tensor[], inBatches: readonly Tensor[]] {
-  const members = groups.flatMap((group, at) => group.members.map((one) => [one, at] as const));
-  return [
-    members.map(([one]) => regionOf(scope, wholes[one.leaf] as Tensor, one)),
-    members.map(([one, at]) => gridPart(scope, batches[at] as Tensor, one)),
-  ];
-}
+): Promise<void> => copyAll(inBatches(scope, groups, batches), inWholes(scope, groups, wholes));
 
 /** One tensor for each leaf, of its shape and the dtype of its state. */
 export const emptyLike = (scope: Scope, params: readonly Tensor[]): readonly Tensor[] =>

@@ -1,10 +1,9 @@
 import { add, eq, gt, mul, select, variable } from '@mercer/formula';
-import { empty, eye, map, type Scope, type Tensor } from '@mercer/tensor';
-import type { RuleStep, SlotOf, SteppedLeaf } from '../rule.js';
+import { empty, eye, full, map, type Scope, type Tensor } from '@mercer/tensor';
+import type { RuleRefresh, RuleStep, SlotOf } from '../rule.js';
 import { gramOf } from './along-axes.js';
 import { partOf, type Cut, type Group, type Member, countOf } from './blocks.js';
-import type { DeviceNumber } from '../update.js';
-import { note } from './refreshes.js';
+import type { DeviceNumber, UpdatedLeaf } from '../update.js';
 import { SAME } from './moves.js';
 
 /*
@@ -79,10 +78,10 @@ async function identities(
 export const slotsOf = (
   { members, axis }: Mode,
   slot: string,
-  leaves: readonly SteppedLeaf[],
+  leaves: readonly UpdatedLeaf[],
 ): readonly Tensor[] =>
   members.map(
-    ({ leaf, place }) => (leaves[leaf] as SteppedLeaf).slots[slotName(slot, place, axis)] as Tensor,
+    ({ leaf, place }) => (leaves[leaf] as UpdatedLeaf).slots[slotName(slot, place, axis)] as Tensor,
   );
 
 /** Tensors (count, ..) of a group as parts of its members. */
@@ -94,8 +93,8 @@ export async function joined(
   scope: Scope,
   modes: readonly Mode[],
   slot: string,
-  leaves: readonly SteppedLeaf[],
-  stream = (leaves[0] as SteppedLeaf).param.device.defaultStream,
+  leaves: readonly UpdatedLeaf[],
+  stream = (leaves[0] as UpdatedLeaf).param.device.defaultStream,
 ): Promise<readonly Tensor[]> {
   const from: Tensor[] = [];
   const to: Tensor[] = [];
@@ -136,36 +135,27 @@ export async function updateFactors(
   if (l.length > 0) await map(DECAYED, { l, s, ok }, { out: l, parameters });
 }
 
-const CORRECTED = mul(v('x'), select(isTaken, v('now'), v('before')));
+const CORRECTED = mul(v('x'), v('correction'));
 
 /**
  * The factors as they are now, for a refresh: one tensor for each mode; or, where it takes effect later, in the slots `pending`, which nothing writes until then.
  *
- * @param correction numbers of the step that they are multiplied by: where it is taken, and where it is not
+ * @param correction what they are multiplied by
  */
 export async function snapshot(
   scope: Scope,
   modes: readonly Mode[],
-  { leaves, numbers }: RuleStep,
+  { leaves }: Pick<RuleRefresh, 'leaves'>,
   isLater: boolean,
-  correction?: { readonly now: DeviceNumber; readonly before: DeviceNumber },
+  correction?: DeviceNumber,
 ): Promise<readonly Tensor[] | undefined> {
-  const lists = {
-    x: [] as Tensor[],
-    ok: [] as Tensor[],
-    now: [] as Tensor[],
-    before: [] as Tensor[],
-  };
+  const lists = { x: [] as Tensor[], correction: [] as Tensor[] };
   const out: Tensor[] = [];
-  const { device } = (leaves[0] as SteppedLeaf).param;
+  const { device } = (leaves[0] as UpdatedLeaf).param;
   const batches = modes.map((mode) => {
     const { count, size, dtype, members } = mode;
     lists.x.push(...slotsOf(mode, 'factor', leaves));
-    for (const _ of members) {
-      lists.ok.push(numbers.ok[dtype] as Tensor);
-      lists.now.push(correction?.now[dtype] as Tensor);
-      lists.before.push(correction?.before[dtype] as Tensor);
-    }
+    for (const _ of members) lists.correction.push(correction?.[dtype] as Tensor);
     if (isLater) {
       out.push(...slotsOf(mode, 'pending', leaves));
       return undefined;
@@ -196,21 +186,25 @@ const isNew = eq(v('info'), 0);
 const TAKEN = select(isNew, select(gt(v('extent'), 0), v('y'), v('x')), v('x'));
 const FAILURES = select(isNew, 0, add(v('failures'), 1));
 
-/** Puts results in their slots; where there is none the old ones stay, and are counted. */
+/**
+ * Puts results in their slots; where there is none the old ones stay, and are counted.
+ *
+ * @returns how often in a row a matrix had none, of the one with most: 0-d, for the caller to dispose
+ */
 export async function land(
   scope: Scope,
   modes: readonly Mode[],
   results: readonly ModeResult[],
-  { leaves, state }: RuleStep,
-): Promise<void> {
-  if (modes.length === 0) return;
+  { leaves }: Pick<RuleRefresh, 'leaves'>,
+): Promise<Tensor> {
+  const { device } = (leaves[0] as UpdatedLeaf).param;
+  if (modes.length === 0) return await full([], 0, { device });
   const lists = {
     x: [] as Tensor[],
     y: [] as Tensor[],
     info: [] as Tensor[],
     extent: [] as Tensor[],
   };
-  const { device } = (leaves[0] as SteppedLeaf).param;
   const total = modes.reduce((sum, { count }) => sum + count, 0);
   // all counts beside each other, for their maximum
   const all = scope.empty([total], { dtype: 'float32', device });
@@ -235,5 +229,5 @@ export async function land(
   await map(TAKEN, lists, { out: lists.x });
   const out = { failures: counts.failures, copy: copies };
   await map({ failures: FAILURES, copy: FAILURES }, counts, { out });
-  await note(state, all);
+  return await all.max();
 }

@@ -18,8 +18,8 @@ import { eigh, inv } from '@mercer/linalg';
 import { map, Scope, sumTo, type Stream, type Tensor } from '@mercer/tensor';
 import type { RuleStep } from '../rule.js';
 import { floats, productOf } from './along-axes.js';
-import type { BatchFactors, KfacLayer } from './kfac-layers.js';
-import { note, streamBeside, type Refreshed } from './refreshes.js';
+import type { BatchFactors, LayerFactors } from './kfac-layers.js';
+import { streamBeside, type Refreshed } from './refreshes.js';
 import { SAME } from './moves.js';
 
 /** The two sides of a layer's curvature. */
@@ -53,7 +53,7 @@ const DIVIDED = div(v('x'), add(mul(max(v('w'), 0), max(v('u'), 0)), v('damping'
 /** The part of a slot that a layer uses: one without a bias has no row and column for it. */
 export function sideOf(
   scope: Scope,
-  { weight, columns, outputs }: KfacLayer,
+  { weight, columns, outputs }: LayerFactors,
   slot: string,
   side: Side,
 ): Tensor {
@@ -71,7 +71,7 @@ const total = async (scope: Scope, x: Tensor): Promise<Tensor> => {
 /** A = beta A + (1 - beta) of the batch, and G the same, where the step is taken and the batch's are finite: the slot `added` counts how often. */
 export async function updateLayers(
   scope: Scope,
-  layers: readonly KfacLayer[],
+  layers: readonly LayerFactors[],
   batches: readonly BatchFactors[],
   { numbers }: RuleStep,
   beta: number,
@@ -107,7 +107,7 @@ export async function updateLayers(
 /** Corrected factors of each layer, damped where they are to be inverted: in tensors of their own, or in the slots `pending`. */
 export async function factorsNow(
   scope: Scope,
-  layers: readonly KfacLayer[],
+  layers: readonly LayerFactors[],
   {
     isLater,
     isExact,
@@ -168,7 +168,7 @@ export type LayerInverse = Readonly<Record<Side, SideInverse>>;
 
 /** Inverses of factors that are given or in the slots `pending`. */
 export async function computeInverses(
-  layers: readonly KfacLayer[],
+  layers: readonly LayerFactors[],
   factors: readonly Readonly<Record<Side, Tensor>>[] | undefined,
   { isExact, delay }: { readonly isExact: boolean; readonly delay: number },
 ): Promise<Refreshed<readonly LayerInverse[]>> {
@@ -206,18 +206,21 @@ async function invertedSide(
   return { slots: { inverse }, infos };
 }
 
-/** Puts inverses in their slots; where there is none the old ones stay, and are counted. */
+/**
+ * Puts inverses in their slots; where there is none the old ones stay, and are counted.
+ *
+ * @returns how often in a row a matrix had none, of the one with most: 0-d, for the caller to dispose; undefined without layers
+ */
 export async function landInverses(
   scope: Scope,
-  layers: readonly KfacLayer[],
+  layers: readonly LayerFactors[],
   found: readonly LayerInverse[],
-  { state }: RuleStep,
-): Promise<void> {
+): Promise<Tensor | undefined> {
   const lists = { x: [] as Tensor[], y: [] as Tensor[], info: [] as Tensor[] };
   const counts = { failures: [] as Tensor[], info: [] as Tensor[] };
   const copies: Tensor[] = [];
   const [first] = layers;
-  if (first === undefined) return;
+  if (first === undefined) return undefined;
   const { device } = first.weight.param;
   const all = scope.empty([2 * layers.length], { dtype: 'float32', device });
   for (const [at, layer] of layers.entries()) {
@@ -236,13 +239,13 @@ export async function landInverses(
   await map(KEPT, lists, { out: lists.x });
   const out = { failures: counts.failures, copy: copies };
   await map({ failures: FAILURES, copy: FAILURES }, counts, { out });
-  await note(state, all);
+  return await all.max();
 }
 
 /** G⁻¹ ∇ A⁻¹ of a layer's gradient (outputs, columns). */
 export async function preconditioned(
   scope: Scope,
-  layer: KfacLayer,
+  layer: LayerFactors,
   gradient: Tensor,
   isExact: boolean,
   damping: Tensor,

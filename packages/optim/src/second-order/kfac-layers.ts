@@ -3,15 +3,25 @@ import { mul, variable } from '@mercer/formula';
 import { map, MercerError, pad, type Scope, type Tensor } from '@mercer/tensor';
 import { formatShape, sizeOfShape } from '@mercer/tensor/operation';
 import { OptimError } from '../optim-error.js';
+import type { OptimiserState } from '../optimiser.js';
 import type { RuleStep, SteppedLeaf } from '../rule.js';
 import type { LayerStatistics, Statistics } from '../statistics/layer-statistics.js';
-import { stateDType } from '../update.js';
+import { stateDType, type UpdatedLeaf } from '../update.js';
 import { productOf } from './along-axes.js';
 import { SAME } from './moves.js';
 import { placesOf, windowed } from '../layers/windows.js';
 
-/** A layer of which Kronecker factors are kept. */
-export interface KfacLayer {
+/** A layer's Kronecker factors, which stand beside its weight. */
+export interface LayerFactors {
+  readonly weight: UpdatedLeaf;
+  /** Inputs of a row of the weight, with 1 for the bias. */
+  readonly columns: number;
+  readonly outputs: number;
+  readonly dtype: 'float32' | 'float64';
+}
+
+/** A layer of which Kronecker factors are kept, in a step. */
+export interface KfacLayer extends LayerFactors {
   readonly statistics: LayerStatistics;
   readonly weight: SteppedLeaf;
   readonly bias: SteppedLeaf | undefined;
@@ -19,10 +29,34 @@ export interface KfacLayer {
   readonly places: { readonly weight: number; readonly bias: number | undefined };
   /** Inputs of a row of the weight. */
   readonly inputs: number;
-  /** With 1 for the bias. */
-  readonly columns: number;
-  readonly outputs: number;
-  readonly dtype: 'float32' | 'float64';
+}
+
+/** The factors of the layers of a state's last step: of a layer without a bias they are a part of what the state has. */
+const lastLayers = new WeakMap<OptimiserState, ReadonlyMap<string, number>>();
+
+export function noteLayers(state: OptimiserState, layers: readonly KfacLayer[]): void {
+  lastLayers.set(state, new Map(layers.map(({ weight, columns }) => [weight.name, columns])));
+}
+
+/** Of the layers of the last step. @throws OptimError MISSING_STATISTICS where there was none */
+export function notedLayers(
+  what: string,
+  leaves: readonly UpdatedLeaf[],
+  state: OptimiserState,
+): readonly LayerFactors[] {
+  const columns = lastLayers.get(state);
+  if (columns === undefined) {
+    throw new OptimError(
+      'MISSING_STATISTICS',
+      `${what}: a refresh inverts the factors of the layers of which the last step had statistics, and this state has had no step since it was made. Take a step before.`,
+    );
+  }
+  return leaves.flatMap((weight): LayerFactors[] => {
+    const own = columns.get(weight.name);
+    if (own === undefined) return [];
+    const [outputs = 0] = weight.param.shape;
+    return [{ weight, columns: own, outputs, dtype: stateDType(weight.param) }];
+  });
 }
 
 // unlike Array.isArray it says nothing of the elements

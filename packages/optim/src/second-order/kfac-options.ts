@@ -1,9 +1,9 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError } from '@mercer/tensor';
-import { checkChoice, checkCount, checkFlag, checkFraction, checkNumber } from '../checks.js';
+import { checkChoice, checkFlag, checkFraction, checkNumber } from '../checks.js';
 import { checkLearningRate, toldRate, type LearningRate } from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, type CommonOptions } from '../optimiser-of.js';
-import { checkDelay } from './options.js';
+import { checkDelay, checkFrequency, checkStart, type Frequency } from './options.js';
 
 /** Options of `kfac`. */
 export interface KfacOptions extends CommonOptions {
@@ -21,8 +21,11 @@ export interface KfacOptions extends CommonOptions {
   readonly minDamping?: number | undefined;
   /** Of the means of factors; default 0.95. */
   readonly factorBeta?: number | undefined;
-  /** Steps from one refresh of the inverses to the next; default 5. */
-  readonly frequency?: number | undefined;
+  /**
+   * Steps from one refresh of the inverses to the next, default 5; or `manual`, not with adaptive damping: a refresh is a call of `refresh`, and steps can be captured by `prepare`. Parameters
+   * stay as they are before the first.
+   */
+  readonly frequency?: number | 'manual' | undefined;
   /** The step of the first refresh; before it takes effect parameters stay as they are, and factors are gathered. Default 1. */
   readonly start?: number | undefined;
   /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step. */
@@ -65,7 +68,7 @@ export interface KfacSettings {
   readonly isAdaptive: boolean;
   readonly minDamping: number;
   readonly beta: number;
-  readonly frequency: number;
+  readonly frequency: Frequency;
   readonly start: number;
   readonly delay: number;
   readonly isExact: boolean;
@@ -84,13 +87,19 @@ export function readKfac(given: KfacOptions): KfacSettings {
       `${what}: ${name} is 0. Pass a number that is more than 0.`,
     );
   };
-  const frequency = checkCount(given.frequency ?? 5, what, 'frequency');
+  const frequency = checkFrequency(given.frequency ?? 5, what);
   const isAdaptive = checkFlag(given.adaptiveDamping ?? false, what, 'adaptiveDamping');
   const momentum = checkFraction(given.momentum ?? 0, what, 'momentum');
   if (isAdaptive && momentum > 0) {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: adaptiveDamping with momentum ${momentum}, of whose steps the quadratic model says nothing. Leave one of them away.`,
+    );
+  }
+  if (isAdaptive && frequency === 'manual') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: adaptiveDamping with frequency 'manual': the damping adapts every 5 steps, which are counted. Leave adaptiveDamping away, or pass a number of steps as frequency.`,
     );
   }
   const { plain = [] } = given;
@@ -107,8 +116,8 @@ export function readKfac(given: KfacOptions): KfacSettings {
     minDamping: positive('minDamping', given.minDamping ?? 1e-8),
     beta: checkFraction(given.factorBeta ?? 0.95, what, 'factorBeta'),
     frequency,
-    start: checkCount(given.start ?? 1, what, 'start'),
-    delay: checkDelay(given.delay ?? 0, what, frequency),
+    start: checkStart(given.start, what, frequency, 1),
+    delay: checkDelay(given.delay, what, frequency),
     isExact:
       checkChoice(given.inverse ?? 'factored', what, 'inverse', ['factored', 'exact']) === 'exact',
     normConstraint:

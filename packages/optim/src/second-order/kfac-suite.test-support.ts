@@ -208,7 +208,7 @@ function reference(options: KfacOptions) {
       const other = scaledBy(times(transposed(g), g), COUNT / places);
       layer.a = combined(layer.a, factorBeta, one, 1 - factorBeta);
       layer.g = combined(layer.g, factorBeta, other, 1 - factorBeta);
-      if (t >= start && (t - start) % frequency === 0) {
+      if (t >= start && (t - start) % Number(frequency) === 0) {
         const correction = 1 / (1 - factorBeta ** t);
         const [aNow, gNow] = [scaledBy(layer.a, correction), scaledBy(layer.g, correction)];
         const root = Math.sqrt(state.damping);

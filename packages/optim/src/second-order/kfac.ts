@@ -1,7 +1,7 @@
-import { div, eq, gt, le, max, mul, select, sub, variable } from '@mercer/formula';
+import { div, eq, gt, le, max, mul, select, sub, variable, type RealExpr } from '@mercer/formula';
 import type { Tree } from '@mercer/autodiff';
-import { eye, isTensor, map, Scope, type Device, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, readOptions, sizeOfShape } from '@mercer/tensor/operation';
+import { eye, full, isTensor, map, Scope, type Device, type Tensor } from '@mercer/tensor';
+import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import { rateOf } from '../first-order/learning-rate.js';
 import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
 import { OptimError } from '../optim-error.js';
@@ -9,9 +9,17 @@ import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser, StepExtras } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import { assertCapturable, byHand, IS_REFRESHED, REFRESHES } from './by-hand.js';
 import { ownGradients, withSlots } from './gradients.js';
 import { computeInverses, factorsNow, landInverses, updateLayers } from './kfac-inverses.js';
-import { batchFactors, layersOf, type BatchFactors, type KfacLayer } from './kfac-layers.js';
+import {
+  batchFactors,
+  layersOf,
+  notedLayers,
+  noteLayers,
+  type BatchFactors,
+  type KfacLayer,
+} from './kfac-layers.js';
 import { innerProduct, rateOn, shortening } from './shortened.js';
 import { directions } from './kfac-directions.js';
 import {
@@ -21,7 +29,7 @@ import {
   type KfacOptions,
   type KfacSettings,
 } from './kfac-options.js';
-import { begin, checkFailures, everySteps, landed } from './refreshes.js';
+import { begin, checkFailures, everySteps, landed, note } from './refreshes.js';
 import { MOVED, MOVED_ON, SAME } from './moves.js';
 
 const what = 'kfac';
@@ -31,6 +39,16 @@ const OMEGA = 0.9 ** ADAPTED_EVERY;
 
 const v = variable;
 const NUMBERS = { rate: v('lr') };
+const MANUAL_NUMBERS = { ...NUMBERS, isRefreshed: IS_REFRESHED };
+/** Formulas whose results stay as they are until there was a refresh. */
+const later = (formulas: Readonly<Record<string, RealExpr>>) =>
+  Object.fromEntries(
+    Object.entries(formulas).map(([name, one]) => [
+      name,
+      select(gt(v('isRefreshed'), 0), one, v(name)),
+    ]),
+  );
+const [MOVED_LATER, MOVED_ON_LATER] = [later(MOVED), later(MOVED_ON)];
 
 /** What the quadratic model says that a step does to the loss, u solving the damped system. */
 const alpha = mul(v('rate'), v('nu'));
@@ -67,8 +85,12 @@ const scalar = (value: number) => ({ shape: [], dtype: 'float64', value }) as co
 function ruleOf(given: KfacSettings): Rule {
   const { rate, beta, frequency, start, delay, isExact, isAdaptive, momentum, plain } = given;
   const schedule = everySteps(start, frequency, delay);
+  const isManual = frequency === 'manual';
   const isAdapted = (count: number): boolean =>
     isAdaptive && count >= start + delay && count % ADAPTED_EVERY === 0;
+
+  const [now, behind] = momentum > 0 ? [MOVED_ON, MOVED_ON_LATER] : [MOVED, MOVED_LATER];
+  const moved = isManual ? behind : now;
 
   const slots = ({ shape, device }: Tensor, dtype: 'float32' | 'float64') => {
     const [outputs = 0, ...rest] = shape;
@@ -99,7 +121,8 @@ function ruleOf(given: KfacSettings): Rule {
     const take = async (from: number): Promise<void> => {
       const refreshed = await landed(state, from, () => computeInverses(layers, undefined, given));
       using _own = refreshed.scope;
-      await landInverses(scope, layers, refreshed.found, now);
+      const failures = await landInverses(scope, layers, refreshed.found);
+      if (failures !== undefined) note(state, failures);
     };
     const due = now.step - delay;
     if (delay > 0 && schedule.begins(due)) await take(due);
@@ -132,7 +155,20 @@ function ruleOf(given: KfacSettings): Rule {
     globals: {
       damping: scalar(given.damping),
       ...(isAdaptive && { loss: scalar(0), modelled: scalar(0) }),
+      ...(isManual && REFRESHES),
     },
+    ...(isManual && {
+      refreshing: byHand(what, async (scope, { leaves, state }) => {
+        const layers = notedLayers(what, leaves, state);
+        const damping = state.tensors.get('damping') as Tensor;
+        const factors = await factorsNow(scope, layers, { isLater: false, isExact, damping, beta });
+        const refreshed = await computeInverses(layers, factors, given);
+        using _own = refreshed.scope;
+        const { device } = damping;
+        const failures = await landInverses(scope, layers, refreshed.found);
+        return failures ?? (await full([], 0, { device }));
+      }),
+    }),
     slots: ({ name, tensor }) => {
       const dtype = stateDType(tensor);
       const isWeight = tensor.rank === 2 || tensor.rank === 4;
@@ -141,14 +177,16 @@ function ruleOf(given: KfacSettings): Rule {
         ...(isWeight && tensor.size > 0 && !plain.has(name) && slots(tensor, dtype)),
       };
     },
-    numbers: (count): StepNumbers => {
+    numbers: (count, global): StepNumbers => {
       const lr = rateOf(rate, count, what);
+      const formulas = isManual ? MANUAL_NUMBERS : NUMBERS;
+      const own = isManual ? { refreshes: global('refreshes') } : {};
       return isTensor(lr)
-        ? { formulas: NUMBERS, parameters: {}, inputs: { lr } }
-        : { formulas: NUMBERS, parameters: { lr } };
+        ? { formulas, parameters: {}, inputs: { ...own, lr } }
+        : { formulas, parameters: { lr }, inputs: own };
     },
     check: async ({ leaves, state, step: count, extras }) => {
-      assertNotPreparing(`${what}: a step`, 'refreshes inverses by its count');
+      assertCapturable(what, frequency);
       layersOf(what, leaves, extras.statistics, plain);
       const { device } = (leaves[0] as SteppedLeaf).param;
       checkEvaluate(extras.evaluate, what);
@@ -172,7 +210,8 @@ function ruleOf(given: KfacSettings): Rule {
       for (const layer of layers) batches.push(await batchFactors(scope, layer, numbers));
       await updateLayers(scope, layers, batches, now, beta);
       await refresh(scope, layers, now, damping);
-      if (count < start + delay) return;
+      if (isManual) noteLayers(state, layers);
+      else if (count < start + delay) return;
       const g = await ownGradients(scope, now, given.weightDecay);
       const u = await directions(scope, layers, { params, g, damping, isExact });
       const isModelled = isAdapted(count);
@@ -195,12 +234,13 @@ function ruleOf(given: KfacSettings): Rule {
       }
       await updateInPlace({
         leaves: withSlots(leaves, ['m']),
-        formulas: momentum > 0 ? MOVED_ON : MOVED,
+        formulas: moved,
         lists: { u },
         numbers: {
           ok: numbers.ok,
           rate: numbers['rate'] as DeviceNumber,
           nu,
+          ...(isManual && { isRefreshed: numbers['isRefreshed'] as DeviceNumber }),
         },
         parameters: momentum > 0 ? { momentum } : {},
       });

@@ -1,8 +1,10 @@
 import type { Device, Scope, Stream, Tensor } from '@mercer/tensor';
+import { assertNotPreparing } from '@mercer/tensor/operation';
 import { OptimError } from '../optim-error.js';
 import { NamedState } from '../optimiser-of.js';
 import type { OptimiserState } from '../optimiser.js';
 import { wholeOf, withParts } from '../state-parts.js';
+import type { Frequency } from './options.js';
 
 /** When what is expensive is computed anew, and when it takes effect. */
 export interface Schedule {
@@ -12,9 +14,9 @@ export interface Schedule {
   readonly delay: number;
 }
 
-/** Refreshes from `start` on, every `frequency` steps. */
-export const everySteps = (start: number, frequency: number, delay: number): Schedule => ({
-  begins: (step) => step >= start && (step - start) % frequency === 0,
+/** Refreshes from `start` on, every `frequency` steps; none where they are calls. */
+export const everySteps = (start: number, frequency: Frequency, delay: number): Schedule => ({
+  begins: (step) => frequency !== 'manual' && step >= start && (step - start) % frequency === 0,
   delay,
 });
 
@@ -71,7 +73,9 @@ export async function hasBecome(
   look: () => Promise<boolean>,
 ): Promise<boolean> {
   const now = underWay(state);
-  if (!now.has) now.has = await look();
+  if (now.has) return true;
+  assertNotPreparing('the first refresh of a state', 'reads whether there are bases to go on from');
+  now.has = await look();
   return now.has;
 }
 
@@ -120,12 +124,12 @@ export async function landed<R>(
 export const MOST_FAILURES = 3;
 
 /**
- * Notes how many failures in a row each matrix has had, of which the most is looked at when the next refresh begins: nothing waits for the device.
+ * Notes how many failures in a row a matrix has had, of the one with most, for the next refresh to look at when it begins: nothing waits for the device.
  *
- * @param counts float32
+ * @param failures 0-d, and given away
  */
-export async function note(state: OptimiserState, counts: Tensor): Promise<void> {
-  const most = readOnce(await counts.max());
+export function note(state: OptimiserState, failures: Tensor): void {
+  const most = readOnce(failures);
   most.catch(() => undefined);
   underWay(state).most = most;
 }

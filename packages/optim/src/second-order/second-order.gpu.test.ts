@@ -1,6 +1,7 @@
 import { devices } from '@mercer/tensor';
 import { test } from 'vitest';
 import { badInputSuite } from './bad-input-suite.test-support.js';
+import { byHandSuite } from './by-hand-suite.test-support.js';
 import { inGroupsSuite } from './in-groups-suite.test-support.js';
 import { kfacSuite } from './kfac-suite.test-support.js';
 import { naturalGradientSuite } from './natural-gradient-suite.test-support.js';
@@ -19,6 +20,7 @@ for (const gpu of gpus) {
     naturalGradientSuite,
     badInputSuite,
     inGroupsSuite,
+    byHandSuite,
   ]) {
     suite(gpu.id, () => gpu);
   }

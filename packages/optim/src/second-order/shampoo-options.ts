@@ -3,7 +3,7 @@ import { MercerError } from '@mercer/tensor';
 import { checkChoice, checkCount, checkFlag, checkFraction, checkNumber } from '../checks.js';
 import { checkLearningRate, toldRate, type LearningRate } from '../first-order/learning-rate.js';
 import { COMMON_OPTIONS, type CommonOptions } from '../optimiser-of.js';
-import { checkDelay } from './options.js';
+import { checkDelay, checkFrequency, checkStart, type Frequency } from './options.js';
 import type { RootMethod } from './roots.js';
 
 /** Whose step gives each block its length. */
@@ -26,8 +26,8 @@ export interface ShampooOptions extends CommonOptions {
   readonly maxDim?: number | undefined;
   /** Whether small axes are merged while their product is at most `maxDim`; default true. */
   readonly mergeDims?: boolean | undefined;
-  /** Steps from one refresh of the roots to the next; default 1. */
-  readonly frequency?: number | undefined;
+  /** Steps from one refresh of the roots to the next, default 1; or `manual`: a refresh is a call of `refresh`, and steps can be captured by `prepare`. */
+  readonly frequency?: number | 'manual' | undefined;
   /** The step of the first refresh; before it takes effect, the grafted step alone is taken. Default: `frequency`. */
   readonly start?: number | undefined;
   /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. */
@@ -106,7 +106,7 @@ export interface ShampooSettings {
   readonly beta3: number;
   readonly maxDim: number;
   readonly mergeDim: number;
-  readonly frequency: number;
+  readonly frequency: Frequency;
   readonly start: number;
   readonly delay: number;
   readonly grafting: Grafting;
@@ -145,7 +145,7 @@ export function readShampoo(given: ShampooOptions): ShampooSettings {
   const [first, beta2] = pairOf(given.betas ?? [0.9, 1]);
   const beta1 = checkFraction(first, what, 'betas[0]');
   const maxDim = checkCount(given.maxDim ?? 1024, what, 'maxDim');
-  const frequency = checkCount(given.frequency ?? 1, what, 'frequency');
+  const frequency = checkFrequency(given.frequency ?? 1, what);
   const method = checkChoice(root, what, 'root', ['eigh', 'newton', 'higherOrder', 'qr']);
   const kind = checkChoice(grafting, what, 'grafting', GRAFTINGS);
   const rate = checkLearningRate(given.lr ?? 1e-2, what);
@@ -183,8 +183,8 @@ export function readShampoo(given: ShampooOptions): ShampooSettings {
     maxDim,
     mergeDim: checkFlag(given.mergeDims ?? true, what, 'mergeDims') ? maxDim : 0,
     frequency,
-    start: checkCount(given.start ?? frequency, what, 'start'),
-    delay: checkDelay(given.delay ?? 0, what, frequency),
+    start: checkStart(given.start, what, frequency),
+    delay: checkDelay(given.delay, what, frequency),
     grafting: kind,
     graftingBeta: checkFraction(
       given.graftingBeta ?? (kind === 'adam' ? 0.999 : 0.99),

@@ -1,25 +1,21 @@
-import {
-  add,
-  constant,
-  div,
-  lt,
-  mul,
-  pow,
-  select,
-  sqrt,
-  sub,
-  variable,
-  type RealExpr,
-} from '@mercer/formula';
+import { mul, variable } from '@mercer/formula';
 import { isTensor, map, Scope, sumTo, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
+import { readOptions } from '@mercer/tensor/operation';
 import { rateOf } from '../first-order/learning-rate.js';
 import { optimiserOf, readSettings } from '../optimiser-of.js';
-import type { Optimiser } from '../optimiser.js';
-import type { Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
-import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import type { Optimiser, OptimiserState } from '../optimiser.js';
+import type { Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
+import {
+  stateDType,
+  updateInPlace,
+  type DeviceNumber,
+  type InPlaceUpdate,
+  type UpdatedLeaf,
+} from '../update.js';
 import { alongAxes, floats } from './along-axes.js';
-import { cutOf, emptyLike, gathered, groupsOf, scattered, type Group } from './blocks.js';
+import { assertCapturable, byHand, REFRESHES } from './by-hand.js';
+import { blockLeaves } from './block-leaves.js';
+import { cutOf, emptyBatches, groupsOf, inBatches, type Group } from './blocks.js';
 import {
   factorSlots,
   joined,
@@ -30,21 +26,22 @@ import {
   type Mode,
   type ModeResult,
 } from './factors.js';
-import { forEach, keeping, ownGradients, withSlots } from './gradients.js';
+import { forEach, gradientBlocks, withSlots } from './gradients.js';
 import {
   begin,
   checkFailures,
   everySteps,
   hasBecome,
   landed,
+  note,
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
+import { CORRECTION, filters, hasSquares, moves, numbersOf } from './shampoo-formulas.js';
 import {
   readShampoo,
   SHAMPOO_OPTIONS,
   toldShampoo,
-  type Grafting,
   type ShampooOptions,
   type ShampooSettings,
 } from './shampoo-options.js';
@@ -52,67 +49,7 @@ import { dividedByTrace, extentsOf, haveTurned, inverseRoots } from './roots.js'
 
 const what = 'shampoo';
 const v = variable;
-const t = v('t');
-
-/** 1 / (1 - beta^t) where there is a mean to be corrected. */
-const unbiased = (beta: number, name: string, count: RealExpr): RealExpr =>
-  beta === 1 ? constant(1) : select(lt(0, count), div(1, sub(1, pow(v(name), count))), 1);
-
-/** Numbers of a step, of the count t. */
-const numbersOf = ({ beta2, beta1, grafting, graftingBeta }: ShampooSettings) => ({
-  rate: v('lr'),
-  // one mean of means: the last gradient has the share 1 - beta3
-  unbias: beta1 === 0 ? constant(1) : div(1, sub(1, mul(v('beta3'), pow(v('beta1'), sub(t, 1))))),
-  now: unbiased(beta2, 'beta2', t),
-  before: unbiased(beta2, 'beta2', sub(t, 1)),
-  unbiasGraft: grafting === 'adam' ? unbiased(graftingBeta, 'graftingBeta', t) : constant(1),
-});
-
-/** What becomes of means, and the filtered gradient `u` and the grafted direction `d` that follow. */
-function filters({ beta1, grafting }: ShampooSettings): Readonly<Record<string, RealExpr>> {
-  const g = v('g');
-  const u =
-    beta1 === 0
-      ? g
-      : mul(v('unbias'), add(mul(v('beta3'), v('filtered')), mul(sub(1, v('beta3')), g)));
-  const square = mul(g, g);
-  const squares =
-    grafting === 'adagrad'
-      ? add(v('graft'), square)
-      : add(mul(v('graftingBeta'), v('graft')), mul(sub(1, v('graftingBeta')), square));
-  const length = add(sqrt(mul(squares, v('unbiasGraft'))), v('graftingEps'));
-  const kept = keeping({
-    ...(beta1 > 0 && { filtered: add(mul(v('beta1'), v('filtered')), mul(sub(1, v('beta1')), g)) }),
-    ...(hasSquares(grafting) && { graft: squares }),
-  });
-  return { ...kept, u, ...(hasSquares(grafting) && { d: div(u, length) }) };
-}
-
-const hasSquares = (grafting: Grafting): boolean => grafting !== 'none' && grafting !== 'sgd';
-
-/** What becomes of a parameter with a direction `a`. */
-function moves({
-  momentum,
-  nesterov,
-  weightDecay,
-  decay,
-}: ShampooSettings): Readonly<Record<string, RealExpr>> {
-  const isInStep = weightDecay > 0 && decay !== 'l2';
-  const share =
-    decay === 'corrected'
-      ? mul(v('weightDecay'), div(v('rate'), v('peakLr')))
-      : decay === 'independent'
-        ? div(v('weightDecay'), v('peakLr'))
-        : v('weightDecay');
-  const along = isInStep ? add(v('a'), mul(share, v('p'))) : v('a');
-  const next = add(mul(v('momentum'), v('m')), mul(sub(1, v('dampening')), along));
-  const step = momentum === 0 ? along : nesterov ? add(along, mul(v('momentum'), next)) : next;
-  return { p: sub(v('p'), mul(v('rate'), step)), ...(momentum > 0 && { m: next }) };
-}
-
 const SQUARE = mul(v('x'), v('x'));
-/** Blocks with the lengths of others. */
-const GRAFTED = mul(v('x'), div(sqrt(v('wanted')), add(sqrt(v('own')), 1e-16)));
 
 const everyAxis = (): boolean => true;
 
@@ -122,17 +59,18 @@ async function computeRoots(
   groups: readonly Group[],
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
-  { leaves, state }: RuleStep,
+  { leaves, state }: RuleRefresh,
 ): Promise<Refreshed<readonly ModeResult[]>> {
   const { how, rootDType, traceScaling, delay } = given;
   const scope = new Scope();
   try {
-    const [{ param }] = leaves as RuleStep['leaves'] & readonly [RuleStep['leaves'][0]];
+    const { param } = leaves[0] as UpdatedLeaf;
     const stream = streamBeside(param.device, delay);
     const all = factors ?? (await joined(scope, modes, 'pending', leaves, stream));
     const old = how.method === 'qr' ? await joined(scope, modes, 'basis', leaves, stream) : [];
     // exact ones until there are some: steps that were skipped have none
-    const bases = (await hasBecome(state, () => haveTurned(scope, old, stream))) ? old : [];
+    const isTurned = (): Promise<boolean> => haveTurned(scope, old, stream);
+    const bases = old.length > 0 && (await hasBecome(state, isTurned)) ? old : [];
     const found: ModeResult[] = [];
     for (const [at, mode] of modes.entries()) {
       const one = all[at] as Tensor;
@@ -164,6 +102,7 @@ function ruleOf(given: ShampooSettings): Rule {
   const { rate, beta1, beta2, beta3, how, delay, start, frequency, grafting, weightDecay } = given;
   const { graftingBeta, graftingEps, momentum, dampening, peakLr, decay } = given;
   const schedule = everySteps(start, frequency, delay);
+  const isManual = frequency === 'manual';
   const numbers = numbersOf(given);
   const filter = filters(given);
   const move = moves(given);
@@ -182,21 +121,30 @@ function ruleOf(given: ShampooSettings): Rule {
     modes: readonly Mode[],
     step: RuleStep,
   ): Promise<void> => {
-    const { state, numbers: now } = step;
+    const { state } = step;
     const take = async (from: number): Promise<void> => {
       const refreshed = await landed(state, from, () =>
         computeRoots(given, groups, modes, undefined, step),
       );
       using _own = refreshed.scope;
-      await land(scope, modes, refreshed.found, step);
+      note(state, await land(scope, modes, refreshed.found, step));
     };
     const due = step.step - delay;
     if (delay > 0 && schedule.begins(due)) await take(due);
     if (!schedule.begins(step.step)) return;
-    const correction = { now: now['now'] as DeviceNumber, before: now['before'] as DeviceNumber };
+    const correction = await correctionOf(scope, given, state);
     const factors = await snapshot(scope, modes, step, delay > 0, correction);
     begin(state, step.step, () => computeRoots(given, groups, modes, factors, step));
     if (delay === 0) await take(step.step);
+  };
+
+  const partsOf = (leaves: readonly UpdatedLeaf[]) => {
+    const params = leaves.map(({ param }) => param);
+    const groups = groupsOf(
+      params,
+      params.map(({ shape }) => cutOf(shape, cutting)),
+    );
+    return { groups, modes: modesOf(groups, everyAxis) };
   };
 
   return {
@@ -212,88 +160,146 @@ function ruleOf(given: ShampooSettings): Rule {
         ...factorSlots(tensor, dtype, cutOf(tensor.shape, cutting), everyAxis, matrices),
       };
     },
-    numbers: (step): StepNumbers => {
+    numbers: (step, global): StepNumbers => {
       const lr = rateOf(rate, step, what);
-      const parameters = { beta1, beta2, beta3, graftingBeta };
+      const parameters = { beta1, beta3, graftingBeta };
+      const own = isManual ? { refreshes: global('refreshes') } : {};
       return isTensor(lr)
-        ? { formulas: numbers, parameters, inputs: { lr } }
-        : { formulas: numbers, parameters: { ...parameters, lr } };
+        ? { formulas: numbers, parameters, inputs: { ...own, lr } }
+        : { formulas: numbers, parameters: { ...parameters, lr }, inputs: own };
     },
+    ...(isManual && {
+      globals: REFRESHES,
+      refreshing: byHand(what, async (scope, now) => {
+        const { groups, modes } = partsOf(now.leaves);
+        const correction = await correctionOf(scope, given, now.state);
+        const factors = await snapshot(scope, modes, now, false, correction);
+        const refreshed = await computeRoots(given, groups, modes, factors, now);
+        using _own = refreshed.scope;
+        return await land(scope, modes, refreshed.found, now);
+      }),
+    }),
     check: async ({ state, step }) => {
-      assertNotPreparing(`${what}: a step`, 'refreshes roots by its count');
+      assertCapturable(what, frequency);
       if (schedule.begins(step)) await checkFailures(state, what);
       return undefined;
     },
     update: async (step) => {
       using scope = new Scope();
       const { leaves } = step;
-      const params = leaves.map(({ param }) => param);
-      const groups = groupsOf(
-        params,
-        params.map(({ shape }) => cutOf(shape, cutting)),
-      );
-      const modes = modesOf(groups, everyAxis);
-      const g = await ownGradients(scope, step, decay === 'l2' ? weightDecay : 0);
-      const batches = await gathered(scope, groups, g);
+      const { groups, modes } = partsOf(leaves);
+      const { device } = (leaves[0] as UpdatedLeaf).param;
+      const batches = await gradientBlocks(scope, groups, step, decay === 'l2' ? weightDecay : 0);
       const share = beta2 === 1 ? 1 : 1 - beta2;
       await updateFactors(scope, modes, batches, step, { beta: beta2, share });
       await refresh(scope, groups, modes, step);
-      const u = emptyLike(scope, params);
-      const d = hasSquares(grafting) ? emptyLike(scope, params) : u;
+      if (groups.length === 0) return;
+      const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
+      const names = ['filtered', 'graft', 'm'].filter(
+        (name) => name in filter || name in move.plain,
+      );
+      const blocks = await blockLeaves(scope, groups, leaves, names);
+      const u = emptyBatches(scope, groups, device);
+      const d = hasSquares(grafting) ? emptyBatches(scope, groups, device) : u;
       const slot = (name: string): Record<string, readonly Tensor[]> =>
-        name in filter ? { [name]: leaves.map(({ slots }) => slots[name] as Tensor) } : {};
+        name in filter ? { [name]: blocks.leaves.map(({ slots }) => slots[name] as Tensor) } : {};
       const kept = { ...slot('filtered'), ...slot('graft') };
+      const each = (name: string): readonly Tensor[] =>
+        forEach(blocks.leaves, step.numbers[name] as DeviceNumber);
       await map(
         filter,
         {
-          g,
+          g: parts(batches),
           ...kept,
-          ok: forEach(leaves, step.numbers.ok),
-          unbias: forEach(leaves, step.numbers['unbias'] as DeviceNumber),
-          unbiasGraft: forEach(leaves, step.numbers['unbiasGraft'] as DeviceNumber),
+          ok: each('ok'),
+          unbias: each('unbias'),
+          unbiasGraft: each('unbiasGraft'),
         },
         {
-          out: { ...kept, u, ...(hasSquares(grafting) && { d }) },
+          out: { ...kept, u: parts(u), ...(hasSquares(grafting) && { d: parts(d) }) },
           parameters: { beta1, beta3, graftingBeta, graftingEps },
         },
       );
-      let along = d;
-      if (grafting === 'none' || step.step >= start + delay) {
-        const filtered = await gathered(scope, groups, u);
+      let along: Along = { formulas: move.plain, lists: { a: parts(d) }, numbers: {} };
+      if (grafting === 'none' || isManual || step.step >= start + delay) {
         const roots = await joined(scope, modes, 'root', leaves);
-        const lengths = grafting === 'none' ? undefined : await gathered(scope, groups, d);
-        const results: Tensor[] = [];
-        for (const [at, batch] of filtered.entries()) {
+        const turned: Tensor[] = [];
+        for (const [at, batch] of u.entries()) {
           const own = modes.flatMap(({ group }, k) => (group === at ? [roots[k] as Tensor] : []));
-          const turned = await alongAxes(scope, batch, own, false);
-          results.push(
-            lengths === undefined ? turned : await grafted(scope, turned, lengths[at] as Tensor),
-          );
+          turned.push(await alongAxes(scope, batch, own, false));
         }
-        along = emptyLike(scope, params);
-        await scattered(scope, groups, results, along);
+        if (grafting === 'none') {
+          along = { formulas: move.plain, lists: { a: parts(turned) }, numbers: {} };
+        } else {
+          const { own, wanted } = await squaredNorms(scope, groups, turned, d);
+          along = {
+            formulas: move.grafted,
+            lists: {
+              turned: parts(turned),
+              like: parts(d),
+              own: parts(own),
+              wanted: parts(wanted),
+            },
+            numbers: { isRefreshed: step.numbers['isRefreshed'] as DeviceNumber },
+          };
+        }
       }
+      const { formulas, lists, numbers: own } = along;
       await updateInPlace({
-        leaves: withSlots(leaves, ['m']),
-        formulas: move,
-        lists: { a: along },
-        numbers: { ok: step.numbers.ok, rate: step.numbers['rate'] as DeviceNumber },
+        leaves: withSlots(blocks.leaves, ['m']),
+        formulas,
+        lists,
+        numbers: { ok: step.numbers.ok, rate: step.numbers['rate'] as DeviceNumber, ...own },
         parameters: { weightDecay, momentum, dampening, peakLr },
       });
+      await blocks.finish();
     },
   };
 }
 
-/** Blocks with the lengths of others. */
-async function grafted(scope: Scope, x: Tensor, like: Tensor): Promise<Tensor> {
-  const squares = async (of: Tensor): Promise<Tensor> => {
-    const all = scope.track(await map(SQUARE, { x: of }));
-    return scope.track(
-      await sumTo(floats(all), [of.shape[0] ?? 0, ...of.shape.slice(1).map(() => 1)]),
-    );
-  };
-  const sums = { own: await squares(x), wanted: await squares(like) };
-  return scope.track(await map(GRAFTED, { x, ...sums }));
+/** The direction of a step: what becomes of a parameter, and of what. */
+type Along = Required<Pick<InPlaceUpdate, 'formulas' | 'lists'>> & {
+  readonly numbers: Readonly<Record<string, DeviceNumber>>;
+};
+
+/** What factors of sums that decay are multiplied by; undefined where it is 1. */
+async function correctionOf(
+  scope: Scope,
+  { beta2 }: ShampooSettings,
+  { tensors }: OptimiserState,
+): Promise<DeviceNumber | undefined> {
+  if (beta2 === 1) return undefined;
+  const made = await map(
+    { float32: CORRECTION, float64: CORRECTION },
+    { count: tensors.get('count') as Tensor },
+    { parameters: { beta2 }, dtype: { float32: 'float32', float64: 'float64' } },
+  );
+  return { float32: scope.track(made.float32), float64: scope.track(made.float64) };
+}
+
+/** The squared norms of blocks and of others, of each group: (count, 1, ..). The squares of all are one launch. */
+async function squaredNorms(
+  scope: Scope,
+  groups: readonly Group[],
+  turned: readonly Tensor[],
+  like: readonly Tensor[],
+): Promise<{ readonly own: readonly Tensor[]; readonly wanted: readonly Tensor[] }> {
+  const squares = groups.map(({ count, sizes, dtype }, at) =>
+    scope.empty([2 * count, ...sizes], { dtype, device: (like[at] as Tensor).device }),
+  );
+  const halves = (of: readonly Tensor[], half: 0 | 1): readonly Tensor[] =>
+    of.map((one, at) => {
+      const { count } = groups[at] as Group;
+      return scope.track(one.slice([half * count, (half + 1) * count]));
+    });
+  const out = [...halves(squares, 0), ...halves(squares, 1)];
+  await map(SQUARE, { x: [...turned, ...like] }, { out });
+  const sums: Tensor[] = [];
+  for (const one of squares) {
+    const [rows = 0, ...sizes] = one.shape;
+    sums.push(scope.track(await sumTo(floats(one), [rows, ...sizes.map(() => 1)])));
+  }
+  return { own: halves(sums, 0), wanted: halves(sums, 1) };
 }
 
 /**

@@ -79,7 +79,7 @@ function soapReference(
         }
       };
       take();
-      if (t === 1 || t % frequency === 0) refreshed();
+      if (t === 1 || t % Number(frequency) === 0) refreshed();
       take();
       if (t === 1) continue;
       own.m = own.m.map((x, i) => beta1 * x + (1 - beta1) * g.data[i]!);

@@ -1,21 +1,23 @@
 import { add, div, eq, gt, lt, mul, pow, select, sqrt, sub, variable } from '@mercer/formula';
-import type { OptionNames } from '@mercer/options';
 import { isTensor, map, Scope, takeAlongAxis, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
-import { checkCount, checkNumber, checkFraction, checkFlag } from '../checks.js';
-import { checkBetas } from '../first-order/adam.js';
-import {
-  checkLearningRate,
-  rateOf,
-  toldRate,
-  type LearningRate,
-} from '../first-order/learning-rate.js';
-import { COMMON_OPTIONS, optimiserOf, readSettings, type CommonOptions } from '../optimiser-of.js';
+import { readOptions } from '@mercer/tensor/operation';
+import { rateOf } from '../first-order/learning-rate.js';
+import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser } from '../optimiser.js';
-import type { CheckedStep, Rule, RuleStep, SlotOf, StepNumbers } from '../rule.js';
-import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
+import type { CheckedStep, Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
+import { stateDType, updateInPlace, type DeviceNumber, type UpdatedLeaf } from '../update.js';
 import { alongAxes } from './along-axes.js';
-import { cutOf, emptyLike, gathered, groupsOf, scattered } from './blocks.js';
+import { blockLeaves } from './block-leaves.js';
+import {
+  cutOf,
+  emptyBatches,
+  gathered,
+  groupsOf,
+  inBatches,
+  scattered,
+  type Group,
+} from './blocks.js';
+import { assertCapturable, byHand, REFRESHES, wasRefreshed } from './by-hand.js';
 import {
   factorSlots,
   joined,
@@ -26,58 +28,25 @@ import {
   type Mode,
   type ModeResult,
 } from './factors.js';
-import { forEach, ownGradients, withSlots } from './gradients.js';
-import { checkDelay } from './options.js';
+import { forEach, gradientBlocks, withSlots } from './gradients.js';
 import {
   begin,
   checkFailures,
+  everySteps,
   hasBecome,
   landed,
+  note,
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
 import { exactBasis, extentsOf, refinedBasis } from './roots.js';
-
-/** Options of {@link soap}. */
-export interface SoapOptions extends CommonOptions {
-  /** Default 3e-3. */
-  readonly lr?: LearningRate | undefined;
-  /** Of the mean of gradients and of their squares; default [0.95, 0.95]. */
-  readonly betas?: readonly [number, number] | undefined;
-  /** Of the factors; default: the second of `betas`. */
-  readonly factorBeta?: number | undefined;
-  /** Default 1e-8. */
-  readonly eps?: number | undefined;
-  /** Takes lr times this off the parameter; default 1e-2. */
-  readonly weightDecay?: number | undefined;
-  /** Steps from one refresh of the bases to the next; default 10. */
-  readonly frequency?: number | undefined;
-  /** Steps after which a refresh takes effect, at most `frequency`; it is computed beside them. 0 (default): in its own step, which waits for it. The first is always. */
-  readonly delay?: number | undefined;
-  /** QR iterations of a refresh; default 1. */
-  readonly iterations?: number | undefined;
-  /** A longer axis is not rotated; default 10000. */
-  readonly maxDim?: number | undefined;
-  /** Whether small axes are merged while their product is at most `maxDim`; default false. */
-  readonly mergeDims?: boolean | undefined;
-  /** Whether parameters of one axis are rotated too; default false. */
-  readonly vectors?: boolean | undefined;
-}
-
-const SOAP_OPTIONS: OptionNames<SoapOptions> = {
-  ...COMMON_OPTIONS,
-  lr: true,
-  betas: true,
-  factorBeta: true,
-  eps: true,
-  weightDecay: true,
-  frequency: true,
-  delay: true,
-  iterations: true,
-  maxDim: true,
-  mergeDims: true,
-  vectors: true,
-};
+import {
+  readSoap,
+  SOAP_OPTIONS,
+  toldSoap,
+  type SoapOptions,
+  type SoapSettings,
+} from './soap-options.js';
 
 const what = 'soap';
 const v = variable;
@@ -113,52 +82,17 @@ interface BasisResult extends ModeResult {
   readonly order: Tensor | undefined;
 }
 
-interface Read {
-  readonly rate: LearningRate;
-  readonly beta1: number;
-  readonly beta2: number;
-  readonly factorBeta: number;
-  readonly eps: number;
-  readonly weightDecay: number;
-  readonly frequency: number;
-  readonly delay: number;
-  readonly iterations: number;
-  readonly maxDim: number;
-  readonly mergeDim: number;
-  readonly vectors: boolean;
-}
-
-function read(given: SoapOptions): Read {
-  const [beta1, beta2] = checkBetas(given.betas ?? [0.95, 0.95], what);
-  const frequency = checkCount(given.frequency ?? 10, what, 'frequency');
-  const maxDim = checkCount(given.maxDim ?? 10000, what, 'maxDim');
-  return {
-    rate: checkLearningRate(given.lr ?? 3e-3, what),
-    beta1,
-    beta2,
-    factorBeta: checkFraction(given.factorBeta ?? beta2, what, 'factorBeta'),
-    eps: checkNumber(given.eps ?? 1e-8, what, 'eps'),
-    weightDecay: checkNumber(given.weightDecay ?? 1e-2, what, 'weightDecay'),
-    frequency,
-    delay: checkDelay(given.delay ?? 0, what, frequency),
-    iterations: checkCount(given.iterations ?? 1, what, 'iterations'),
-    maxDim,
-    mergeDim: checkFlag(given.mergeDims ?? false, what, 'mergeDims') ? maxDim : 0,
-    vectors: checkFlag(given.vectors ?? false, what, 'vectors'),
-  };
-}
-
 /** Computes the bases of factors, of a snapshot that is given or in the state. */
 async function computeBases(
-  { delay, iterations }: Read,
+  { delay, iterations }: SoapSettings,
   modes: readonly Mode[],
   factors: readonly Tensor[] | undefined,
-  { leaves }: RuleStep,
+  { leaves }: Pick<RuleRefresh, 'leaves'>,
   isFirst: boolean,
 ): Promise<Refreshed<readonly BasisResult[]>> {
   const scope = new Scope();
   try {
-    const [{ param }] = leaves as RuleStep['leaves'] & readonly [RuleStep['leaves'][0]];
+    const { param } = leaves[0] as UpdatedLeaf;
     const stream = streamBeside(param.device, delay);
     const all = factors ?? (await joined(scope, modes, 'pending', leaves, stream));
     const old = isFirst ? [] : await joined(scope, modes, 'basis', leaves, stream);
@@ -195,6 +129,21 @@ async function reordered(
   return scope.track(await takeAlongAxis(squares, columns, axis + 1));
 }
 
+/** Squares of each group, (count, ..sizes), ordered as the columns of the bases now are. */
+async function allReordered(
+  scope: Scope,
+  modes: readonly Mode[],
+  squares: readonly Tensor[],
+  results: readonly BasisResult[],
+): Promise<readonly Tensor[]> {
+  const all = [...squares];
+  for (const [k, result] of results.entries()) {
+    const { group, axis } = modes[k] as Mode;
+    all[group] = await reordered(scope, all[group] as Tensor, axis, result);
+  }
+  return all;
+}
+
 /** Whether no step was taken before: the next has exact bases. */
 class Beginning implements Disposable {
   readonly isFirst: boolean;
@@ -215,17 +164,10 @@ class Beginning implements Disposable {
   }
 }
 
-/** All options, as they are named. */
-const optionsOf = ({ rate, beta1, beta2, mergeDim, ...others }: Read) => ({
-  ...others,
-  lr: toldRate(rate),
-  betas: [beta1, beta2],
-  mergeDims: mergeDim > 0,
-});
-
-function ruleOf(given: Read): Rule {
+function ruleOf(given: SoapSettings): Rule {
   const { rate, beta1, beta2, factorBeta, eps, weightDecay, frequency, delay, maxDim } = given;
-  const begins = (step: number): boolean => step > 0 && step % frequency === 0;
+  const isManual = frequency === 'manual';
+  const schedule = everySteps(isManual ? 0 : frequency, frequency, delay);
   const cutting = { maxDim: Number.MAX_SAFE_INTEGER, mergeDim: given.mergeDim };
   const isFactored = (sizes: readonly number[], axis: number): boolean =>
     (sizes[axis] ?? 0) <= maxDim && (sizes.length > 1 || given.vectors);
@@ -241,13 +183,14 @@ function ruleOf(given: Read): Rule {
     modes: readonly Mode[],
     step: RuleStep,
   ): Promise<Refreshed<readonly BasisResult[]> | undefined> => {
+    if (isManual) return undefined;
     const { state } = step;
     const take = async (from: number): Promise<Refreshed<readonly BasisResult[]>> => {
       const refreshed = await landed(state, from, () =>
         computeBases(given, modes, undefined, step, false),
       );
       try {
-        await land(scope, modes, refreshed.found, step);
+        note(state, await land(scope, modes, refreshed.found, step));
       } catch (error) {
         refreshed.scope.dispose();
         throw error;
@@ -257,24 +200,51 @@ function ruleOf(given: Read): Rule {
     const { isFirst } = step.checked as Beginning;
     const due = step.step - delay;
     // while no step was taken nothing is under way
-    const isDue = delay > 0 && !isFirst && due > 1 && begins(due);
+    const isDue = delay > 0 && !isFirst && due > 1 && schedule.begins(due);
     const before = isDue ? await take(due) : undefined;
-    if (!isFirst && !begins(step.step)) return before;
+    if (!isFirst && !schedule.begins(step.step)) return before;
     const isLater = delay > 0 && !isFirst;
     const factors = await snapshot(scope, modes, step, isLater);
     begin(state, step.step, () => computeBases(given, modes, factors, step, isFirst));
     return isLater ? before : take(step.step);
   };
 
+  const partsOf = (leaves: readonly UpdatedLeaf[]) => {
+    const params = leaves.map(({ param }) => param);
+    const groups = groupsOf(
+      params,
+      params.map(({ shape }) => cutOf(shape, cutting)),
+    );
+    return { groups, modes: modesOf(groups, isFactored) };
+  };
+
   return {
     name: what,
-    options: optionsOf(given),
+    options: toldSoap(given),
     slots: ({ tensor }) => {
       const dtype = stateDType(tensor);
       const own: SlotOf = { shape: tensor.shape, dtype };
       const cut = cutOf(tensor.shape, cutting);
       return { m: own, v: own, ...factorSlots(tensor, dtype, cut, isFactored, matrices) };
     },
+    ...(isManual && {
+      globals: REFRESHES,
+      refreshing: byHand(what, async (scope, now) => {
+        const { leaves, state } = now;
+        const { groups, modes } = partsOf(leaves);
+        const isFirst = !(await wasRefreshed(state));
+        const factors = await snapshot(scope, modes, now, false);
+        const refreshed = await computeBases(given, modes, factors, now, isFirst);
+        using _own = refreshed.scope;
+        const failures = await land(scope, modes, refreshed.found, now);
+        if (isFirst) return failures;
+        const squares = leaves.map(({ slots }) => slots['v'] as Tensor);
+        const old = await gathered(scope, groups, squares);
+        const next = await allReordered(scope, modes, old, refreshed.found);
+        await scattered(scope, groups, next, squares);
+        return failures;
+      }),
+    }),
     numbers: (step): StepNumbers => {
       const lr = rateOf(rate, step, what);
       const parameters = { beta1, beta2, weightDecay };
@@ -283,67 +253,69 @@ function ruleOf(given: Read): Rule {
         : { formulas: NUMBERS, parameters: { ...parameters, lr } };
     },
     check: async (now) => {
-      assertNotPreparing(`${what}: a step`, 'refreshes bases by its count');
+      assertCapturable(what, frequency);
+      if (isManual) return undefined;
       const beginning = await Beginning.of(now);
-      if (beginning.isFirst || begins(now.step)) await checkFailures(now.state, what);
+      if (beginning.isFirst || schedule.begins(now.step)) await checkFailures(now.state, what);
       return beginning;
     },
     update: async (step) => {
       using scope = new Scope();
       const { leaves } = step;
-      const params = leaves.map(({ param }) => param);
-      const groups = groupsOf(
-        params,
-        params.map(({ shape }) => cutOf(shape, cutting)),
-      );
-      const modes = modesOf(groups, isFactored);
-      const g = await ownGradients(scope, step, 0);
-      const batches = await gathered(scope, groups, g);
+      const { groups, modes } = partsOf(leaves);
+      const { device } = (leaves[0] as UpdatedLeaf).param;
+      const batches = await gradientBlocks(scope, groups, step, 0);
       const beta = factorBeta;
       await updateFactors(scope, modes, batches, step, { beta, share: 1 - beta });
       const refreshed = await refresh(scope, modes, step);
       using _own = refreshed?.scope;
-      const results = refreshed?.found;
+      if (groups.length === 0) return;
+      const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
+      const blocks = await blockLeaves(scope, groups, leaves, ['m', 'v']);
       const slot = (name: string): readonly Tensor[] =>
-        leaves.map(({ slots }) => slots[name] as Tensor);
+        blocks.leaves.map(({ slots }) => slots[name] as Tensor);
       const [m, squares] = [slot('m'), slot('v')];
-      const ok = forEach(leaves, step.numbers.ok);
-      const ofMoves = step.numbers['moves'] as DeviceNumber;
-      const moves = forEach(leaves, ofMoves);
-      await map(MEAN, { m, g, ok, moves }, { out: m, parameters: { beta1 } });
-      const means = await gathered(scope, groups, m);
-      const old = await gathered(scope, groups, squares);
-      const bases = await joined(scope, modes, 'basis', leaves);
-      const next: Tensor[] = [];
-      const back: Tensor[] = [];
-      for (const [at, { sizes, dtype }] of groups.entries()) {
-        const own = sizes.map((_, axis) =>
-          modes.findIndex((mode) => mode.group === at && mode.axis === axis),
-        );
-        const turns = own.map((k) => bases[k]);
-        let kept = old[at] as Tensor;
-        for (const [axis, k] of own.entries()) {
-          const result = results?.[k];
-          if (result !== undefined) kept = await reordered(scope, kept, axis, result);
-        }
-        const turned = {
-          g: await alongAxes(scope, batches[at] as Tensor, turns, true),
-          m: await alongAxes(scope, means[at] as Tensor, turns, true),
-          ok: step.numbers.ok[dtype] as Tensor,
-          moves: ofMoves[dtype] as Tensor,
-        };
-        const made = await map(DIRECTION, { ...turned, v: kept }, { parameters: { beta2, eps } });
-        next.push(scope.track(made.v));
-        back.push(await alongAxes(scope, scope.track(made.d), turns, false));
-      }
-      const a = emptyLike(scope, params);
-      await scattered(scope, groups, next, squares);
-      await scattered(scope, groups, back, a);
       const { ok: taken, rate: now, shrink } = step.numbers;
+      const ofMoves = step.numbers['moves'] as DeviceNumber;
+      const [ok, moves] = [taken, ofMoves].map((one) => forEach(blocks.leaves, one)) as [
+        readonly Tensor[],
+        readonly Tensor[],
+      ];
+      const means = emptyBatches(scope, groups, device);
+      await map(
+        { m: MEAN, mean: MEAN },
+        { m, g: parts(batches), ok, moves },
+        { out: { m, mean: parts(means) }, parameters: { beta1 } },
+      );
+      let kept = squares;
+      if (refreshed !== undefined) {
+        const whole = leaves.map(({ slots }) => slots['v'] as Tensor);
+        const old = await gathered(scope, groups, whole);
+        kept = parts(await allReordered(scope, modes, old, refreshed.found));
+      }
+      const bases = await joined(scope, modes, 'basis', leaves);
+      const turnsOf = ({ sizes }: Group, at: number): readonly (Tensor | undefined)[] =>
+        sizes.map(
+          (_, axis) => bases[modes.findIndex((mode) => mode.group === at && mode.axis === axis)],
+        );
+      const turned = async (all: readonly Tensor[], transpose: boolean): Promise<Tensor[]> => {
+        const made: Tensor[] = [];
+        for (const [at, group] of groups.entries()) {
+          made.push(await alongAxes(scope, all[at] as Tensor, turnsOf(group, at), transpose));
+        }
+        return made;
+      };
+      const [ownG, ownM] = [await turned(batches, true), await turned(means, true)];
+      const d = emptyBatches(scope, groups, device);
+      await map(
+        DIRECTION,
+        { g: parts(ownG), m: parts(ownM), v: kept, ok, moves },
+        { out: { v: squares, d: parts(d) }, parameters: { beta2, eps } },
+      );
       await updateInPlace({
-        leaves: withSlots(leaves, []),
+        leaves: withSlots(blocks.leaves, []),
         formulas: MOVED,
-        lists: { a },
+        lists: { a: parts(await turned(d, false)) },
         numbers: {
           ok: taken,
           moves: ofMoves,
@@ -351,6 +323,7 @@ function ruleOf(given: Read): Rule {
           shrink: shrink as DeviceNumber,
         },
       });
+      await blocks.finish();
     },
   };
 }
@@ -382,5 +355,5 @@ function ruleOf(given: Read): Rule {
  */
 export function soap(options?: SoapOptions): Optimiser {
   const given = readOptions(what, options, SOAP_OPTIONS);
-  return optimiserOf(ruleOf(read(given)), readSettings(given, what));
+  return optimiserOf(ruleOf(readSoap(given)), readSettings(given, what));
 }

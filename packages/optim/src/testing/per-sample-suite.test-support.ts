@@ -1,8 +1,15 @@
-import { grad, valueAndGrad, type Tree } from '@mercer/autodiff';
-import { memory, random, tensor, type Device, type Tensor } from '@mercer/tensor';
-import { leavesOf } from '@mercer/autodiff/transform';
+import { grad, prepare, valueAndGrad, type Tree } from '@mercer/autodiff';
+import { full, memory, random, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { leavesOf, replaced } from '@mercer/autodiff/transform';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { functional, layers, losses, perSampleGradients, withStatistics } from '../index.js';
+import {
+  functional,
+  layers,
+  losses,
+  perSampleGradients,
+  withStatistics,
+  type PerSampleOptions,
+} from '../index.js';
 import { drawn, expectClose, placed, toPlain, type Plain } from './references.test-support.js';
 
 interface Problem {
@@ -204,6 +211,102 @@ export function perSampleSuite(name: string, place: () => Device): void {
           expectClose(await toPlain(total), whole, 1e-11);
         },
       );
+    });
+
+    /** A tree like the parameters, of tensors for all examples, with other numbers in them. */
+    const roomFor = async (params: Tree, count = N): Promise<Tree> =>
+      replaced(
+        params,
+        await Promise.all(
+          (await leavesOf(params, '')).map(({ value: { shape, dtype } }) =>
+            full([count, ...shape], 7, { dtype, device }),
+          ),
+        ),
+      ) as Tree;
+
+    it.each(PROBLEMS)('of %s are captured and replayed, bit for bit', async (_, make) => {
+      const { params, inputs, targets, loss } = await make(device);
+      using other = await inputs.flip(0).clone();
+      const given = loss as unknown as (p: Tree, x: Tensor, y: Tensor) => Promise<Tensor>;
+      for (const options of [
+        { method: 'rules' },
+        { method: 'vmap' },
+        { chunkSize: 2 },
+        { norms: true },
+        { norms: true, chunkSize: 3 },
+      ] as const) {
+        const each = (x: Tensor, y: Tensor): Promise<Tree> =>
+          perSampleGradients(given, params, x, y, options as PerSampleOptions<false>);
+        const replayed = await prepare(
+          each as (x: Tensor, y: Tensor) => Promise<object>,
+          inputs,
+          targets,
+        );
+        const found = await plains(replayed(other, targets) as Tree);
+        replayed.dispose();
+        expect([options, found]).toEqual([options, await plains(await each(other, targets))]);
+      }
+    });
+
+    it.each(PROBLEMS)('of %s are written where it is said, bit for bit', async (_, make) => {
+      const { params, inputs, targets, loss } = await make(device);
+      const given = loss as unknown as (p: Tree, x: Tensor, y: Tensor) => Promise<Tensor>;
+      for (const options of [{ method: 'rules' }, { method: 'vmap' }, { chunkSize: 2 }] as const) {
+        const wanted = await plains(
+          await perSampleGradients(given, params, inputs, targets, options),
+        );
+        const out = await roomFor(params);
+        const found = await perSampleGradients(given, params, inputs, targets, { ...options, out });
+        const [there, told] = [await leavesOf(out, ''), await leavesOf(found, '')];
+        expect(told.map(({ value }) => value)).toEqual(there.map(({ value }) => value));
+        expect([options, await plains(out)]).toEqual([options, wanted]);
+        // replays write there too, and give nothing
+        using replayed = await prepare(
+          async (x: Tensor, y: Tensor): Promise<void> => {
+            await perSampleGradients(given, params, x, y, { ...options, out });
+          },
+          inputs,
+          targets,
+        );
+        for (const { value } of there) await value.fill(7);
+        replayed(inputs, targets);
+        expect([options, await plains(out)]).toEqual([options, wanted]);
+      }
+    });
+
+    it('refuses places that are no place for gradients, with nothing written', async () => {
+      const layer = layers.linear({ inputs: 3, outputs: 2 });
+      const params = await layer.init(random.key(1), { device });
+      const x = await placed(await drawn(1, [4, 3]), 'float32', device);
+      const y = await placed(await drawn(2, [4, 2]), 'float32', device);
+      const loss = (p: typeof params, a: Tensor, b: Tensor) => losses.mse(layer.apply(p, a), b);
+      const out = (await roomFor(params, 4)) as typeof params;
+      const of = (given: object, more: object = {}) =>
+        perSampleGradients(loss, params, x, y, { out: given, ...more });
+      for (const [given, code, message] of [
+        [{ weight: out.weight }, 'INVALID_ARGUMENT', /out\.bias is missing/],
+        [{ ...out, more: x }, 'INVALID_ARGUMENT', /out\.more is no place of a parameter/],
+        [await roomFor(params, 5), 'SHAPE_MISMATCH', /out\.weight is .*\[4, 2, 3\]/],
+        [
+          { ...out, bias: await full([4, 2], 7, { device, dtype: 'float64' }) },
+          'DTYPE_MISMATCH',
+          /out\.bias is .*gradients are float32/,
+        ],
+        [
+          { ...out, bias: params.weight.slice([0, 1]).broadcastTo([4, 3]).slice(null, [0, 2]) },
+          'OVERLAP',
+          /./,
+        ],
+        [{ ...out, bias: y }, 'OVERLAP', /./],
+      ] as const) {
+        await expect(of(given)).rejects.toMatchObject({
+          code,
+          message: expect.stringMatching(message) as string,
+        });
+      }
+      await expect(of(out, { norms: true })).rejects.toThrow(/out with norms: true/);
+      for (const { value } of await leavesOf(out, ''))
+        expect(new Set(Array.from(await value.toTypedArray(), Number))).toEqual(new Set([7]));
     });
 
     it('takes the sum of losses too, and float32', async () => {

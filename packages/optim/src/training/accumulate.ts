@@ -89,7 +89,19 @@ export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Op
     },
     step: (params, grads, state, extras) =>
       inTurn(state, name, () => take(params, grads, state, extras)),
+    refresh: (params, state) =>
+      inTurn(state, name, async () => {
+        sumsOf(await parameterLeaves(params, name), state, name);
+        return optimiser.refresh(params, innerOf(state));
+      }),
   };
+  const innerOf = (state: OptimiserState): OptimiserState =>
+    partOf(
+      state,
+      what,
+      optimiser.name,
+      () => new Map([...state.tensors].filter(([one]) => !one.endsWith(`/${SLOT}`))),
+    );
   const take: Optimiser['step'] = async (params, grads, state, extras): Promise<StepReport> => {
     assertNotPreparing(name, 'counts its calls');
     const leaves = await parameterLeaves(params, name);
@@ -105,12 +117,7 @@ export function accumulate(optimiser: Optimiser, options: AccumulateOptions): Op
       const [{ tensor }] = leaves as readonly [NamedLeaf];
       return { skipped: await full([], 0, { dtype: 'int32', device: tensor.device }) };
     }
-    const inner = partOf(
-      state,
-      what,
-      optimiser.name,
-      () => new Map([...state.tensors].filter(([one]) => !one.endsWith(`/${SLOT}`))),
-    );
+    const inner = innerOf(state);
     const before = calls / every - 1;
     inner.step = before;
     // not into the sums: a step that is refused can be taken again

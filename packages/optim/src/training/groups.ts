@@ -1,6 +1,6 @@
-import { substitute, variable, variablesOfAll, type RealExpr } from '@mercer/formula';
+import { max, substitute, variable, variablesOfAll, type RealExpr } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { full, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import {
   composedFor,
@@ -10,9 +10,18 @@ import {
   type CommonOptions,
 } from '../optimiser-of.js';
 import type { Optimiser, OptimiserState, StepExtras } from '../optimiser.js';
-import type { CheckedStep, Rule, RuleStep, SteppedLeaf, StepNumbers } from '../rule.js';
+import type {
+  CheckedStep,
+  Refreshing,
+  Rule,
+  RuleRefresh,
+  RuleStep,
+  SteppedLeaf,
+  StepNumbers,
+} from '../rule.js';
 import { partOf } from '../state-parts.js';
 import type { NamedLeaf } from '../tree.js';
+import type { UpdatedLeaf } from '../update.js';
 
 /** Which group a parameter is in: a function of its path, or groups by path, where a path stands for all that is in it and the longest counts. */
 export type GroupOf = ((path: string, tensor: Tensor) => string) | Readonly<Record<string, string>>;
@@ -23,6 +32,8 @@ export interface GroupsOptions extends CommonOptions {
   readonly groups: Readonly<Record<string, Optimiser>>;
   readonly of: GroupOf;
 }
+
+const MOST = max(variable('x'), variable('y'));
 
 const GROUPS_OPTIONS: OptionNames<GroupsOptions> = { ...COMMON_OPTIONS, groups: true, of: true };
 
@@ -103,19 +114,31 @@ export function groupsRule(
   const order = [...rules.keys()];
   const prefix = (group: string): string => `of${order.indexOf(group)}_`;
   /** What the rule of each group that has parameters is given. */
-  const divided = (step: CheckedStep): readonly (readonly [string, Rule, CheckedStep])[] => {
-    const groups = new Map<string, SteppedLeaf[]>(order.map((group) => [group, []]));
-    for (const leaf of step.leaves) {
-      groups.get(of({ name: leaf.name, tensor: leaf.param }))?.push(leaf);
-    }
+  const dividedState = <L extends UpdatedLeaf>(
+    leaves: readonly L[],
+    state: OptimiserState,
+  ): readonly (readonly [string, Rule, readonly L[], OptimiserState])[] => {
+    const groups = new Map<string, L[]>(order.map((group) => [group, []]));
+    for (const leaf of leaves) groups.get(of({ name: leaf.name, tensor: leaf.param }))?.push(leaf);
     return [...rules].flatMap(([group, rule]) => {
-      const leaves = groups.get(group) ?? [];
-      if (leaves.length === 0) return [];
-      const state = ownState(step.state, group, rule, leaves);
-      const extras = ownExtras(step, leaves);
-      return [[group, rule, { ...step, leaves, state, extras }] as const];
+      const own = groups.get(group) ?? [];
+      return own.length === 0 ? [] : [[group, rule, own, ownState(state, group, rule, own)]];
     });
   };
+  const divided = (step: CheckedStep): readonly (readonly [string, Rule, CheckedStep])[] =>
+    dividedState(step.leaves, step.state).map(([group, rule, leaves, state]) => [
+      group,
+      rule,
+      { ...step, leaves, state, extras: ownExtras(step, leaves) },
+    ]);
+  /** Those that are refreshed by hand. */
+  const refreshed = ({
+    leaves,
+    state,
+  }: RuleRefresh): readonly (readonly [Refreshing, RuleRefresh])[] =>
+    dividedState(leaves, state).flatMap(([, { refreshing }, own, part]) =>
+      refreshing === undefined ? [] : [[refreshing, { leaves: own, state: part }]],
+    );
   let merged: { readonly parts: readonly object[]; readonly formulas: StepNumbers['formulas'] } = {
     parts: [],
     formulas: {},
@@ -124,8 +147,11 @@ export function groupsRule(
     name,
     options: Object.fromEntries([...rules].map(([group, rule]) => [group, rule.options])),
     slots: (leaf) => (rules.get(of(leaf)) as Rule).slots(leaf),
-    numbers: (step) => {
-      const all = [...rules].map(([group, rule]) => [prefix(group), rule.numbers(step)] as const);
+    numbers: (step, global) => {
+      const all = [...rules].map(
+        ([group, rule]) =>
+          [prefix(group), rule.numbers(step, (one) => global(`${group}:${one}`))] as const,
+      );
       const parts = all.map(([, { formulas }]) => formulas);
       if (!(
         parts.length === merged.parts.length && parts.every((one, k) => one === merged.parts[k])
@@ -154,6 +180,26 @@ export function groupsRule(
       {},
       ...[...rules].map(([group, rule]) => prefixed(rule.globals ?? {}, `${group}:`)),
     ) as Rule['globals'],
+    ...([...rules.values()].some(({ refreshing }) => refreshing !== undefined) && {
+      refreshing: {
+        async check(now) {
+          for (const [one, own] of refreshed(now)) await one.check(own);
+        },
+        async run(now) {
+          using scope = new Scope();
+          const { device } = (now.leaves[0] as UpdatedLeaf).param;
+          let most = await full([], 0, { device });
+          for (const [one, own] of refreshed(now)) {
+            const next = await map(MOST, {
+              x: scope.track(most),
+              y: scope.track(await one.run(own)),
+            });
+            most = next as typeof most;
+          }
+          return most;
+        },
+      } satisfies Refreshing,
+    }),
     async check(step) {
       const all = new AllChecked();
       try {
@@ -190,7 +236,7 @@ function ownState(
   state: OptimiserState,
   group: string,
   { name, globals = {} }: Rule,
-  leaves: readonly SteppedLeaf[],
+  leaves: readonly UpdatedLeaf[],
 ): OptimiserState {
   // other parameters in the group of a name are another part: what is under way is not theirs
   const key = [group, ...leaves.map((leaf) => leaf.name)].join('\n');

@@ -1,8 +1,8 @@
-import { grad, perSampleGradients, type Device, type Tensor } from '@mercer/core';
+import { empty, grad, perSampleGradients, prepare, type Device, type Tensor } from '@mercer/core';
 import { relativeError } from '../autodiff/relative-error.js';
 import { timeOfCalls } from '../autodiff/time-of-calls.js';
 import type { OptimRow, OptimSizes } from './optim-row.js';
-import { disposeAll, perceptronOf, sizeOf, tensorsOf } from './perceptron.js';
+import { disposeAll, perceptronOf, sizeOf, tensorsOf, type Parameters } from './perceptron.js';
 
 const STEPS = 5;
 
@@ -30,9 +30,58 @@ export async function measurePerSample(
     disposeAll(found.norms);
     found.total.dispose();
   });
+  const out = roomFor(params, batch);
+  // into tensors of their own: what a replay gives is copied
+  using written = await prepare(
+    async (x: typeof inputs, wanted: typeof labels): Promise<void> => {
+      await perSampleGradients(loss, params, x, wanted, { out });
+    },
+    inputs,
+    labels,
+  );
+  const replayed = await timeOfCalls(device, STEPS, () => {
+    written(inputs, labels);
+    return Promise.resolve();
+  });
+  using computed = await prepare(
+    (x: typeof inputs, wanted: typeof labels) =>
+      perSampleGradients(loss, params, x, wanted, { norms: true }),
+    inputs,
+    labels,
+  );
+  const replayedNorms = await timeOfCalls(device, STEPS, () => {
+    const found = computed(inputs, labels);
+    disposeAll(found.norms);
+    found.total.dispose();
+    return Promise.resolve();
+  });
+  using replayedMean = await (out[first]?.weight as Tensor).mean(0);
+  const replayedError = relativeError(
+    await replayedMean.toTypedArray(),
+    Float64Array.from(truth, Number),
+  );
+  disposeAll(out);
   disposeAll(params);
   return [
     { ...common, tensors, way: 'gradients of each example', us: gradients, error },
+    {
+      ...common,
+      tensors,
+      way: 'gradients of each example, replayed',
+      us: replayed,
+      error: replayedError,
+    },
     { ...common, tensors, way: 'their norms', us: norms },
+    { ...common, tensors, way: 'their norms, replayed', us: replayedNorms },
   ];
 }
+
+/** Tensors like parameters for each of some examples. */
+const roomFor = (params: Parameters, batch: number): Parameters =>
+  Object.fromEntries(
+    Object.entries(params).map(([layer, own]) => {
+      const { weight, bias } = own;
+      const room = ({ shape, device }: Tensor): Tensor => empty([batch, ...shape], { device });
+      return [layer, { weight: room(weight), bias: room(bias) }];
+    }),
+  );

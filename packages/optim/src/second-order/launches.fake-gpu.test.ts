@@ -1,0 +1,69 @@
+import { prepare } from '@mercer/autodiff';
+import { startProfile, tensor, zeros, type Tensor } from '@mercer/tensor';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { useFakeDriver, useFakeSolvers } from '../../../cuda-runtime/test/fake-device.mjs';
+import { nvrtcFound } from '../../../cuda-runtime/test/find-nvrtc.mjs';
+import { shampoo, soap, type Optimiser } from '../index.js';
+
+beforeAll(async () => {
+  await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
+  await useFakeSolvers();
+});
+
+/** How many launches there are of each kind. */
+async function launchesOf(work: () => Promise<unknown>): Promise<Readonly<Record<string, number>>> {
+  const profile = startProfile();
+  await work();
+  const counts: Record<string, number> = {};
+  for (const { name } of await profile.stop()) {
+    const kind = name.split(' ')[0] ?? '';
+    counts[kind] = (counts[kind] ?? 0) + 1;
+  }
+  return counts;
+}
+
+describe.skipIf(!nvrtcFound())(
+  'steps of second order on a GPU that computes nothing (skipped only without NVRTC)',
+  () => {
+    const where = { device: 'cuda:0' } as const;
+    /** Matrices of two shapes and vectors of one. */
+    const lists = (count: number): Promise<Tensor[]> =>
+      Promise.all(
+        Array.from({ length: count }, (_, k) =>
+          zeros([[16, 16], [8, 16], [16]][k % 3] ?? [], where),
+        ),
+      );
+
+    const cases: readonly (readonly [string, () => Optimiser, Readonly<Record<string, number>>])[] =
+      [
+        // a product with itself and one with a root along each of five axes; gradients, factors, means, roots, squares, the update; a sum for each shape
+        [
+          'shampoo',
+          () => shampoo({ frequency: 'manual', mergeDims: false }),
+          { totals: 1, matmul: 10, map: 6, sum: 3 },
+        ],
+        // along four axes one with itself, two into the bases and one back
+        ['soap', () => soap({ frequency: 'manual' }), { totals: 1, matmul: 16, map: 6 }],
+      ];
+
+    it.each(cases)(
+      '%s: launches go by shapes, however many tensors, and are captured as they are',
+      async (_, make, wanted) => {
+        for (const count of [6, 12]) {
+          const [params, grads] = [await lists(count), await lists(count)];
+          const optimiser = make();
+          using state = await optimiser.init(params);
+          const step = async (): Promise<Tensor> =>
+            (await optimiser.step(params, grads, state)).skipped;
+          (await step()).dispose();
+          const launched = await launchesOf(async () => (await step()).dispose());
+          expect([count, launched]).toEqual([count, wanted]);
+          using nothing = await tensor([0], where);
+          using replayed = await prepare((_: Tensor) => step(), nothing);
+          replayed(nothing).dispose();
+          for (const one of [...params, ...grads]) one.dispose();
+        }
+      },
+    );
+  },
+);
