@@ -56,13 +56,13 @@ async function randomProgram(seed: number, state: readonly Floats[], x: Floats):
     switch (draw(6)) {
       case 0:
       case 1:
-        made.push((await (await matmul(a, b)).mul(0.05).tanh()) as Floats);
+        made.push(await (await matmul(a, b)).mul(0.05).tanh());
         break;
       case 2:
-        made.push((await a.sub(b.mul(0.5)).relu()) as Floats);
+        made.push(await a.sub(b.mul(0.5)).relu());
         break;
       case 3:
-        made.push((await a.sub(await b.mean(0)).tanh()) as Floats);
+        made.push(await a.sub(await b.mean(0)).tanh());
         break;
       case 4:
         made.splice(draw(made.length + 1), 1)[0]?.dispose();
@@ -71,7 +71,7 @@ async function randomProgram(seed: number, state: readonly Floats[], x: Floats):
         await state[draw(state.length)]?.copyFrom(a.add(b).mul(0.5));
     }
   }
-  const last = (await x.add(made.at(-1) ?? x)) as Floats;
+  const last = await x.add(made.at(-1) ?? x);
   for (const each of made) each.dispose();
   return last;
 }

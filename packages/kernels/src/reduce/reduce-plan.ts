@@ -77,6 +77,8 @@ const BLOCKS = 8;
 /** Elements that are worth a block. */
 const LEAST_PART = 4096;
 const FEW_ELEMENTS = 32;
+/** The same of exponentials, which take one thread longer. */
+const FEW_EXPONENTIALS = 4;
 
 /**
  * The kernel for a reduction on a GPU. Elements are read in the order of memory: by the threads of one result where an input's last
@@ -100,7 +102,8 @@ export function planReduce(problem: ReduceProblem, { multiprocessors }: CudaLimi
   );
   const outputs = product(problem.kept);
   const count = product(problem.reduced);
-  const results = resultsOfBlock(count, kept, reduced);
+  const few = kind === 'logSumExp' || isSpread(kind) ? FEW_EXPONENTIALS : FEW_ELEMENTS;
+  const results = count > few && count <= FEW_ELEMENTS ? 32 : resultsOfBlock(count, kept, reduced);
   const blocks = Math.ceil(outputs / results);
   const wanted = Math.ceil((BLOCKS * multiprocessors) / Math.max(1, blocks));
   const most = isSpread(kind) ? 1 : Math.floor((count * results) / LEAST_PART);

@@ -30,8 +30,8 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
     return () => vi.restoreAllMocks();
   });
 
-  const bytes = (value: number): Tensor<'uint8'> =>
-    full([COUNT], value, { dtype: 'uint8', device: gpu }) as unknown as Tensor<'uint8'>;
+  const bytes = (value: number): Promise<Tensor<'uint8'>> =>
+    full([COUNT], value, { dtype: 'uint8', device: gpu });
 
   async function replayOf(work: (x: Tensor) => Promise<Tensor>): Promise<Replay> {
     using example = await bytes(7);
@@ -55,7 +55,7 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
 
   it('a tensor that is written again and again is copied each time before the next write', async () => {
     using target = await zeros([COUNT], { dtype: 'uint8', device: gpu });
-    const out = await empty([8, COUNT], { dtype: 'uint8', device: gpu });
+    const out = empty([8, COUNT], { dtype: 'uint8', device: gpu });
     const replay = await replayOf(async (x) => {
       for (let k = 0; k < 8; k++) {
         await target.fill(k);
@@ -64,14 +64,14 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
       return x.clone();
     });
     expect(await resultOf(replay, 5)).toEqual(new Uint8Array(COUNT).fill(5));
-    const rows = (await out.toNested()) as number[][];
+    const rows = await out.toNested<number[][]>();
     expect(rows.map((row) => [...new Set(row)])).toEqual([[0], [1], [2], [3], [4], [5], [6], [7]]);
     replay.dispose();
     out.dispose();
   });
 
   it('memory that is given back and taken again has been read before', async () => {
-    const out = await empty([24, COUNT], { dtype: 'uint8', device: gpu });
+    const out = empty([24, COUNT], { dtype: 'uint8', device: gpu });
     const replay = await replayOf(async (x) => {
       for (let k = 0; k < 24; k++) {
         using value = await bytes(k);
@@ -82,7 +82,7 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
     });
     await out.fill(0);
     await resultOf(replay, 3);
-    const rows = (await out.toNested()) as number[][];
+    const rows = await out.toNested<number[][]>();
     expect(rows.map((row) => [...new Set(row)])).toEqual(Array.from({ length: 24 }, (_, k) => [k]));
     replay.dispose();
     out.dispose();
