@@ -79,7 +79,7 @@ export class Capture extends CaptureMemory {
 
   allocate(bytes: number, purpose: string, zeroed: boolean): StorageBlock {
     const size = pooledBytes(bytes);
-    const block = this.#spare(size) ?? this.hold(size, purpose);
+    const block = this.#spare(size) ?? this.#another(size, purpose);
     const memory = {
       address: block.address,
       handle: block.handle,
@@ -106,6 +106,17 @@ export class Capture extends CaptureMemory {
     if (this.#order === undefined) return spares.pop();
     const kept = Math.min(MOST_SPARES, Math.floor(SPARE_BYTES / Math.max(1, size)));
     return spares.length < Math.max(1, kept) ? undefined : spares.shift();
+  }
+
+  /** Where there is no more memory, the work waits for what was given back. */
+  #another(size: number, purpose: string): StorageBlock {
+    try {
+      return this.hold(size, purpose);
+    } catch (error) {
+      const spare = this.#free.get(size)?.shift();
+      if (spare === undefined) throw error;
+      return spare;
+    }
   }
 
   hold(bytes: number, purpose: string, zeroed = false): StorageBlock {

@@ -88,6 +88,25 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
     out.dispose();
   });
 
+  it('memory is taken again at once where there is no more', async () => {
+    const size = 2 ** 25;
+    using target = await zeros([size], { dtype: 'uint8', device: gpu });
+    const program = async (x: Tensor): Promise<Tensor> => {
+      for (let k = 0; k < 6; k++) {
+        using value = await full([size], k, { dtype: 'uint8', device: gpu });
+        await target.copyFrom(value);
+      }
+      return x.clone();
+    };
+    // three of the six fit beside it
+    using ballast = await zeros([2 ** 28 - 5 * size], { dtype: 'uint8', device: gpu });
+    const replay = await replayOf(program);
+    expect(ballast.disposed).toBe(false);
+    expect(await resultOf(replay, 4)).toEqual(new Uint8Array(COUNT).fill(4));
+    expect((await target.toTypedArray()).every((one) => one === 5)).toBe(true);
+    replay.dispose();
+  });
+
   it('what shares no memory follows nothing, and its results are there behind the replay', async () => {
     const made = await Promise.all(
       [1, 2, 3].map(() => zeros([COUNT], { device: gpu, dtype: 'uint8' })),
