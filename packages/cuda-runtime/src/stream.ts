@@ -309,21 +309,8 @@ export class CudaStream extends Owned<StreamHandle> {
 
   /**
    * Work that is captured next follows what the given points stand for, in the place of all that was captured before: nothing else
-   * keeps the graph from running it beside that. A capture ends as it should where everything it recorded is followed by the end.
-   *
-   * ```ts
-   * import { cuda } from '@mercer/cuda-runtime';
-   *
-   * const stream = cuda.device(0).createStream();
-   * stream.beginCapture();
-   * const start = stream.capturePoint();
-   * // ... enqueue some work
-   * const first = stream.capturePoint();
-   * stream.followCapture([start]);
-   * // ... enqueue what may run beside it
-   * stream.followCapture([first, stream.capturePoint()]);
-   * stream.endCapture().dispose();
-   * ```
+   * keeps the graph from running it beside that. The driver refuses the end of a capture (CUDA_ERROR_STREAM_CAPTURE_UNJOINED) that does not follow
+   * all of it.
    *
    * @param points of this capture
    * @see cuStreamUpdateCaptureDependencies: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
