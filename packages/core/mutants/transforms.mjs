@@ -28,6 +28,12 @@ const REPLAY = {
   test: '../autodiff/src/prepare.test.ts',
 };
 
+const SIDE = {
+  promise: 'prepared functions',
+  file: '../../tensor/src/capture/work-order.ts',
+  test: '../tensor/src/capture/work-order.test.ts',
+};
+
 /**
  * Faults of functions that transform functions.
  *
@@ -159,5 +165,28 @@ export const transforms = [
     replace: 'return call(...(args as never[]));',
     test: 'src/every-operand.test.ts',
     pattern: 'a copy under way',
+  },
+  {
+    ...SIDE,
+    name: 'captured work that writes does not wait for what reads',
+    find: 'for (const one of readers) needed.add(one);',
+    replace: 'void readers;',
+    pattern: 'puts each work behind those that it conflicts with',
+  },
+  {
+    ...SIDE,
+    name: 'captured work does not wait for work that says nothing',
+    find: 'if (this.#floor !== undefined) needed.add(this.#floor);',
+    replace: '',
+    pattern: 'keeps work that says nothing behind all before it',
+  },
+  {
+    ...SIDE,
+    file: '../../tensor/src/capture/capture.ts',
+    test: '../tensor/src/capture/side-by-side.fake-gpu.test.ts',
+    name: 'memory that a capture gives back and takes again is another memory',
+    find: 'const memoryOf = ({ handle }: StorageBlock): object => handle;',
+    replace: 'const memoryOf = (storage: StorageBlock): object => storage;',
+    pattern: 'memory that is given back and taken again has been read before',
   },
 ];

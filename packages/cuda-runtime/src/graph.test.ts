@@ -105,6 +105,56 @@ describe('capture and replay', () => {
   });
 });
 
+describe('what captured work follows', () => {
+  // the fake driver's graphs run what was captured last first, as far as their edges allow
+  const captureFills = (isBeside: boolean): Promise<Uint8Array> => {
+    const [buffer, other] = [device.allocate(8, stream), device.allocate(8, stream)];
+    stream.beginCapture();
+    const start = stream.capturePoint();
+    expect(stream.capturePoint()).toBe(start);
+    stream.memset(buffer, 0, 1, 8);
+    const first = stream.capturePoint();
+    expect(first).not.toBe(start);
+    if (isBeside) stream.followCapture([start]);
+    stream.memset(buffer, 0, 2, 8);
+    stream.followCapture(isBeside ? [first, stream.capturePoint()] : [stream.capturePoint()]);
+    stream.copyDeviceToDevice(other, 0, buffer, 0, 8);
+    using exec = stream.endCapture().instantiate();
+    exec.launch(stream);
+    const host = new Uint8Array(8);
+    return stream.copyToHost(host, other).then(() => {
+      buffer.dispose();
+      other.dispose();
+      return host;
+    });
+  };
+
+  test('is what was captured before it, or what it is told to', async () => {
+    expect(await captureFills(false)).toEqual(new Uint8Array(8).fill(2));
+    expect(await captureFills(true)).toEqual(new Uint8Array(8).fill(1));
+  });
+
+  test('is refused where there is no capture, and of another one', () => {
+    expect(() => stream.capturePoint()).toThrow('does not capture');
+    expect(() => stream.followCapture([])).toThrow('does not capture');
+    stream.beginCapture();
+    expect(() => stream.followCapture([7])).toThrow('a capture has no point 7');
+    stream.endCapture().dispose();
+  });
+
+  test('has to be followed by the end, which the driver sees to', () => {
+    const own = device.createStream();
+    const buffer = device.allocate(8, stream);
+    own.beginCapture();
+    const start = own.capturePoint();
+    own.memset(buffer, 0, 1, 8);
+    own.followCapture([start]);
+    expect(() => own.endCapture()).toThrow('CUDA_ERROR_STREAM_CAPTURE_UNJOINED');
+    own.dispose();
+    buffer.dispose();
+  });
+});
+
 describe('what a capture cannot hold', () => {
   test('is refused by name, and the capture goes on', async () => {
     const buffer = device.allocate(8, stream);

@@ -298,6 +298,28 @@ export class CudaStream extends Owned<StreamHandle> {
   }
 
   /**
+   * A number for what work that is captured next would follow, which stays the same until something is captured or
+   * `followCapture` is called. At first that is nothing.
+   *
+   * @see cuStreamGetCaptureInfo: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
+  capturePoint(): number {
+    return this.#addon.streamCapturePoint(this[native]);
+  }
+
+  /**
+   * Work that is captured next follows what the given points stand for, in the place of all that was captured before: nothing else
+   * keeps the graph from running it beside that. The driver refuses the end of a capture (CUDA_ERROR_STREAM_CAPTURE_UNJOINED) that does not follow
+   * all of it.
+   *
+   * @param points of this capture
+   * @see cuStreamUpdateCaptureDependencies: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html
+   */
+  followCapture(points: readonly number[]): void {
+    this.#addon.streamFollowCapture(this[native], Uint32Array.from(points));
+  }
+
+  /**
    * Ends the capture and returns what was recorded.
    *
    * @see cuStreamEndCapture: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__STREAM.html

@@ -44,6 +44,8 @@ interface KernelInterface {
   /** The `extern "C"` symbol, or the name of a built-in function. */
   readonly entry: string;
   readonly params: readonly KernelParam[];
+  /** Its text may hold variables that outlive a launch: memory that no parameter points to. */
+  readonly hasVariables?: true;
   /** What a launch with these scalars costs at least. */
   cost?(scalars: Scalars): KernelCost;
 }

@@ -68,6 +68,10 @@ class CpuStreamCore extends StreamCore<CpuEvent> {
     return this.capture !== undefined && !this.disposed;
   }
 
+  get captureLine(): undefined {
+    return undefined;
+  }
+
   protected startCapture(): void {
     this.native.beginCapture();
   }

@@ -17,6 +17,7 @@ import {
   type EmittedKernel,
 } from '@mercer/kernels';
 import { CaptureMemory } from './capture/capture-memory.js';
+import type { CaptureLine } from './capture/work-order.js';
 import { DeviceCore, NativeOutOfMemory } from './device-core.js';
 import type { Device, LoadOptions } from './device.js';
 import { keptBytes, KeptMemory, type DeviceMemoryBlock } from './kept-memory.js';
@@ -88,6 +89,16 @@ export class CudaStreamCore extends StreamCore<CudaEvent> {
   protected startCapture(): void {
     this.freeKept();
     this.native.beginCapture();
+  }
+
+  get captureLine(): CaptureLine {
+    const { native } = this;
+    return {
+      point: () => native.capturePoint(),
+      follow: (points) => {
+        native.followCapture(points);
+      },
+    };
   }
 
   protected finishCapture(): CapturedGraph {
@@ -360,7 +371,12 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   ): void {
     const { device: source } = from;
     if (source instanceof CudaDevice && source !== this) this.#reach(source);
-    stream.native.copyDeviceToDevice(bufferOf(to), toOffset, bufferOf(from), fromOffset, bytes);
+    stream.capture?.begin([from], [to]);
+    try {
+      stream.native.copyDeviceToDevice(bufferOf(to), toOffset, bufferOf(from), fromOffset, bytes);
+    } finally {
+      stream.capture?.end();
+    }
     stream.enqueued++;
   }
 
@@ -386,7 +402,12 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     }
     if (unit !== 1 && unit !== 2 && unit !== 4) return false;
     const value = Number(pattern % TWO_32);
-    stream.native.memset(bufferOf(to), byteOffset, value, count * width, unit);
+    stream.capture?.begin([], [to]);
+    try {
+      stream.native.memset(bufferOf(to), byteOffset, value, count * width, unit);
+    } finally {
+      stream.capture?.end();
+    }
     stream.enqueued++;
     return true;
   }

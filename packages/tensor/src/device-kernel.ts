@@ -15,7 +15,7 @@ import type { NativeFunction } from './native-function.js';
 import { ParamPacker } from './param-packer.js';
 import { activeProfiler } from './profiler.js';
 import { StorageBlock } from './storage-block.js';
-import { streamFor, type StreamCore } from './stream-core.js';
+import { streamFor, type StreamCapture, type StreamCore } from './stream-core.js';
 
 type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
 
@@ -122,7 +122,13 @@ export class DeviceKernel implements LoadedKernel {
       core.admit();
       const profiler = core.capture === undefined ? activeProfiler() : undefined;
       const begin = profiler?.begin(core);
-      this.#native.launch(geometry, core, packer.bytes, keepAlive);
+      const capture = core.capture && this.#tellsMemory(storages) ? core.capture : undefined;
+      if (capture !== undefined) this.#beginCaptured(capture, storages);
+      try {
+        this.#native.launch(geometry, core, packer.bytes, keepAlive);
+      } finally {
+        capture?.end();
+      }
       core.enqueued++;
       if (profiler !== undefined && begin !== undefined) {
         profiler.end(core, begin, this.kernel, scalars, this.executor);
@@ -137,6 +143,20 @@ export class DeviceKernel implements LoadedKernel {
     } finally {
       storages.fill(undefined);
     }
+  }
+
+  /** Whether its storages are all that it touches: neither bare addresses nor tensor maps tell their memory. */
+  #tellsMemory(storages: readonly (StorageBlock | undefined)[]): boolean {
+    const { params, hasVariables = false } = this.kernel;
+    return !hasVariables && !storages.includes(undefined) && !params.some(isTensorMap);
+  }
+
+  #beginCaptured(capture: StreamCapture, storages: readonly (StorageBlock | undefined)[]): void {
+    const touched = (reads: boolean): StorageBlock[] =>
+      storages.flatMap((one, i) =>
+        one !== undefined && (this.#pointers[i]?.access === 'read') === reads ? [one] : [],
+      );
+    capture.begin(touched(true), touched(false));
   }
 
   #bind(to: KernelArguments, index: number, argument: PointerArgument | undefined): void {
@@ -194,6 +214,8 @@ function storageOf(argument: PointerArgument | undefined): StorageBlock | undefi
   const storage: unknown = 'storage' in argument ? argument.storage : undefined;
   return storage instanceof StorageBlock ? storage : undefined;
 }
+
+const isTensorMap = ({ kind }: KernelParam): boolean => kind === 'tensorMap';
 
 const isCpu = (geometry: Geometry): geometry is CpuGeometry => Object.hasOwn(geometry, 'tasks');
 

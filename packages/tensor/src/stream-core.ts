@@ -8,6 +8,7 @@ import {
 import { localHandle } from './local-handle.js';
 import { ambientStream } from './capture/ambient-stream.js';
 import { elsewhere, isCaptured } from './capture/refusals.js';
+import type { CaptureLine } from './capture/work-order.js';
 import { MercerError } from './mercer-error.js';
 import { readOptions } from './read-options.js';
 import { unlessAborted } from './unless-aborted.js';
@@ -48,6 +49,9 @@ export interface CapturedGraph {
 export interface StreamCapture {
   /** Captured work uses memory that was there before. */
   touch(storage: Storage, writes: boolean): void;
+  /** Work that touches these storages and nothing else is captured from here to `end`: it need not wait for what does not touch them. */
+  begin(reads: readonly Storage[], writes: readonly Storage[]): void;
+  end(): void;
 }
 
 let sleeper: Int32Array<SharedArrayBuffer> | undefined;
@@ -89,6 +93,9 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   protected abstract release(): void;
   protected abstract startCapture(): void;
   protected abstract finishCapture(): CapturedGraph;
+
+  /** How captured work gets into an order of its own; undefined where it is a list. */
+  abstract get captureLine(): CaptureLine | undefined;
 
   get disposed(): boolean {
     return this.#disposed;

@@ -39,6 +39,43 @@ async function descend(of: Parameters, x: Tensor, y: Tensor) {
   return { value, next: Object.fromEntries(next) as Record<keyof Parameters, Tensor> };
 }
 
+/** Products, chains and sums of the state and of what came before; some of it is disposed, and some is written into the state. The same for the same seed. */
+async function randomProgram(seed: number, state: readonly Floats[], x: Floats): Promise<Floats> {
+  let drawn = seed * 7919 + 17;
+  const draw = (below: number): number => {
+    drawn = (drawn * 48271) % 2147483647;
+    return drawn % below;
+  };
+  const made: Floats[] = [];
+  const one = (): Floats => {
+    const all = [x, ...state, ...made];
+    return all[draw(all.length)] as Floats;
+  };
+  for (let k = 0; k < 24; k++) {
+    const [a, b] = [one(), one()];
+    switch (draw(6)) {
+      case 0:
+      case 1:
+        made.push(await (await matmul(a, b)).mul(0.05).tanh());
+        break;
+      case 2:
+        made.push(await a.sub(b.mul(0.5)).relu());
+        break;
+      case 3:
+        made.push(await a.sub(await b.mean(0)).tanh());
+        break;
+      case 4:
+        made.splice(draw(made.length + 1), 1)[0]?.dispose();
+        break;
+      default:
+        await state[draw(state.length)]?.copyFrom(a.add(b).mul(0.5));
+    }
+  }
+  const last = await x.add(made.at(-1) ?? x);
+  for (const each of made) each.dispose();
+  return last;
+}
+
 /** Programs of several packages that are prepared, on a device. */
 export function preparedProgramsSuite(name: string, deviceOf: () => Device): void {
   describe(`prepared programs on ${name}`, () => {
@@ -70,6 +107,29 @@ export function preparedProgramsSuite(name: string, deviceOf: () => Device): voi
         expect(await found[one].toTypedArray()).toEqual(await wanted[one].toTypedArray());
       }
       step.dispose();
+    });
+
+    // on a GPU large enough that several kernels are under way at once
+    it('programs with branches, writes in place and memory that is taken again keep their bits', async () => {
+      const [size, programs] = deviceOf().kind === 'cpu' ? [24, 6] : [768, 24];
+      const x = await make([size, size], 9);
+      for (let seed = 0; seed < programs; seed++) {
+        const states = await Promise.all(
+          ['ordinary', 'prepared'].map(() =>
+            Promise.all([1, 2, 3].map((k) => make([size, size], seed + k))),
+          ),
+        );
+        const [ordinary, replayed] = states as [Floats[], Floats[]];
+        for (let k = 0; k < 6; k++) await randomProgram(seed, ordinary, x);
+        const step = await prepare((x: Floats) => randomProgram(seed, replayed, x), x);
+        // the first of the calls has been made by prepare
+        for (let k = 0; k < 5; k++) step(x).dispose();
+        for (const [k, one] of replayed.entries()) {
+          expect(await one.toTypedArray()).toEqual(await ordinary[k]?.toTypedArray());
+        }
+        step.dispose();
+        for (const one of states.flat()) one.dispose();
+      }
     });
 
     it('the likelihood of a Gaussian process, with its gradient', async () => {

@@ -59,6 +59,16 @@ Napi::Value streamEndCapture(const Napi::CallbackInfo& info) {
   return wrap(info.Env(), unwrap<Stream>(info[0]).endCapture());
 }
 
+Napi::Value streamCapturePoint(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), unwrap<Stream>(info[0]).capturePoint());
+}
+
+Napi::Value streamFollowCapture(const Napi::CallbackInfo& info) {
+  const auto given = info[1].As<Napi::Uint32Array>();
+  unwrap<Stream>(info[0]).followCapture({given.Data(), given.Data() + given.ElementLength()});
+  return info.Env().Undefined();
+}
+
 }  // namespace
 
 void exportStreams(Napi::Object exports) {
@@ -74,6 +84,8 @@ void exportStreams(Napi::Object exports) {
   method<streamBeginCapture>(exports, "streamBeginCapture");
   method<streamKeepForCapture>(exports, "streamKeepForCapture");
   method<streamEndCapture>(exports, "streamEndCapture");
+  method<streamCapturePoint>(exports, "streamCapturePoint");
+  method<streamFollowCapture>(exports, "streamFollowCapture");
 }
 
 }  // namespace mercer

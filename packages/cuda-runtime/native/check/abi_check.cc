@@ -29,6 +29,7 @@ static_assert(cu::kPeerAccessAlreadyEnabled == CUDA_ERROR_PEER_ACCESS_ALREADY_EN
 static_assert(cu::kStreamNonBlocking == CU_STREAM_NON_BLOCKING && cu::kEventDisableTiming == CU_EVENT_DISABLE_TIMING);
 static_assert(cu::kHostAllocPortable == CU_MEMHOSTALLOC_PORTABLE);
 static_assert(cu::kCaptureModeRelaxed == CU_STREAM_CAPTURE_MODE_RELAXED);
+static_assert(cu::kSetCaptureDependencies == CU_STREAM_SET_CAPTURE_DEPENDENCIES);
 static_assert(cu::kPoolReleaseThreshold == CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
 static_assert(cu::kPoolReservedCurrent == CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT);
 static_assert(cu::kPoolUsedCurrent == CU_MEMPOOL_ATTR_USED_MEM_CURRENT);

@@ -39,6 +39,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDisableTiming = 2;
 inline constexpr unsigned kHostAllocPortable = 1;
 inline constexpr int kCaptureModeRelaxed = 2;
+inline constexpr unsigned kSetCaptureDependencies = 1;
 
 struct CUuuid {
   char bytes[16];

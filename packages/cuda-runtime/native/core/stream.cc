@@ -194,6 +194,35 @@ std::shared_ptr<Graph> Stream::endCapture() {
   return std::make_shared<Graph>(use, graph, std::move(capture.kept));
 }
 
+uint32_t Stream::capturePoint() {
+  if (!capture_) misuse("NOT_CAPTURING", "the stream does not capture a graph");
+  Device& device = enter();
+  int status = 0;
+  cu::CUgraph graph = nullptr;
+  const cu::CUgraphNode* nodes = nullptr;
+  size_t count = 0;
+  MERCER_CU(&device, cuStreamGetCaptureInfo, handle_, &status, nullptr, &graph, &nodes, &count);
+  std::vector<cu::CUgraphNode> now(nodes, nodes + count);
+  std::sort(now.begin(), now.end());
+  auto& points = capture_->points;
+  if (points.empty() || points.back() != now) points.push_back(std::move(now));
+  return static_cast<uint32_t>(points.size() - 1);
+}
+
+void Stream::followCapture(const std::vector<uint32_t>& given) {
+  if (!capture_) misuse("NOT_CAPTURING", "the stream does not capture a graph");
+  const auto& points = capture_->points;
+  std::vector<cu::CUgraphNode> nodes;
+  for (const uint32_t point : given) {
+    if (point >= points.size()) misuse("INVALID_ARGUMENT", "a capture has no point " + std::to_string(point));
+    nodes.insert(nodes.end(), points[point].begin(), points[point].end());
+  }
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  Device& device = enter();
+  MERCER_CU(&device, cuStreamUpdateCaptureDependencies, handle_, nodes.data(), nodes.size(), cu::kSetCaptureDependencies);
+}
+
 bool Stream::settleIdle(Device& device) {
   std::lock_guard lock(device.streamsMutex);
   bool all = true;

@@ -51,6 +51,10 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void refuseCapture(const char* what) const;
   void beginCapture();
   std::shared_ptr<Graph> endCapture();
+  /// A number for what work that is captured next would follow: the same one while that is the same.
+  uint32_t capturePoint();
+  /// Work that is captured next follows what is at these points, and nothing else.
+  void followCapture(const std::vector<uint32_t>& points);
   /// Keeps an object until the graph being captured dies.
   void keepForCapture(std::shared_ptr<void> kept);
   /// Keeps an object until the work enqueued so far is done, or as long as the graph being captured.
@@ -78,6 +82,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   struct Capture {
     std::vector<std::shared_ptr<void>> kept;
     std::vector<cu::CUdeviceptr> frees;
+    std::vector<std::vector<cu::CUgraphNode>> points;
   };
 
   void addMark();

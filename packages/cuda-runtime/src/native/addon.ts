@@ -65,6 +65,8 @@ export interface Addon extends LibraryCalls {
   streamBeginCapture(stream: StreamHandle): void;
   streamKeepForCapture(stream: StreamHandle, buffer: BufferHandle): void;
   streamEndCapture(stream: StreamHandle): GraphHandle;
+  streamCapturePoint(stream: StreamHandle): number;
+  streamFollowCapture(stream: StreamHandle, points: Uint32Array): void;
 
   eventCreate(device: DeviceHandle, timing: boolean): EventHandle;
   eventDispose(event: EventHandle): void;

@@ -4,6 +4,7 @@
 // anything that begins like an ELF file or PTX is taken too and then has every kernel asked for.
 // Kernels do nothing for MERCER_FAKE_KERNEL_US microseconds, except
 //   increment(pointer, int64 n)   adds 1 to n bytes
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -147,7 +148,36 @@ FAKE cuStreamEndCapture(Stream* stream, Graph** graph) {
   if (const int status = contextStatus()) return status;
   std::lock_guard lock(stream->mutex);
   *graph = std::exchange(stream->capture, nullptr);
-  return *graph ? 0 : kCaptureInvalid;
+  if (!*graph) return kCaptureInvalid;
+  // the capture has to end behind all of it
+  std::vector<bool> followed((*graph)->nodes.size());
+  for (const auto& node : (*graph)->nodes)
+    for (const size_t one : node.after) followed[one] = true;
+  for (const size_t end : (*graph)->ends) followed[end - 1] = true;
+  return std::find(followed.begin(), followed.end(), false) == followed.end() ? 0 : kCaptureUnjoined;
+}
+
+FAKE cuStreamGetCaptureInfo_v2(Stream* stream, int* status, uint64_t*, Graph** graph, const size_t** nodes, size_t* count) {
+  if (const int failed = contextStatus()) return failed;
+  std::lock_guard lock(stream->mutex);
+  *status = stream->capture ? 1 : 0;
+  if (!stream->capture) return 0;
+  *graph = stream->capture;
+  *nodes = stream->capture->ends.data();
+  *count = stream->capture->ends.size();
+  return 0;
+}
+
+FAKE cuStreamUpdateCaptureDependencies(Stream* stream, const size_t* nodes, size_t count, unsigned flags) {
+  if (const int failed = contextStatus()) return failed;
+  std::lock_guard lock(stream->mutex);
+  if (!stream->capture) return kCaptureInvalid;
+  for (size_t i = 0; i < count; i++)
+    if (nodes[i] == 0 || nodes[i] > stream->capture->nodes.size()) return kInvalidValue;
+  auto& ends = stream->capture->ends;
+  if (flags == 1) ends.clear();
+  ends.insert(ends.end(), nodes, nodes + count);
+  return 0;
 }
 
 FAKE cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
@@ -159,14 +189,14 @@ FAKE cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long)
 
 FAKE cuGraphLaunch(Graph* exec, Stream* stream) {
   if (const int status = contextStatus()) return status;
-  for (const auto& task : exec->tasks) stream->add(task);
+  for (const auto* node : exec->order()) stream->add(node->task);
   return 0;
 }
 
 FAKE cuGraphUpload(Graph*, Stream*) { return contextStatus(); }
 
 FAKE cuGraphGetNodes(Graph* graph, void*, size_t* count) {
-  *count = graph->tasks.size();
+  *count = graph->nodes.size();
   return 0;
 }
 

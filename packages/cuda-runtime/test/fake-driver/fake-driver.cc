@@ -34,6 +34,7 @@ FAKE cuGetErrorName(int code, const char** text) {
       {719, "CUDA_ERROR_LAUNCH_FAILED"},
       {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
       {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
+      {904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"},
   };
   const auto found = names.find(code);
   if (found == names.end()) return kInvalidValue;

@@ -1,5 +1,6 @@
 #include "state.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace fake {
@@ -21,10 +22,33 @@ int contextStatus() {
   return current()->fault;
 }
 
+void Graph::add(Task task) {
+  std::vector<size_t> after;
+  for (const size_t end : ends) after.push_back(end - 1);
+  nodes.push_back({std::move(task), std::move(after)});
+  ends = {nodes.size()};
+}
+
+std::vector<const Graph::Node*> Graph::order() const {
+  std::vector<const Node*> order;
+  std::vector<bool> done(nodes.size());
+  while (order.size() < nodes.size()) {
+    for (size_t i = nodes.size(); i-- > 0;) {
+      if (done[i]) continue;
+      const auto& after = nodes[i].after;
+      if (!std::all_of(after.begin(), after.end(), [&](size_t one) { return done[one]; })) continue;
+      done[i] = true;
+      order.push_back(&nodes[i]);
+      break;
+    }
+  }
+  return order;
+}
+
 void Stream::add(Task task) {
   std::lock_guard lock(mutex);
   if (capture) {
-    capture->tasks.push_back(std::move(task));
+    capture->add(std::move(task));
     return;
   }
   tasks.push_back(std::move(task));

@@ -21,7 +21,8 @@ namespace fake {
 
 constexpr int kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100, kInvalidContext = 201,
               kInvalidImage = 200, kNotFound = 500, kNotReady = 600, kIllegalAddress = 700, kPeerEnabled = 704,
-              kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalid = 901;
+              kNotSupported = 801, kCaptureUnsupported = 900, kCaptureInvalid = 901,
+              kCaptureUnjoined = 904;
 
 /// A setting, read anew every time: MERCER_FAKE_<name>.
 inline long setting(const char* name, long otherwise) {
@@ -43,8 +44,19 @@ using Task = std::function<void()>;
 
 struct Device;
 
+/// Captured tasks, each with the tasks that it follows.
 struct Graph {
-  std::vector<Task> tasks;
+  struct Node {
+    Task task;
+    std::vector<size_t> after;
+  };
+  std::vector<Node> nodes;
+  /// What is captured next follows these; numbers from 1 on, as addresses of nodes.
+  std::vector<size_t> ends;
+
+  void add(Task task);
+  /// An order that the edges allow, the last captured first: what they do not say is done the wrong way round.
+  std::vector<const Node*> order() const;
 };
 
 struct Stream {

@@ -87,6 +87,36 @@ function truth(none: 0 | 1, operator: '|' | '&'): AccumulatorText {
   };
 }
 
+/**
+ * The sum of exponentials, as the largest and the sum of `exp(x - largest)` (Milakov and Gimelshein, "Online normalizer calculation for softmax",
+ * 2018, arXiv:1805.02867). Where the largest is infinite, or NaN, `finished` subtracts 0: e to the power of what is left is then infinite, or 0, or NaN.
+ */
+function exponentials(dtype: PairwiseDType, result: string): AccumulatorText {
+  const [exp, log] = dtype === 'float64' ? ['exp', 'log'] : ['expf', 'logf'];
+  const least = cudaLiteral(-Infinity, dtype);
+  return {
+    text: `struct Accumulator {
+  T most;
+  double total;
+  static ${METHOD} Accumulator none() { return {${least}, 0.0}; }
+  ${METHOD} void join(T at, double sum) {
+    if (at == most) total += sum;
+    else if (at < most) total += sum * (double)${exp}(at - most);
+    else { total = (at > most ? total * (double)${exp}(most - at) : 0.0) + sum; most = most != most ? most : at; }
+  }
+  ${METHOD} void add(T value, i64) { join(value, value == ${least} ? 0.0 : 1.0); }
+  ${METHOD} void merge(const Accumulator& other) { join(other.most, other.total); }
+  ${METHOD} Accumulator finished() const {
+    return most - most == (T)0 ? *this : Accumulator{(T)0, (double)${exp}(most)};
+  }
+  ${METHOD} T result(double) const { const Accumulator all = finished(); return all.most + ${log}((T)all.total); }
+  ${METHOD} T of(T value) const { return ${result}; }
+};`,
+    bytes: 16,
+    result: dtype,
+  };
+}
+
 /** By the kind of reduction. */
 export const ACCUMULATORS: {
   readonly [K in ReduceKind]: (dtype: PairwiseDType) => AccumulatorText;
@@ -99,4 +129,12 @@ export const ACCUMULATORS: {
   argMax: () => place('>'),
   any: () => truth(0, '|'),
   all: () => truth(1, '&'),
+  logSumExp: (dtype) => exponentials(dtype, 'value'),
+  softmax: (dtype) =>
+    exponentials(
+      dtype,
+      `(T)((double)${dtype === 'float64' ? 'exp' : 'expf'}(value - most) / total)`,
+    ),
+  logSoftmax: (dtype) =>
+    exponentials(dtype, `value - most - ${dtype === 'float64' ? 'log' : 'logf'}((T)total)`),
 };

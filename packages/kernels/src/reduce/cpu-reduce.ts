@@ -4,10 +4,10 @@ import type { BuiltinKernel } from '../emitted-kernel.js';
 import { scalar } from '../elementwise/copy-params.js';
 import { float64, int64, pointer } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
-import type { ReduceKind } from './reduce-plan.js';
+import type { BasicReduceKind } from './reduce-plan.js';
 
 /** In the order in which native/kernels/axis-reductions.h tells them apart. */
-const KINDS: readonly ReduceKind[] = [
+const KINDS: readonly BasicReduceKind[] = [
   'sum',
   'prod',
   'min',
@@ -22,7 +22,7 @@ const KINDS: readonly ReduceKind[] = [
 const SPAN = 256;
 
 /** What a built-in reduction writes, where `to` is what values are written in: places are int64, truths bool. */
-export function reducedDType(kind: ReduceKind, to: PairwiseDType): DType {
+export function reducedDType(kind: BasicReduceKind, to: PairwiseDType): DType {
   if (kind === 'argMin' || kind === 'argMax') return 'int64';
   return kind === 'any' || kind === 'all' ? 'bool' : to;
 }
@@ -36,7 +36,7 @@ export function reducedDType(kind: ReduceKind, to: PairwiseDType): DType {
  * @param to what values are written in
  */
 export function cpuReduceKernel(
-  kind: ReduceKind,
+  kind: BasicReduceKind,
   from: PairwiseDType,
   to: PairwiseDType,
 ): BuiltinKernel {

@@ -16,7 +16,7 @@ import { QUOTIENT } from '../elementwise/strided-text.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import { ACCUMULATORS } from './accumulators.js';
-import { REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
+import { isSpread, REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
 
 const THREADS = REDUCE_THREADS;
 const MAX_GRID_X = 2 ** 31 - 1;
@@ -41,7 +41,7 @@ const divisor = float64('divisor');
 function reduceParams(plan: ReducePlan): readonly KernelParam[] {
   const names = mapVariables(plan);
   const axes = (prefix: string, rank: number): KernelParam[] =>
-    [`${prefix}n`, ...plan.inputs.map((_, k) => `${prefix}s${k}_`)].flatMap((name) =>
+    [`${prefix}n`, ...upTo(laidOut(plan)).map((k) => `${prefix}s${k}_`)].flatMap((name) =>
       upTo(rank).map((at) => int64(`${name}${at}`)),
     );
   const params: readonly KernelParam[] = [
@@ -55,6 +55,9 @@ function reduceParams(plan: ReducePlan): readonly KernelParam[] {
   ];
   return plan.parts ? withWorkspace(params, 'write') : params;
 }
+
+/** How many tensors have strides of their own: the inputs, and a result of each element behind them. */
+const laidOut = ({ inputs, kind }: ReducePlan): number => inputs.length + (isSpread(kind) ? 1 : 0);
 
 const output = ({ out }: ReducePlan): KernelParam => pointer('out', out, 'write');
 
@@ -101,13 +104,27 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
   // The threads of one result stand beside each other where it alone has the block, else the results do.
   const [mine, member] =
     results === 1 ? ['0', 'threadIdx.x'] : [`threadIdx.x % ${results}`, `threadIdx.x / ${results}`];
-  const offsets = (prefix: string): string => inputs.map((_, k) => `${prefix}${k} = 0`).join(', ');
+  const laid = laidOut(plan);
+  const offsets = (prefix: string): string =>
+    upTo(laid)
+      .map((k) => `${prefix}${k} = 0`)
+      .join(', ');
   const values = inputs
     .map((input, k) => `${loadName(input)}(x${k}[kept${k} + reduced${k}])`)
     .join(', ');
   const writes = parts
     ? 'workspace[part * outputs + result] = own;'
     : 'out[result] = store(own.result(divisor));';
+  const elements = (statement: string): string =>
+    lines(
+      // several of 16 bytes beside each other would not stay in registers
+      `#pragma unroll ${accumulator.bytes > 8 ? 1 : 4}`,
+      `      for (i64 at = begin + member; at < end; at += ${shared}) {`,
+      laid > 0 && `        i64 ${offsets('reduced')};`,
+      unravelAxes('at', 'r', 'reduced', plan.reducedRank, laid, 8),
+      `        ${statement}`,
+      '      }',
+    );
   const before = lines(
     beginning(plan, !parts),
     cudaHelpers(formula.helpers, plan.dtype),
@@ -125,19 +142,24 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     `    const i64 part = task / groups, result = (task - part * groups) * ${results} + mine;`,
     '    const i64 begin = part * perPart, end = begin + perPart < count ? begin + perPart : count;',
     '    Accumulator own = Accumulator::none();',
+    isSpread(plan.kind) && `    i64 ${offsets('kept')};`,
     '    if (result < outputs) {',
-    inputs.length > 0 && `      i64 ${offsets('kept')};`,
-    unravelAxes('result', 'k', 'kept', plan.keptRank, inputs.length, 6),
-    // places are 64 bits wide, and several beside each other would not stay in registers
-    `#pragma unroll ${accumulator.result === 'int64' ? 1 : 4}`,
-    `      for (i64 at = begin + member; at < end; at += ${shared}) {`,
-    inputs.length > 0 && `        i64 ${offsets('reduced')};`,
-    unravelAxes('at', 'r', 'reduced', plan.reducedRank, inputs.length, 8),
-    `        own.add(value(${values}), at);`,
-    '      }',
+    laid > 0 && !isSpread(plan.kind) && `      i64 ${offsets('kept')};`,
+    unravelAxes('result', 'k', 'kept', plan.keptRank, laid, 6),
+    elements(`own.add(value(${values}), at);`),
     '    }',
     ...(shared > 1 ? blockReduction(results) : []),
-    `    if (member == 0 && result < outputs) ${writes}`,
+    ...(isSpread(plan.kind)
+      ? [
+          shared > 1 && '    __syncthreads();',
+          `    const Accumulator all = ${shared > 1 ? 'shared[mine]' : 'own'}.finished();`,
+          '    if (result < outputs) {',
+          elements(
+            `out[kept${inputs.length} + reduced${inputs.length}] = store(all.of(value(${values})));`,
+          ),
+          '    }',
+        ]
+      : [`    if (member == 0 && result < outputs) ${writes}`]),
     shared > 1 && '    __syncthreads();',
     '  }',
   );
@@ -239,8 +261,9 @@ function cost(plan: ReducePlan, scalars: Scalars): KernelCost {
     return dtypeBytes(dtype) * along('k', plan.keptRank) * along('r', plan.reducedRank);
   });
   const outputs = scalar(scalars, 'outputs');
+  const results = isSpread(plan.kind) ? outputs * scalar(scalars, 'count') : outputs;
   return {
-    bytes: read.reduce((a, b) => a + b, outputs * dtypeBytes(plan.out)),
+    bytes: read.reduce((a, b) => a + b, results * dtypeBytes(plan.out)),
     flops: outputs * scalar(scalars, 'count'),
   };
 }

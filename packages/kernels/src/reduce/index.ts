@@ -1,7 +1,10 @@
 export { cpuReduceKernel, reducedDType } from './cpu-reduce.js';
 export { emitReduce } from './cuda-reduce.js';
 export {
+  isSpread,
+  MOST_SPREAD,
   planReduce,
+  type BasicReduceKind,
   type PlannedReduce,
   type ReduceInput,
   type ReduceKind,

@@ -5,8 +5,21 @@ import type { MapPlan } from '../elementwise/map-plan-types.js';
 import type { Scalars } from '../emitted-kernel.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
-/** What is taken of elements along axes. */
-export type ReduceKind = 'sum' | 'prod' | 'min' | 'max' | 'argMin' | 'argMax' | 'any' | 'all';
+/** What is taken of elements along axes, on every device. */
+export type BasicReduceKind = 'sum' | 'prod' | 'min' | 'max' | 'argMin' | 'argMax' | 'any' | 'all';
+
+/** What an element is made of with the sum of exponentials of all: its result has the elements' places. */
+export type SpreadKind = 'softmax' | 'logSoftmax';
+
+/** What one kernel of a GPU takes of elements along axes. */
+export type ReduceKind = BasicReduceKind | 'logSumExp' | SpreadKind;
+
+/** Whether there is a result for each element instead of one for all. */
+export const isSpread = (kind: ReduceKind): kind is SpreadKind =>
+  kind === 'softmax' || kind === 'logSoftmax';
+
+/** Elements that the threads of one result read twice, where it is spread over them. */
+export const MOST_SPREAD = 2 ** 14;
 
 /** One input, over the kept axes and then the reduced ones; strides in elements, 0 along repeated axes. */
 export interface ReduceInput {
@@ -16,7 +29,7 @@ export interface ReduceInput {
   readonly reducedStrides: readonly number[];
 }
 
-/** A formula of elements, reduced over axes. The result is row-major over the kept axes. */
+/** A formula of elements, reduced over axes. The result is row-major over the kept axes, or over all where it is spread. */
 export interface ReduceProblem {
   readonly kind: ReduceKind;
   readonly expr: RealExpr;
@@ -31,6 +44,8 @@ export interface ReduceProblem {
   readonly parameters: Readonly<Record<string, number>>;
   /** What a sum is divided by: the number of terms for a mean. */
   readonly divisor: number;
+  /** Of a result that is spread over the elements: where they go. */
+  readonly spread?: Pick<ReduceInput, 'keptStrides' | 'reducedStrides'> | undefined;
 }
 
 /** Everything that decides the text of a reduction over axes on a GPU. */
@@ -62,6 +77,8 @@ const BLOCKS = 8;
 /** Elements that are worth a block. */
 const LEAST_PART = 4096;
 const FEW_ELEMENTS = 32;
+/** The same of exponentials, which take one thread longer. */
+const FEW_EXPONENTIALS = 4;
 
 /**
  * The kernel for a reduction on a GPU. Elements are read in the order of memory: by the threads of one result where an input's last
@@ -73,20 +90,24 @@ export function planReduce(problem: ReduceProblem, { multiprocessors }: CudaLimi
   const used = inputs.flatMap((input, place) =>
     names.has(input.name) ? [{ ...input, place }] : [],
   );
+  // a result of each element follows the inputs
+  const laid = problem.spread === undefined ? used : [...used, problem.spread];
   const kept = mergeAxes(
     problem.kept,
-    used.map(({ keptStrides }) => keptStrides),
+    laid.map(({ keptStrides }) => keptStrides),
   );
   const reduced = mergeAxes(
     problem.reduced,
-    used.map(({ reducedStrides }) => reducedStrides),
+    laid.map(({ reducedStrides }) => reducedStrides),
   );
   const outputs = product(problem.kept);
   const count = product(problem.reduced);
-  const results = resultsOfBlock(count, kept, reduced);
+  const few = kind === 'logSumExp' || isSpread(kind) ? FEW_EXPONENTIALS : FEW_ELEMENTS;
+  const results = count > few && count <= FEW_ELEMENTS ? 32 : resultsOfBlock(count, kept, reduced);
   const blocks = Math.ceil(outputs / results);
   const wanted = Math.ceil((BLOCKS * multiprocessors) / Math.max(1, blocks));
-  const parts = Math.max(1, Math.min(wanted, Math.floor((count * results) / LEAST_PART)));
+  const most = isSpread(kind) ? 1 : Math.floor((count * results) / LEAST_PART);
+  const parts = Math.max(1, Math.min(wanted, most));
   const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
   const plan: ReducePlan = Object.freeze({
     family: 'reduce',

@@ -1,5 +1,5 @@
 import { add, mul, sub, variable, type RealExpr } from '@mercer/formula';
-import type { ReduceInput, ReduceKind, ReduceProblem } from './reduce-plan.js';
+import { isSpread, type ReduceInput, type ReduceKind, type ReduceProblem } from './reduce-plan.js';
 
 export const REDUCE_KINDS: readonly ReduceKind[] = [
   'sum',
@@ -10,7 +10,13 @@ export const REDUCE_KINDS: readonly ReduceKind[] = [
   'argMax',
   'any',
   'all',
+  'logSumExp',
+  'softmax',
+  'logSoftmax',
 ];
+
+const rowMajorStrides = (shape: readonly number[]): readonly number[] =>
+  shape.map((_, axis) => shape.slice(axis + 1).reduce((size, extent) => size * extent, 1));
 
 const x = variable('x');
 const y = variable('y');
@@ -64,6 +70,7 @@ export function reduceProblems(computesIn: 'float32' | 'float64'): readonly Redu
       }));
       const isIndex = kind === 'argMin' || kind === 'argMax';
       const isTruth = kind === 'any' || kind === 'all';
+      const rowMajor = rowMajorStrides([...kept, ...reduced]);
       return {
         kind,
         expr: expression(kind, layouts.length),
@@ -74,6 +81,12 @@ export function reduceProblems(computesIn: 'float32' | 'float64'): readonly Redu
         computesIn,
         parameters: { scale: 0.5 },
         divisor: kind === 'sum' ? 4 : 1,
+        spread: isSpread(kind)
+          ? {
+              keptStrides: rowMajor.slice(0, kept.length),
+              reducedStrides: rowMajor.slice(kept.length),
+            }
+          : undefined,
       };
     }),
   );

@@ -1,9 +1,10 @@
-import { evaluate } from '@mercer/formula';
+import { evaluate, variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { runCudaProgram, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitReduce } from './cuda-reduce.js';
 import {
+  isSpread,
   planReduce,
   type PlannedReduce,
   type ReduceKind,
@@ -65,7 +66,12 @@ function termsOf(
   );
 }
 
-const MEANING: { readonly [K in ReduceKind]: (terms: readonly number[]) => number } = {
+const sums = new WeakMap<readonly number[], number>();
+
+/** The result, or one for each term. */
+const MEANING: {
+  readonly [K in ReduceKind]: (terms: readonly number[], at?: number) => number;
+} = {
   sum: (terms) => terms.reduce((a, b) => a + b, 0),
   prod: (terms) => terms.reduce((a, b) => a * b, 1),
   min: (terms) => terms.reduce((a, b) => Math.min(a, b), Infinity),
@@ -74,16 +80,41 @@ const MEANING: { readonly [K in ReduceKind]: (terms: readonly number[]) => numbe
   argMax: (terms) => firstPlace(terms, MEANING.max(terms)),
   any: (terms) => Number(terms.some((term) => term !== 0)),
   all: (terms) => Number(terms.every((term) => term !== 0)),
+  logSumExp: (terms) => {
+    // once for all places
+    const known = sums.get(terms);
+    if (known !== undefined) return known;
+    const most = MEANING.max(terms);
+    const sum = most + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - most), 0));
+    sums.set(terms, sum);
+    return sum;
+  },
+  softmax: (terms, at = 0) => Math.exp((terms[at] ?? NaN) - MEANING.logSumExp(terms)),
+  logSoftmax: (terms, at = 0) => (terms[at] ?? NaN) - MEANING.logSumExp(terms),
 };
 
 /** Object.is, so that NaN is found. */
 const firstPlace = (terms: readonly number[], wanted: number): number =>
   terms.findIndex((term) => Object.is(term + 0, wanted + 0));
 
+const isExponential = (kind: ReduceKind): boolean => kind === 'logSumExp' || isSpread(kind);
+
+/** Terms are rounded to the dtype, which their exponentials multiply; those are within (4 + 2 |s|) u, and their sum in float64 as they are. */
+function exponentialBound(
+  kind: ReduceKind,
+  terms: readonly number[],
+  wanted: number,
+  u: number,
+): number {
+  const size = Math.abs(MEANING.max(terms)) + Math.abs(MEANING.min(terms));
+  const relative = (8 + 4 * size) * u;
+  return kind === 'softmax' ? relative * wanted + 2 ** -126 : relative;
+}
+
 function run(problem: ReduceProblem, data: Data): { out: Memory; planned: PlannedReduce } {
   const planned = planReduce(problem, H200);
-  const { kind, computesIn, kept } = problem;
-  const outputs = product(kept);
+  const { kind, computesIn, kept, reduced } = problem;
+  const outputs = product(kept) * (isSpread(kind) ? product(reduced) : 1);
   const out = kind.startsWith('arg')
     ? new Int32Array(outputs)
     : kind === 'any' || kind === 'all'
@@ -124,8 +155,11 @@ describe('reductions over axes', () => {
         const { results, parts } = planned.plan;
         forms.add(`${results} ${parts}`);
         const { divisor } = problem;
-        for (const [o, terms] of termsOf(problem, data).entries()) {
-          const wanted = MEANING[kind](terms) / (kind === 'sum' ? divisor : 1);
+        const each = isSpread(kind) ? product(reduced) : 1;
+        for (const [o, terms] of termsOf(problem, data)
+          .flatMap((terms) => Array.from({ length: each }, () => terms))
+          .entries()) {
+          const wanted = MEANING[kind](terms, o % each) / (kind === 'sum' ? divisor : 1);
           // terms are rounded to the dtype; sums and products are float64
           const u = dtype === 'float32' ? 2 ** -24 : 2 ** -53;
           const size =
@@ -136,7 +170,9 @@ describe('reductions over axes', () => {
                 ? 4 * u * terms.length * Math.abs(wanted)
                 : kind === 'min' || kind === 'max'
                   ? 2 * u * Math.abs(wanted)
-                  : 0;
+                  : isExponential(kind)
+                    ? exponentialBound(kind, terms, wanted, u)
+                    : 0;
           expect(Math.abs(Number(out[o]) - wanted), `result ${o}`).toBeLessThanOrEqual(size);
         }
       });
@@ -153,6 +189,9 @@ describe('reductions over axes', () => {
     ['argMax', 5],
     ['sum', NaN],
     ['any', 1],
+    ['logSumExp', NaN],
+    ['softmax', NaN],
+    ['logSoftmax', NaN],
   ] as const)('%s of NaN is %s', (kind, wanted) => {
     for (const count of process.env['MERCER_TEST_FULL'] === '1' ? [20, 300, 40_000] : [40_000]) {
       const [base] = reduceProblems('float32').filter((one) => one.kind === kind);
@@ -161,6 +200,7 @@ describe('reductions over axes', () => {
         kept: [],
         reduced: [count],
         inputs: [{ name: 'x', dtype: 'float32', keptStrides: [], reducedStrides: [1] }],
+        spread: base!.spread && { keptStrides: [], reducedStrides: [1] },
       };
       const data = dataFor(problem, (i) =>
         i === 5 || i === count - 1 ? NaN : kind === 'any' ? 0 : i % 17,
@@ -178,6 +218,7 @@ describe('reductions over axes', () => {
     ['argMax', -1],
     ['any', 0],
     ['all', 1],
+    ['logSumExp', -Infinity],
   ] as const)('%s of nothing is %s', (kind, wanted) => {
     const [base] = reduceProblems('float64').filter((one) => one.kind === kind);
     const problem: ReduceProblem = {
@@ -195,5 +236,45 @@ describe('reductions over axes', () => {
         ).out,
       ].map(Number),
     ).toEqual([wanted, wanted, wanted]);
+  });
+
+  test.each([
+    ['logSumExp', [-Infinity, -Infinity], [-Infinity]],
+    ['logSumExp', [3, Infinity], [Infinity]],
+    ['logSumExp', [-Infinity, 2, -Infinity], [2]],
+    ['softmax', [-Infinity, 2, -Infinity], [0, 1, 0]],
+    ['softmax', [3, Infinity], [0, NaN]],
+    ['softmax', [-Infinity, -Infinity], [NaN, NaN]],
+    ['logSoftmax', [-Infinity, 2], [-Infinity, 0]],
+    ['logSoftmax', [-Infinity, -Infinity], [NaN, NaN]],
+    ['logSoftmax', [3, Infinity], [-Infinity, NaN]],
+  ] as const)('%s of %j is %j', (kind, terms, wanted) => {
+    const [base] = reduceProblems('float32').filter((one) => one.kind === kind);
+    for (const repeat of [1, 200]) {
+      const values = Array.from({ length: repeat }, () => terms).flat();
+      const problem: ReduceProblem = {
+        ...base!,
+        expr: variable('x'),
+        kept: [],
+        reduced: [values.length],
+        inputs: [{ name: 'x', dtype: 'float32', keptStrides: [], reducedStrides: [1] }],
+        spread: base!.spread && { keptStrides: [], reducedStrides: [1] },
+      };
+      const data = { x: { values: Float32Array.from(values), start: 0 } };
+      const found = [...run(problem, data).out].map(Number).slice(0, wanted.length);
+      // one finite term, as often as it is repeated
+      const finite = kind === 'logSumExp' ? Math.log(repeat) : -Math.log(repeat);
+      const expected = wanted.map((one) =>
+        kind === 'softmax' && one === 1
+          ? 1 / repeat
+          : Number.isFinite(one) && kind !== 'softmax'
+            ? one + finite
+            : one,
+      );
+      for (const [at, one] of expected.entries()) {
+        if (Number.isFinite(one)) expect(found[at]).toBeCloseTo(one, 5);
+        else expect(found[at]).toBe(one);
+      }
+    }
   });
 });

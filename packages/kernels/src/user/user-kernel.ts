@@ -45,7 +45,9 @@ export function emitUserKernel(
   const kernel = { name, entry, params, options: [] };
   if (dialect === 'cuda') {
     const head = `extern "C" __global__ void ${entry}(${signature}) {`;
-    return { ...kernel, dialect, source: `${lines(before, head, inside)}\n`, geometry: cudaOf };
+    const source = `${lines(before, head, inside)}\n`;
+    const found = { ...kernel, dialect, source, geometry: cudaOf };
+    return helpers === '' ? found : { ...found, hasVariables: true };
   }
   const given = params.map((param) => `p.${param.name}`).join(', ');
   const source = lines(

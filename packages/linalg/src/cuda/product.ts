@@ -30,7 +30,8 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
   using workspace = productWorkspace(stream);
   const reads = [a.storage, b.storage];
   const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
-  enqueueNative(stream, { what: setting.what, reads, writes }, ({ stream: native }) => {
+  const touched = { reads, writes, tellsMemory: true };
+  enqueueNative(stream, { what: setting.what, ...touched }, ({ stream: native }) => {
     enqueueMatmul(native, {
       dtype,
       m,

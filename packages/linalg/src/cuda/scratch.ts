@@ -73,7 +73,7 @@ export function clear(
 ): void {
   const bytes = isTensor(memory) ? memory.size * dtypeBytes(memory.dtype) : memory.bytes;
   if (bytes === 0) return;
-  enqueueNative(stream, { what, writes: [memory] }, ({ stream: native }) => {
+  enqueueNative(stream, { what, writes: [memory], tellsMemory: true }, ({ stream: native }) => {
     const { buffer, byteOffset = 0 } = regionOf(memory);
     native.memset(buffer, byteOffset, 0, bytes);
   });

@@ -1,8 +1,10 @@
 import {
   cpuReduceKernel,
   emitReduce,
+  isSpread,
   planReduce,
   reducedDType,
+  type BasicReduceKind,
   type CudaLimits,
   type DType,
   type PairwiseDType,
@@ -109,6 +111,7 @@ function onGpu(
   const kept = keptAxes(reduction);
   const expr = chainFormula(chain.root, chain, true);
   const reduced = pick(shape, axes);
+  const strides = rowMajorStrides(shape);
   const planned = planReduce(
     {
       kind,
@@ -128,6 +131,9 @@ function onGpu(
       computesIn,
       parameters: namedNumbers(chain.numbers),
       divisor: meanOver,
+      spread: isSpread(kind)
+        ? { keptStrides: pick(strides, kept), reducedStrides: pick(strides, axes) }
+        : undefined,
     },
     limits,
   );
@@ -144,6 +150,12 @@ function onGpu(
   return { tensors, steps, holds: expr, scalars: numbersFor(plan.parameters, numbersOf) };
 }
 
+/** @throws TypeError for what a CPU makes of other reductions */
+function basicKind({ kind, what }: Reduction): BasicReduceKind {
+  if (kind === 'logSumExp' || isSpread(kind)) throw new TypeError(`${what}: it is several kernels`);
+  return kind;
+}
+
 /** Elements of a part: a thread is woken for no fewer. */
 const LEAST_PART = 2 ** 16;
 
@@ -155,7 +167,8 @@ function onCpu(
   to: CallView,
   tensors: CallPlan['tensors'],
 ): CallPlan {
-  const { kind, shape, axes, computesIn, meanOver = 1 } = reduction;
+  const { shape, axes, computesIn, meanOver = 1 } = reduction;
+  const kind = basicKind(reduction);
   const { from, holds, scalars } = terms(reduction, chain, steps);
   const { outer, count, inner, ...strides } = axisOf(shape, axes, from.strides);
   const direct = reducedDType(kind, computesIn);

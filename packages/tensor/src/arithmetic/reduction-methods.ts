@@ -1,4 +1,4 @@
-import type { DType } from '@mercer/kernels';
+import { MOST_SPREAD, type DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
 import { atPlace, placeInOrder, Turn } from '../call-order.js';
 import { describeValue, type OptionNames } from '@mercer/options';
@@ -19,7 +19,7 @@ import { isTensor, type Tensor } from '../tensor.js';
 import { shifted as shiftedAxes } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { BatchRule, KnownValue, Primitive } from '../trace/primitive.js';
-import type { Axes } from './axes.js';
+import { checkAxes, type Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { isInteger } from './dtype-rules.js';
 import { alone, elementwise, presentOperand, type Use } from './elementwise.js';
@@ -310,9 +310,25 @@ function* shifted(
   return { exp, sum: yield reduction('sum', exp, axes, step, { what }), most };
 }
 
+/** Of what is known to lie on a GPU, where one kernel adds up exponentials and what is subtracted of them; undefined elsewhere. */
+function onGpu(x: Any): Pick<Tensor, 'shape'> | undefined {
+  const present = presentOperand(x);
+  const isKnown = isTensor(present) || present instanceof ChainResult;
+  return isKnown && present.device.kind === 'cuda' ? present : undefined;
+}
+
+/** Whether few enough elements share a sum that one kernel goes back to each of them. Of more, several kernels make one each with more blocks. */
+function isOneKernel(what: string, x: Any, axis: Axes | undefined): boolean {
+  const present = onGpu(x);
+  if (present === undefined) return false;
+  const axes = checkAxes(what, axis, present.shape);
+  return axes.reduce((count, one) => count * (present.shape[one] ?? 1), 1) <= MOST_SPREAD;
+}
+
 function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
   const what = 'logSumExp';
   return composed(x, options.out, function* () {
+    if (onGpu(x) !== undefined) return reduction(what, x, axes, options);
     const { sum, most } = yield* shifted(what, x, axes, options);
     // over axes that have one element left: takes them away where they do not stay
     return reduction('sum', op('add', op('log', sum), most), axes, options, { what });
@@ -321,12 +337,14 @@ function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): P
 
 const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(x, undefined, function* () {
+    if (isOneKernel('softmax', x, axis)) return reduction('softmax', x, axis, NO_OPTIONS);
     const { exp, sum } = yield* shifted('softmax', x, axis, NO_OPTIONS);
     return op('div', exp, sum) as Pending<Tensor>;
   });
 
 const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
   composed(x, undefined, function* () {
+    if (isOneKernel('logSoftmax', x, axis)) return reduction('logSoftmax', x, axis, NO_OPTIONS);
     const { sum, most } = yield* shifted('logSoftmax', x, axis, NO_OPTIONS);
     return op('sub', op('sub', x, most), op('log', sum)) as Pending<Tensor>;
   });

@@ -17,8 +17,10 @@ const magnitudes = (terms: Values): number => sum(terms.map(Math.abs));
 const most = (terms: Values): number => terms.reduce((a, b) => Math.max(a, b), -Infinity);
 const mean = (terms: Values): number => sum(terms) / terms.length;
 const squares = (terms: Values): number => sum(terms.map((x) => (x - mean(terms)) ** 2));
-const logSumExp = (terms: Values): number =>
-  most(terms) + Math.log(sum(terms.map((x) => Math.exp(x - most(terms)))));
+const logSumExp = (terms: Values): number => {
+  const shift = most(terms);
+  return shift + Math.log(sum(terms.map((x) => Math.exp(x - shift))));
+};
 const largest = (terms: Values): number => most(terms.map(Math.abs));
 
 /** Deviations are rounded once beside the mean's rounding, their squares twice. */
@@ -396,6 +398,37 @@ export function reductionsSuite(where: () => Device): void {
     expect(logs[1]?.[0]).toBeCloseTo(-Math.log(2), 6);
     expect(logs[1]?.[2]).toBeCloseTo(-2000 - Math.log(2), 3);
   });
+
+  // few elements along the axes, and more than one kernel goes back to
+  it.each([3, 20, 300, 20_000])(
+    'softmax of rows of %i elements has its closed form',
+    async (count) => {
+      const elements = Array.from({ length: 4 }, (_, row) =>
+        Array.from({ length: count }, (__, k) => Math.fround(8 * Math.sin(1 + k * 1.3 + row))),
+      );
+      const x = await make(elements);
+      const wanted = elements.map(logSumExp);
+      const columns = Array.from({ length: count }, (_, k) => elements.map((row) => row[k] ?? NaN));
+      const turned = (await make(columns)).transpose();
+      const found = [x, turned].map(async (one) => ({
+        soft: await one.softmax().toNested<number[][]>(),
+        logs: await one.logSoftmax().toNested<number[][]>(),
+        sums: await one.logSumExp(-1).toNested<number[]>(),
+      }));
+      for (const { soft, logs, sums } of await Promise.all(found)) {
+        elements.forEach((row, r) => {
+          const sum = wanted[r] ?? NaN;
+          expect(Math.abs((sums[r] ?? NaN) - sum)).toBeLessThan(1e-5);
+          const worst = (
+            all: readonly number[] | undefined,
+            of: (term: number) => number,
+          ): number => Math.max(...row.map((term, k) => Math.abs((all?.[k] ?? NaN) - of(term))));
+          expect(worst(logs[r], (term) => term - sum)).toBeLessThan(1e-5);
+          expect(worst(soft[r], (term) => Math.exp(term - sum))).toBeLessThan(1e-6);
+        });
+      }
+    },
+  );
 
   it('write into out, and nothing on bad input', async () => {
     const x = await make([

@@ -1,4 +1,4 @@
-import type { DType, ReduceKind } from '@mercer/kernels';
+import { isSpread, type DType, type ReduceKind } from '@mercer/kernels';
 import { describeValue, own, type OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
 import { keptPlace, Turn } from '../call-order.js';
@@ -70,6 +70,9 @@ function dtypes(
   }
 }
 
+/** Whether the result has the shape of what it is taken of. */
+const isOfEach = (name: ReductionName): boolean => name !== 'mean' && isSpread(name);
+
 /** What a reduction is part of. */
 export interface ReductionUse {
   /** For messages; default: its own name. */
@@ -139,7 +142,7 @@ function reduceNow(
     kind: name === 'mean' ? 'sum' : name,
     shape,
     axes: reduced,
-    outShape: reducedShape(shape, reduced, keepDims),
+    outShape: isOfEach(name) ? shape : reducedShape(shape, reduced, keepDims),
     dtype,
     computesIn,
     device,

@@ -8,4 +8,6 @@ export abstract class CaptureMemory implements StreamCapture {
   /** Memory that lives as long as the captured work, and is not taken for anything else. */
   abstract hold(bytes: number, purpose: string): StorageBlock;
   abstract touch(storage: StorageBlock, writes: boolean): void;
+  abstract begin(reads: readonly StorageBlock[], writes: readonly StorageBlock[]): void;
+  abstract end(): void;
 }

@@ -5,9 +5,14 @@ import type { CapturedGraph, StreamCore } from '../stream-core.js';
 import { MercerError } from '../mercer-error.js';
 import { withAmbientStream } from './ambient-stream.js';
 import { CaptureMemory } from './capture-memory.js';
+import { WorkOrder } from './work-order.js';
 
 /** Memory that captured work uses and that was there before: whether it writes it. */
 export type Touched = ReadonlyMap<StorageBlock, boolean>;
+
+/** Of one size, memory that waits to be taken again. */
+const MOST_SPARES = 8;
+const SPARE_BYTES = 2 ** 27;
 
 /** Work that was captured, with the memory that it computes in. */
 export interface CapturedWork {
@@ -27,6 +32,7 @@ export class Capture extends CaptureMemory {
   readonly #blocks: StorageBlock[] = [];
   readonly #free = new Map<number, StorageBlock[]>();
   readonly #touched = new Map<StorageBlock, boolean>();
+  #order: WorkOrder | undefined;
 
   constructor(device: DeviceCore) {
     super();
@@ -42,6 +48,8 @@ export class Capture extends CaptureMemory {
   /** Calls a function, whose work is captured. Nothing is left of it where it fails. @throws what it throws */
   async record<T>(work: () => T | PromiseLike<T>): Promise<{ value: T; captured: CapturedWork }> {
     this.#stream.beginCapture(this);
+    const line = this.#stream.captureLine;
+    this.#order = line && new WorkOrder(line);
     let value: T;
     try {
       value = await this.run(work);
@@ -71,7 +79,7 @@ export class Capture extends CaptureMemory {
 
   allocate(bytes: number, purpose: string, zeroed: boolean): StorageBlock {
     const size = pooledBytes(bytes);
-    const block = this.#free.get(size)?.pop() ?? this.hold(size, purpose);
+    const block = this.#spare(size) ?? this.#another(size, purpose);
     const memory = {
       address: block.address,
       handle: block.handle,
@@ -89,6 +97,28 @@ export class Capture extends CaptureMemory {
     return storage;
   }
 
+  /**
+   * Memory that was given back. Work that takes it has to wait for what used it before. So where work may run side by side it is the one that was given
+   * back first, and not before there are several.
+   */
+  #spare(size: number): StorageBlock | undefined {
+    const spares = this.#free.get(size) ?? [];
+    if (this.#order === undefined) return spares.pop();
+    const kept = Math.min(MOST_SPARES, Math.floor(SPARE_BYTES / Math.max(1, size)));
+    return spares.length < Math.max(1, kept) ? undefined : spares.shift();
+  }
+
+  /** Where there is no more memory, the work waits for what was given back. */
+  #another(size: number, purpose: string): StorageBlock {
+    try {
+      return this.hold(size, purpose);
+    } catch (error) {
+      const spare = this.#free.get(size)?.shift();
+      if (spare === undefined) throw error;
+      return spare;
+    }
+  }
+
   hold(bytes: number, purpose: string, zeroed = false): StorageBlock {
     const { ownStream } = this.#device;
     const block = this.#device.take(bytes, `${purpose}, prepared`, ownStream, zeroed);
@@ -102,6 +132,14 @@ export class Capture extends CaptureMemory {
     this.#touched.set(storage, writes || before === true);
   }
 
+  begin(reads: readonly StorageBlock[], writes: readonly StorageBlock[]): void {
+    this.#order?.begin(reads.map(memoryOf), writes.map(memoryOf));
+  }
+
+  end(): void {
+    this.#order?.end();
+  }
+
   #release(): void {
     for (const one of [...this.#blocks, ...this.#touched.keys()]) one.dispose();
     this.#blocks.length = 0;
@@ -109,6 +147,9 @@ export class Capture extends CaptureMemory {
     this.#free.clear();
   }
 }
+
+/** What storages in the same memory share: one after the other has what a capture took for the first. */
+const memoryOf = ({ handle }: StorageBlock): object => handle;
 
 /** What the runtimes refuse while they capture, in words of the caller. */
 function refused(error: unknown): unknown {

@@ -6,7 +6,7 @@ import type { MemoryArgument, Storage, Stream } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import { activeProfiler } from '../profiler.js';
 import { StorageBlock } from '../storage-block.js';
-import { streamFor, type NativeEvent } from '../stream-core.js';
+import { streamFor, type NativeEvent, type StreamCapture } from '../stream-core.js';
 
 /** Memory that work touches: a tensor, a storage or typed memory of one. */
 type Touched = MemoryArgument | Storage;
@@ -17,6 +17,10 @@ export interface NativeWork {
   readonly what: string;
   readonly reads?: readonly Touched[];
   readonly writes?: readonly Touched[];
+  /**
+   * It touches nothing else, no memory of a library's handle either, so that in a capture work on other memory may run beside it. Default: false.
+   */
+  readonly tellsMemory?: boolean;
   /**
    * Streams of the same GPU that share the work: they start after the stream's work so far, and it goes on after theirs. In a
    * capture there are none.
@@ -131,9 +135,13 @@ export class NativeTurn implements Disposable {
   readonly #what: string;
   readonly #profiler = activeProfiler();
   readonly #begin: NativeEvent | undefined;
+  readonly #capture: StreamCapture | undefined;
 
   /** @throws like `enqueueNative` */
-  constructor(stream: Stream, { what, reads = [], writes = [], beside = [] }: NativeWork) {
+  constructor(
+    stream: Stream,
+    { what, reads = [], writes = [], beside = [], tellsMemory = false }: NativeWork,
+  ) {
     this.#what = what;
     this.#core = coreOf(stream, what);
     // Streams that a capture spreads to would need the same care; it takes the work in turn.
@@ -149,6 +157,8 @@ export class NativeTurn implements Disposable {
         this.#core.native.keepForCapture(handle as DeviceBuffer);
       }
     }
+    if (tellsMemory) this.#capture = this.#core.capture;
+    this.#capture?.begin(this.#reads, this.#writes);
     if (!this.#core.capturing) this.#begin = this.#profiler?.begin(this.#core);
     for (const other of this.#beside) {
       other.admit();
@@ -161,6 +171,7 @@ export class NativeTurn implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#capture?.end();
     for (const other of this.#beside) {
       other.enqueued++;
       follow(this.#core, other);

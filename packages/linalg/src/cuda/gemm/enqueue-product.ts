@@ -110,7 +110,8 @@ export function libraryProduct(
     groups,
     launch: (stream, { a, b, c, alpha, beta }, group, workspace) => {
       const writes = workspace === undefined ? [c.memory] : [c.memory, workspace];
-      enqueueNative(stream, { what, reads: [a.memory, b.memory], writes }, (streams) => {
+      const touched = { reads: [a.memory, b.memory], writes, tellsMemory: true };
+      enqueueNative(stream, { what, ...touched }, (streams) => {
         call.alpha = alpha;
         call.beta = beta;
         call.batch = group.batch;
