@@ -237,6 +237,12 @@ export function byHandSuite(name: string, on: () => Device): void {
     it.each(CASES)(
       '$name: steps are those of a frequency with a delay of 1, replayed or not, bit for bit',
       async ({ name: what, make, counted, behind, dtype = 'float64' }) => {
+        {
+          // what libraries and kernels keep
+          using first = await Training.of(make({ frequency: 'manual' }), dtype);
+          await first.step(1);
+          await first.refresh();
+        }
         const before = await settledUndisposed(memory);
         const isGrouped = what === 'groups';
         {

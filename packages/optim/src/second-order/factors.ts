@@ -19,7 +19,12 @@ export interface Mode {
   readonly size: number;
   readonly count: number;
   readonly dtype: 'float32' | 'float64';
-  readonly members: readonly Member[];
+  readonly members: readonly ModeMember[];
+}
+
+/** Blocks of a parameter along an axis. */
+interface ModeMember extends Member {
+  readonly axis: number;
 }
 
 /** @param isFactored whether an axis of an extent has a factor */
@@ -29,9 +34,50 @@ export const modesOf = (
 ): readonly Mode[] =>
   groups.flatMap(({ sizes, count, dtype, members }, group) =>
     sizes.flatMap((size, axis) =>
-      isFactored(sizes, axis) ? [{ group, axis, size, count, dtype, members }] : [],
+      isFactored(sizes, axis)
+        ? [
+            {
+              group,
+              axis,
+              size,
+              count,
+              dtype,
+              members: members.map((one) => ({ ...one, axis })),
+            },
+          ]
+        : [],
     ),
   );
+
+/** The same with modes together that are alike, of all groups and axes: what is computed of factors alone is computed at once. */
+export function mergedModes(
+  modes: readonly Mode[],
+  isLike: (one: Mode, other: Mode) => boolean,
+): readonly Mode[] {
+  const merged: Mode[] = [];
+  for (const mode of modes) {
+    const at = merged.findIndex(
+      (one) => one.size === mode.size && one.dtype === mode.dtype && isLike(one, mode),
+    );
+    const before = merged[at];
+    if (before === undefined) {
+      merged.push(mode);
+      continue;
+    }
+    const { count } = before;
+    const moved = mode.members.map((one) => ({
+      ...one,
+      from: one.from + count,
+      to: one.to + count,
+    }));
+    merged[at] = {
+      ...before,
+      count: count + mode.count,
+      members: [...before.members, ...moved],
+    };
+  }
+  return merged;
+}
 
 /** A slot of an axis of the blocks of a class. */
 export const slotName = (slot: string, place: number, axis: number): string =>
@@ -76,12 +122,13 @@ async function identities(
 
 /** A slot of each member of a mode. */
 export const slotsOf = (
-  { members, axis }: Mode,
+  { members }: Mode,
   slot: string,
   leaves: readonly UpdatedLeaf[],
 ): readonly Tensor[] =>
   members.map(
-    ({ leaf, place }) => (leaves[leaf] as UpdatedLeaf).slots[slotName(slot, place, axis)] as Tensor,
+    ({ leaf, place, axis }) =>
+      (leaves[leaf] as UpdatedLeaf).slots[slotName(slot, place, axis)] as Tensor,
   );
 
 /** Tensors (count, ..) of a group as parts of its members. */

@@ -20,6 +20,7 @@ import {
   factorSlots,
   joined,
   land,
+  mergedModes,
   modesOf,
   snapshot,
   updateFactors,
@@ -144,7 +145,10 @@ function ruleOf(given: ShampooSettings): Rule {
       params,
       params.map(({ shape }) => cutOf(shape, cutting)),
     );
-    return { groups, modes: modesOf(groups, everyAxis) };
+    const modes = modesOf(groups, everyAxis);
+    const order = ({ group }: Mode): number => groups[group]?.sizes.length ?? 1;
+    const merged = mergedModes(modes, (one, other) => order(one) === order(other));
+    return { groups, modes, merged };
   };
 
   return {
@@ -171,12 +175,12 @@ function ruleOf(given: ShampooSettings): Rule {
     ...(isManual && {
       globals: REFRESHES,
       refreshing: byHand(what, async (scope, now) => {
-        const { groups, modes } = partsOf(now.leaves);
+        const { groups, merged } = partsOf(now.leaves);
         const correction = await correctionOf(scope, given, now.state);
-        const factors = await snapshot(scope, modes, now, false, correction);
-        const refreshed = await computeRoots(given, groups, modes, factors, now);
+        const factors = await snapshot(scope, merged, now, false, correction);
+        const refreshed = await computeRoots(given, groups, merged, factors, now);
         using _own = refreshed.scope;
-        return await land(scope, modes, refreshed.found, now);
+        return await land(scope, merged, refreshed.found, now);
       }),
     }),
     check: async ({ state, step }) => {
@@ -187,12 +191,12 @@ function ruleOf(given: ShampooSettings): Rule {
     update: async (step) => {
       using scope = new Scope();
       const { leaves } = step;
-      const { groups, modes } = partsOf(leaves);
+      const { groups, modes, merged } = partsOf(leaves);
       const { device } = (leaves[0] as UpdatedLeaf).param;
       const batches = await gradientBlocks(scope, groups, step, decay === 'l2' ? weightDecay : 0);
       const share = beta2 === 1 ? 1 : 1 - beta2;
       await updateFactors(scope, modes, batches, step, { beta: beta2, share });
-      await refresh(scope, groups, modes, step);
+      await refresh(scope, groups, merged, step);
       if (groups.length === 0) return;
       const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
       const names = ['filtered', 'graft', 'm'].filter(

@@ -125,8 +125,20 @@ export async function measureShampoo(
     // the first roots are there, and all is compiled
     for (let k = 0; k <= 2 * frequency; k++) await step();
     const us = await timeOfCalls(device, frequency, step);
-    const tensors = tensorsOf(params).length;
-    rows.push({ operation: 'shampoo', library: 'mercer', way, n: sizeOf(params), tensors, us });
+    const failuresOf = async (): Promise<number> => {
+      using failures = (await optimiser.refresh(params, state)).failures;
+      return Number(await failures.item());
+    };
+    const error = taken === refreshed || taken === bothReplayed ? await failuresOf() : undefined;
+    rows.push({
+      operation: 'shampoo',
+      library: 'mercer',
+      way,
+      n: sizeOf(params),
+      tensors: tensorsOf(params).length,
+      us,
+      ...(error !== undefined && { error }),
+    });
     disposeAll(params);
   }
   return rows;
