@@ -118,8 +118,8 @@ export class PieceCopies {
       if (kernel === undefined || point === undefined) continue;
       kernel.setScalars(args, pieceScalars([]));
       // a graph launches at least one block
-      const geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 } as const;
-      kernel.replaceIn(graph, point, { ...args, geometry });
+      args.geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 };
+      kernel.replaceIn(graph, point, args);
     }
   }
 
