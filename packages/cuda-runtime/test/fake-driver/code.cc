@@ -115,13 +115,15 @@ Task workOf(const Kernel& kernel, void** params) {
   if (kernel.name == "copy_pieces" && read<uint64_t>(params[0]) == 0) {
     // a counter, 32 places to copy from and to, the number of pieces, and of each its bytes and two steps
     constexpr int kMost = 32;
-    std::vector<std::array<uint64_t, 3>> pieces;
-    for (int i = 0; i < kMost; i++)
-      pieces.push_back({read<uint64_t>(params[1 + kMost + i]), read<uint64_t>(params[1 + i]),
-                        read<uint64_t>(params[2 + 2 * kMost + 3 * i])});
-    return [=] {
-      for (const auto& [to, from, bytes] : pieces)
-        if (bytes) std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    const auto pieces = std::make_shared<std::vector<std::array<uint64_t, 3>>>();
+    for (int i = 0; i < kMost; i++) {
+      const auto bytes = read<uint64_t>(params[2 + 2 * kMost + 3 * i]);
+      if (bytes == 0) continue;
+      pieces->push_back({read<uint64_t>(params[1 + kMost + i]), read<uint64_t>(params[1 + i]), bytes});
+    }
+    return [pieces] {
+      for (const auto& [to, from, bytes] : *pieces)
+        std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     };
   }
   return nullptr;
@@ -227,13 +229,14 @@ FAKE cuStreamUpdateCaptureDependencies(Stream* stream, const size_t* nodes, size
 FAKE cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
   if (const int status = contextStatus()) return status;
   *exec = new Graph(*graph);
+  (*exec)->putInLine();
   counters().execs++;
   return 0;
 }
 
 FAKE cuGraphLaunch(Graph* exec, Stream* stream) {
   if (const int status = contextStatus()) return status;
-  for (const auto* node : exec->order()) stream->add(node->task);
+  for (const size_t node : exec->line) stream->add(exec->nodes[node].task);
   return 0;
 }
 
