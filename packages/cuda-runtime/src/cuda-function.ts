@@ -1,5 +1,6 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { misuse } from './errors.js';
+import type { CudaGraphExec } from './graph.js';
 import type { Addon } from './native/addon.js';
 import type { FunctionHandle } from './native/handles.js';
 import { handleOf, native } from './native/owned.js';
@@ -135,6 +136,24 @@ export class CudaFunction {
   ): void {
     this.#writeGeometry(geometry);
     this.#addon.launch(this[native], handleOf(stream, 'CudaStream'), params, paramOffsets);
+  }
+
+  /**
+   * Later launches of a graph launch this function so at a point of its capture, behind which it was captured alone. What is under way is not changed.
+   *
+   * @internal As {@link enqueue}: checked by the caller
+   * @see cuGraphExecKernelNodeSetParams: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
+   */
+  enqueueIn(
+    geometry: LaunchGeometry,
+    graph: CudaGraphExec,
+    point: number,
+    params: Uint8Array,
+    paramOffsets: Uint32Array,
+  ): void {
+    this.#writeGeometry(geometry);
+    const exec = handleOf(graph, 'CudaGraphExec');
+    this.#addon.launchIn(this[native], exec, point, params, paramOffsets);
   }
 
   #writeGeometry(geometry: LaunchGeometry): void {

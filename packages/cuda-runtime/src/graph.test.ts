@@ -155,6 +155,42 @@ describe('what captured work follows', () => {
   });
 });
 
+describe('a kernel of a graph', () => {
+  test('gets other arguments in launches from now on, not in those under way', async () => {
+    const module = device.loadModule(fakeImage('increment(8,8)'));
+    const increments = module.function('increment');
+    const buffers = [0, 1, 2].map(() => device.allocate(64, stream));
+    for (const one of buffers) stream.memset(one, 0, 0, 64);
+    const [first, second, third] = buffers as [DeviceBuffer, DeviceBuffer, DeviceBuffer];
+    stream.beginCapture();
+    increment(module, first);
+    const point = stream.capturePoint();
+    increment(module, second);
+    const end = stream.capturePoint();
+    const exec = stream.endCapture().instantiate();
+    const set = (at: number, to: DeviceBuffer): void => {
+      const params = new DataView(new ArrayBuffer(16));
+      params.setBigUint64(0, to.address, true);
+      params.setBigInt64(8, BigInt(to.bytes), true);
+      increments.enqueueIn(one, exec, at, new Uint8Array(params.buffer), Uint32Array.of(0, 8));
+    };
+    exec.launch(stream);
+    set(point, third);
+    exec.launch(stream);
+    exec.launch(stream);
+    const firstBytes = await Promise.all(
+      buffers.map(async (one) => {
+        const host = new Uint8Array(64);
+        await stream.copyToHost(host, one);
+        return host[0];
+      }),
+    );
+    expect(firstBytes).toEqual([1, 3, 2]);
+    expect(() => set(end + 1, third)).toThrow('is not behind one kernel');
+    for (const owned of [exec, module, ...buffers]) owned.dispose();
+  });
+});
+
 describe('what a capture cannot hold', () => {
   test('is refused by name, and the capture goes on', async () => {
     const buffer = device.allocate(8, stream);

@@ -5,6 +5,7 @@ import {
   OutOfMemoryError,
   type CudaDevice as NativeDevice,
   type CudaEvent,
+  type CudaGraphExec,
   type CudaStream,
   type DeviceBuffer,
 } from '@mercer/cuda-runtime';
@@ -30,6 +31,23 @@ import { StreamCore, type CapturedGraph, type StreamUse } from './stream-core.js
 /** Dynamic shared memory that a kernel may use without asking. */
 const PLAIN_SHARED_BYTES = 48 * 1024;
 const TWO_32 = 2n ** 32n;
+
+/** Work that was captured from a stream of a GPU. */
+class CudaCapturedGraph implements CapturedGraph {
+  readonly native: CudaGraphExec;
+
+  constructor(native: CudaGraphExec) {
+    this.native = native;
+  }
+
+  launch(stream: StreamCore): void {
+    this.native.launch(nativeOf(stream));
+  }
+
+  dispose(): void {
+    this.native.dispose();
+  }
+}
 
 /** A stream of a GPU. @internal */
 export class CudaStreamCore extends StreamCore<CudaEvent> {
@@ -103,15 +121,7 @@ export class CudaStreamCore extends StreamCore<CudaEvent> {
 
   protected finishCapture(): CapturedGraph {
     using graph = this.native.endCapture();
-    const exec = graph.instantiate();
-    return {
-      launch: (stream) => {
-        exec.launch(nativeOf(stream));
-      },
-      dispose: () => {
-        exec.dispose();
-      },
-    };
+    return new CudaCapturedGraph(graph.instantiate());
   }
 
   protected release(): void {
@@ -304,6 +314,10 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
         if (queue.capturing) {
           for (const handle of keepAlive) queue.keepForCapture(handle as DeviceBuffer);
         }
+      },
+      launchIn: (graph, point, geometry, packed) => {
+        if (!(graph instanceof CudaCapturedGraph)) throw new TypeError('a graph of a CPU');
+        native.enqueueIn(geometry, graph.native, point, packed, offsets);
       },
     };
   }

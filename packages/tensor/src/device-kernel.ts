@@ -1,6 +1,7 @@
 import {
   dtypeBytes,
   type CpuGeometry,
+  type CudaGeometry,
   type DType,
   type LaunchableKernel,
   type KernelParam,
@@ -15,7 +16,12 @@ import type { NativeFunction } from './native-function.js';
 import { ParamPacker } from './param-packer.js';
 import { activeProfiler } from './profiler.js';
 import { StorageBlock } from './storage-block.js';
-import { streamFor, type StreamCapture, type StreamCore } from './stream-core.js';
+import {
+  streamFor,
+  type CapturedGraph,
+  type StreamCapture,
+  type StreamCore,
+} from './stream-core.js';
 
 type PointerParam = Extract<KernelParam, { kind: 'pointer' }>;
 
@@ -157,6 +163,37 @@ export class DeviceKernel implements LoadedKernel {
         one !== undefined && (this.#pointers[i]?.access === 'read') === reads ? [one] : [],
       );
     capture.begin(touched(true), touched(false));
+  }
+
+  /**
+   * Captures a launch whose arguments each replay brings: it reads and writes these storages, and others that only replays know.
+   *
+   * @returns its point of the capture, for `replaceIn`; undefined where nothing is launched
+   */
+  captureOpen(
+    core: StreamCore,
+    { packer, geometry }: KernelArguments,
+    reads: readonly StorageBlock[],
+    writes: readonly StorageBlock[],
+  ): number | undefined {
+    const { capture, captureLine } = core;
+    if (geometry === undefined || isEmpty(geometry)) return undefined;
+    if (capture === undefined || captureLine === undefined) throw new Error('nothing is captured');
+    core.admit();
+    capture.begin(reads, writes);
+    try {
+      this.#native.launch(geometry, core, packer.bytes, []);
+      core.enqueued++;
+      return captureLine.point();
+    } finally {
+      capture.end();
+    }
+  }
+
+  /** Replays of the graph from now on have these arguments at a point where it was captured. */
+  replaceIn(graph: CapturedGraph, point: number, { packer, geometry }: KernelArguments): void {
+    if (geometry === undefined) throw new Error('there are no scalars');
+    this.#native.launchIn?.(graph, point, geometry as CudaGeometry, packer.bytes);
   }
 
   #bind(to: KernelArguments, index: number, argument: PointerArgument | undefined): void {

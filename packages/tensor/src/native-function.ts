@@ -1,6 +1,6 @@
 import type { CpuGeometry, CudaGeometry } from '@mercer/kernels';
 import type { CpuExecutor } from './cpu-executor.js';
-import type { StreamCore } from './stream-core.js';
+import type { CapturedGraph, StreamCore } from './stream-core.js';
 
 /** A kernel loaded on a device, below argument checking. @internal */
 export interface NativeFunction {
@@ -15,4 +15,8 @@ export interface NativeFunction {
     packed: Uint8Array,
     keepAlive: readonly object[],
   ): void;
+  /** Replays of a graph from now on launch it so at a point of the capture, behind which it was captured alone; undefined on a CPU. */
+  readonly launchIn?:
+    | ((graph: CapturedGraph, point: number, geometry: CudaGeometry, packed: Uint8Array) => void)
+    | undefined;
 }

@@ -14,7 +14,7 @@ Napi::Value graphDispose(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value graphInstantiate(const Napi::CallbackInfo& info) {
-  return wrap(info.Env(), std::make_shared<GraphExec>(unwrap<Graph>(info[0])));
+  return wrap(info.Env(), std::make_shared<GraphExec>(share<Graph>(info[0])));
 }
 
 Napi::Value graphExecLaunch(const Napi::CallbackInfo& info) {

@@ -84,20 +84,40 @@ Napi::Value functionMaxActiveClusters(const Napi::CallbackInfo& info) {
                                            Environment::of(info.Env()).geometry()));
 }
 
+/// Packed parameters and their offsets.
+struct Packed {
+  Packed(napi_env env, napi_value first, napi_value second) {
+    napi_typedarray_type paramsType, offsetsType;
+    void *bytes = nullptr, *places = nullptr;
+    if (napi_get_typedarray_info(env, first, &paramsType, &paramBytes, &bytes, nullptr, nullptr) ||
+        napi_get_typedarray_info(env, second, &offsetsType, &count, &places, nullptr, nullptr) ||
+        paramsType != napi_uint8_array || offsetsType != napi_uint32_array)
+      misuse("INVALID_ARGUMENT", "a launch takes its packed parameters as Uint8Array and their offsets as Uint32Array");
+    params = static_cast<uint8_t*>(bytes);
+    offsets = static_cast<uint32_t*>(places);
+  }
+  const uint8_t* params = nullptr;
+  const uint32_t* offsets = nullptr;
+  size_t paramBytes = 0, count = 0;
+};
+
 // (function, stream, params: Uint8Array, offsets: Uint32Array); the geometry lies in the scratch page.
 Napi::Value launch(const Napi::CallbackInfo& info) {
   Function& function = unwrap<Function>(info[0]);
   const auto stream = share<Stream>(info[1]);
-  napi_typedarray_type paramsType, offsetsType;
-  size_t paramBytes = 0, count = 0;
-  void *params = nullptr, *offsets = nullptr;
-  const napi_env env = info.Env();
-  if (napi_get_typedarray_info(env, info[2], &paramsType, &paramBytes, &params, nullptr, nullptr) ||
-      napi_get_typedarray_info(env, info[3], &offsetsType, &count, &offsets, nullptr, nullptr) ||
-      paramsType != napi_uint8_array || offsetsType != napi_uint32_array)
-    misuse("INVALID_ARGUMENT", "a launch takes its packed parameters as Uint8Array and their offsets as Uint32Array");
-  function.launch(Environment::of(env).geometry(), stream, static_cast<uint8_t*>(params), paramBytes,
-                  static_cast<uint32_t*>(offsets), count);
+  const Packed packed(info.Env(), info[2], info[3]);
+  function.launch(Environment::of(info.Env()).geometry(), stream, packed.params, packed.paramBytes, packed.offsets,
+                  packed.count);
+  return Napi::Value();
+}
+
+// (function, graph, point, params: Uint8Array, offsets: Uint32Array); the geometry lies in the scratch page.
+Napi::Value launchIn(const Napi::CallbackInfo& info) {
+  Function& function = unwrap<Function>(info[0]);
+  auto& graph = unwrap<GraphExec>(info[1]);
+  const Packed packed(info.Env(), info[3], info[4]);
+  function.launchIn(graph, info[2].As<Napi::Number>().Uint32Value(), Environment::of(info.Env()).geometry(),
+                    packed.params, packed.paramBytes, packed.offsets, packed.count);
   return Napi::Value();
 }
 
@@ -140,6 +160,7 @@ void exportModules(Napi::Object exports) {
   method<functionMaxActiveBlocks>(exports, "functionMaxActiveBlocks");
   method<functionMaxActiveClusters>(exports, "functionMaxActiveClusters");
   method<launch>(exports, "launch");
+  method<launchIn>(exports, "launchIn");
   method<tensorMapEncode>(exports, "tensorMapEncode");
 }
 

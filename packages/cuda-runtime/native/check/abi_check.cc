@@ -21,6 +21,9 @@ static_assert(sizeof(cu::CUlaunchAttributeValue) == sizeof(::CUlaunchAttributeVa
 static_assert(sizeof(cu::CUlaunchConfig) == sizeof(::CUlaunchConfig));
 static_assert(offsetof(cu::CUlaunchConfig, hStream) == offsetof(::CUlaunchConfig, hStream));
 static_assert(offsetof(cu::CUlaunchConfig, numAttrs) == offsetof(::CUlaunchConfig, numAttrs));
+static_assert(sizeof(cu::CUDA_KERNEL_NODE_PARAMS) == sizeof(::CUDA_KERNEL_NODE_PARAMS_v2));
+static_assert(offsetof(cu::CUDA_KERNEL_NODE_PARAMS, kernelParams) == offsetof(::CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
+static_assert(offsetof(cu::CUDA_KERNEL_NODE_PARAMS, ctx) == offsetof(::CUDA_KERNEL_NODE_PARAMS_v2, ctx));
 static_assert(sizeof(cu::CUtensorMap) == sizeof(::CUtensorMap) && alignof(cu::CUtensorMap) >= alignof(::CUtensorMap));
 
 static_assert(cu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY && cu::kNoDevice == CUDA_ERROR_NO_DEVICE);

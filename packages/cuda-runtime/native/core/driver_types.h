@@ -23,6 +23,15 @@ using CUgraphNode = struct CUgraphNode_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUhostFn = void (*)(void*);
 
+struct CUDA_KERNEL_NODE_PARAMS {
+  CUfunction func;
+  unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+  void* kern;
+  CUcontext ctx;
+};
+
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kInvalidValue = 1;
 inline constexpr CUresult kOutOfMemory = 2;

@@ -2,8 +2,14 @@
 
 namespace mercer {
 
-Graph::Graph(SharedUse shared, cu::CUgraph graph, std::vector<std::shared_ptr<void>> kept)
-    : use(std::move(shared)), graph_(graph), kept_(std::move(kept)) {}
+Graph::Graph(SharedUse shared, cu::CUgraph graph, std::vector<std::shared_ptr<void>> kept, Points points)
+    : use(std::move(shared)), graph_(graph), kept_(std::move(kept)), points_(std::move(points)) {}
+
+cu::CUgraphNode Graph::nodeAt(uint32_t point) const {
+  if (point >= points_.size() || points_[point].size() != 1)
+    misuse("INVALID_ARGUMENT", "point " + std::to_string(point) + " of the capture is not behind one kernel");
+  return points_[point].front();
+}
 
 Graph::~Graph() {
   if (use->device.tryEnter()) driver().cuGraphDestroy(graph_);
@@ -21,16 +27,23 @@ struct GraphExec::Owned {
   SharedUse use;
   cu::CUgraphExec exec = nullptr;
   std::vector<std::shared_ptr<void>> kept;
+  std::shared_ptr<Graph> graph;  // whose nodes name those of the executable form
   ~Owned() {
     if (exec && use->device.tryEnter()) driver().cuGraphExecDestroy(exec);
   }
 };
 
-GraphExec::GraphExec(Graph& graph) : use(graph.use), owned_(std::make_shared<Owned>()) {
+GraphExec::GraphExec(const std::shared_ptr<Graph>& graph) : use(graph->use), owned_(std::make_shared<Owned>()) {
   Device& device = use->enter();
   owned_->use = use;
-  owned_->kept = graph.kept();
-  MERCER_CU(&device, cuGraphInstantiateWithFlags, &owned_->exec, graph.handle(), 0ull);
+  owned_->kept = graph->kept();
+  owned_->graph = graph;
+  MERCER_CU(&device, cuGraphInstantiateWithFlags, &owned_->exec, graph->handle(), 0ull);
+}
+
+void GraphExec::setKernel(uint32_t point, const cu::CUDA_KERNEL_NODE_PARAMS& params) {
+  Device& device = use->enter();
+  MERCER_CU(&device, cuGraphExecKernelNodeSetParams, owned_->exec, owned_->graph->nodeAt(point), &params);
 }
 
 GraphExec::~GraphExec() { uses_.holdUntilIdle(owned_); }

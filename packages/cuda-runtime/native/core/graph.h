@@ -10,7 +10,9 @@ namespace mercer {
 
 class Graph {
  public:
-  Graph(SharedUse use, cu::CUgraph graph, std::vector<std::shared_ptr<void>> kept);
+  /// What a capture's points stand for.
+  using Points = std::vector<std::vector<cu::CUgraphNode>>;
+  Graph(SharedUse use, cu::CUgraph graph, std::vector<std::shared_ptr<void>> kept, Points points);
   ~Graph();
   Graph(const Graph&) = delete;
 
@@ -19,21 +21,26 @@ class Graph {
   cu::CUgraph handle() const noexcept { return graph_; }
   /// Modules, buffers and pinned memory that the captured work refers to.
   const std::vector<std::shared_ptr<void>>& kept() const noexcept { return kept_; }
+  /// The one node that a point of the capture stands for.
+  cu::CUgraphNode nodeAt(uint32_t point) const;
 
  private:
   cu::CUgraph graph_;
   std::vector<std::shared_ptr<void>> kept_;
+  Points points_;
 };
 
 class GraphExec {
  public:
-  explicit GraphExec(Graph& graph);
+  explicit GraphExec(const std::shared_ptr<Graph>& graph);
   ~GraphExec();
   GraphExec(const GraphExec&) = delete;
 
   const SharedUse use;
   void launch(const SharedStream& stream);
   void upload(const SharedStream& stream);
+  /// The kernel at a point of the capture gets other arguments in launches from now on.
+  void setKernel(uint32_t point, const cu::CUDA_KERNEL_NODE_PARAMS& params);
 
  private:
   struct Owned;

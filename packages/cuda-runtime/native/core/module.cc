@@ -1,5 +1,6 @@
 #include "module.h"
 
+#include "graph.h"
 #include "janitor.h"
 
 namespace mercer {
@@ -135,6 +136,15 @@ void Function::checkParams(size_t paramBytes, const uint32_t* offsets, size_t co
   }
 }
 
+void** Function::pointersTo(const uint8_t* params, size_t paramBytes, const uint32_t* offsets, size_t count) const {
+  checkParams(paramBytes, offsets, count);
+  alignas(128) static thread_local uint8_t packed[kMaxParamBytes];
+  static thread_local void* pointers[kMaxParams];
+  __builtin_memcpy(packed, params, paramBytes);
+  for (size_t i = 0; i < count; i++) pointers[i] = packed + offsets[i];
+  return pointers;
+}
+
 void Function::launch(const LaunchGeometry& geometry, const SharedStream& stream,
                       const uint8_t* params, size_t paramBytes, const uint32_t* offsets, size_t count) {
   Device& device = module->enter();
@@ -143,16 +153,24 @@ void Function::launch(const LaunchGeometry& geometry, const SharedStream& stream
                                   ", the stream belongs to cuda:" +
                                   std::to_string(stream->use->device.ordinal));
   if (stream->use != module->use) stream->enter();
-  checkParams(paramBytes, offsets, count);
-  alignas(128) static thread_local uint8_t packed[kMaxParamBytes];
-  static thread_local void* pointers[kMaxParams];
-  __builtin_memcpy(packed, params, paramBytes);
-  for (size_t i = 0; i < count; i++) pointers[i] = packed + offsets[i];
+  void** pointers = pointersTo(params, paramBytes, offsets, count);
   cu::CUlaunchAttribute attributes[2];
   const auto config = configure(geometry, stream->handle(), attributes);
   MERCER_CU(&device, cuLaunchKernelEx, &config, function_, pointers, nullptr);
   module->uses.note(stream);
   stream->launched(module->code());
+}
+
+void Function::launchIn(GraphExec& graph, uint32_t point, const LaunchGeometry& geometry, const uint8_t* params,
+                        size_t paramBytes, const uint32_t* offsets, size_t count) {
+  module->enter();
+  cu::CUDA_KERNEL_NODE_PARAMS node{};
+  node.func = function_;
+  node.gridDimX = geometry.grid[0], node.gridDimY = geometry.grid[1], node.gridDimZ = geometry.grid[2];
+  node.blockDimX = geometry.block[0], node.blockDimY = geometry.block[1], node.blockDimZ = geometry.block[2];
+  node.sharedMemBytes = geometry.sharedMemBytes;
+  node.kernelParams = pointersTo(params, paramBytes, offsets, count);
+  graph.setKernel(point, node);
 }
 
 }  // namespace mercer

@@ -191,7 +191,7 @@ std::shared_ptr<Graph> Stream::endCapture() {
   const auto result = driver().cuStreamEndCapture(handle_, &graph);
   for (auto address : capture.frees) driver().cuMemFreeAsync(address, handle_);
   check(result, "cuStreamEndCapture", &device);
-  return std::make_shared<Graph>(use, graph, std::move(capture.kept));
+  return std::make_shared<Graph>(use, graph, std::move(capture.kept), std::move(capture.points));
 }
 
 uint32_t Stream::capturePoint() {

@@ -178,6 +178,13 @@ export interface Addon extends LibraryCalls {
     params: Uint8Array,
     paramOffsets: Uint32Array,
   ): void;
+  launchIn(
+    f: FunctionHandle,
+    graph: GraphExecHandle,
+    point: number,
+    params: Uint8Array,
+    offsets: Uint32Array,
+  ): void;
   tensorMapEncode(
     dtype: number,
     address: bigint,

@@ -4,7 +4,9 @@
 // anything that begins like an ELF file or PTX is taken too and then has every kernel asked for.
 // Kernels do nothing for MERCER_FAKE_KERNEL_US microseconds, except
 //   increment(pointer, int64 n)   adds 1 to n bytes
+//   copy_pieces(...)              copies what packages/kernels/src/elementwise/copy-pieces.ts says
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <sstream>
 #include <utility>
@@ -94,6 +96,39 @@ FAKE cuOccupancyMaxActiveClusters(int* clusters, Kernel*, const void*) {
   return 0;
 }
 
+template <typename T>
+T read(const void* from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+/// What a launch does, if anything.
+Task workOf(const Kernel& kernel, void** params) {
+  if (kernel.name == "increment") {
+    const auto address = read<uint64_t>(params[0]);
+    const auto length = read<int64_t>(params[1]);
+    return [=] {
+      for (int64_t i = 0; i < length; i++) reinterpret_cast<unsigned char*>(address)[i]++;
+    };
+  }
+  if (kernel.name == "copy_pieces" && read<uint64_t>(params[0]) == 0) {
+    // a counter, 32 places to copy from and to, the number of pieces, and of each its bytes and two steps
+    constexpr int kMost = 32;
+    const auto pieces = std::make_shared<std::vector<std::array<uint64_t, 3>>>();
+    for (int i = 0; i < kMost; i++) {
+      const auto bytes = read<uint64_t>(params[2 + 2 * kMost + 3 * i]);
+      if (bytes == 0) continue;
+      pieces->push_back({read<uint64_t>(params[1 + kMost + i]), read<uint64_t>(params[1 + i]), bytes});
+    }
+    return [pieces] {
+      for (const auto& [to, from, bytes] : *pieces)
+        std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    };
+  }
+  return nullptr;
+}
+
 struct LaunchConfig {
   unsigned grid[3], block[3], sharedBytes;
   Stream* stream;
@@ -108,18 +143,29 @@ FAKE cuLaunchKernelEx(const LaunchConfig* config, Kernel* kernel, void** params,
   const int number = ++counters().launches;
   const long delay = setting("KERNEL_US", 0);
   const bool faulty = setting("FAULT_AT", 0) == number;
-  uint64_t address = 0;
-  int64_t length = 0;
-  if (kernel->name == "increment") {
-    std::memcpy(&address, params[0], 8);
-    std::memcpy(&length, params[1], 8);
-  }
+  const Task work = workOf(*kernel, params);
   auto* device = config->stream->device;
   config->stream->add([=] {
     if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
     if (faulty) device->fault = kIllegalAddress;
-    for (int64_t i = 0; i < length; i++) reinterpret_cast<unsigned char*>(address)[i]++;
+    if (work) work();
   });
+  return 0;
+}
+
+struct NodeParams {
+  Kernel* kernel;
+  unsigned extents[6], sharedBytes;
+  void** params;
+};
+
+FAKE cuGraphExecKernelNodeSetParams_v2(Graph* exec, size_t node, const NodeParams* given) {
+  if (const int status = contextStatus()) return status;
+  if (node == 0 || node > exec->nodes.size() || !given->extents[0] || !given->extents[3]) return kInvalidValue;
+  const Task work = workOf(*given->kernel, given->params);
+  exec->nodes[node - 1].task = [work] {
+    if (work) work();
+  };
   return 0;
 }
 
@@ -183,13 +229,14 @@ FAKE cuStreamUpdateCaptureDependencies(Stream* stream, const size_t* nodes, size
 FAKE cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long) {
   if (const int status = contextStatus()) return status;
   *exec = new Graph(*graph);
+  (*exec)->putInLine();
   counters().execs++;
   return 0;
 }
 
 FAKE cuGraphLaunch(Graph* exec, Stream* stream) {
   if (const int status = contextStatus()) return status;
-  for (const auto* node : exec->order()) stream->add(node->task);
+  for (const size_t node : exec->line) stream->add(exec->nodes[node].task);
   return 0;
 }
 

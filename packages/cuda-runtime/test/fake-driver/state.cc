@@ -29,20 +29,18 @@ void Graph::add(Task task) {
   ends = {nodes.size()};
 }
 
-std::vector<const Graph::Node*> Graph::order() const {
-  std::vector<const Node*> order;
+void Graph::putInLine() {
   std::vector<bool> done(nodes.size());
-  while (order.size() < nodes.size()) {
+  while (line.size() < nodes.size()) {
     for (size_t i = nodes.size(); i-- > 0;) {
       if (done[i]) continue;
       const auto& after = nodes[i].after;
       if (!std::all_of(after.begin(), after.end(), [&](size_t one) { return done[one]; })) continue;
       done[i] = true;
-      order.push_back(&nodes[i]);
+      line.push_back(i);
       break;
     }
   }
-  return order;
 }
 
 void Stream::add(Task task) {

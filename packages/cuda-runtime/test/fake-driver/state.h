@@ -53,10 +53,12 @@ struct Graph {
   std::vector<Node> nodes;
   /// What is captured next follows these; numbers from 1 on, as addresses of nodes.
   std::vector<size_t> ends;
+  /// Of an executable form: the order in which a launch runs them.
+  std::vector<size_t> line;
 
   void add(Task task);
-  /// An order that the edges allow, the last captured first: what they do not say is done the wrong way round.
-  std::vector<const Node*> order() const;
+  /// Chooses an order that the edges allow, the last captured first: what they do not say is done the wrong way round.
+  void putInLine();
 };
 
 struct Stream {

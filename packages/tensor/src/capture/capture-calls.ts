@@ -6,8 +6,8 @@ import { TensorForm } from '../tensor-form.js';
 import { numberOf, Tensor, tensorsMade } from '../tensor.js';
 import { Capture } from './capture.js';
 import { MercerError } from '../mercer-error.js';
-import { copyBytes, pieceCopier } from './piece-copies.js';
-import { Replay, type Result } from './replay.js';
+import { copyBytes, PieceCopies, pieceCopier } from './piece-copies.js';
+import { bytesIn, Replay, type Result } from './replay.js';
 
 /**
  * Captures what a function does with tensors of one device, for the same work with others. It is called twice with copies of the examples: once
@@ -30,17 +30,25 @@ export async function captured(
     for (const one of example) inputs.push(await copyOf(one));
     await capture.run(() => called(f, inputs, () => undefined));
     isBegun = true;
-    const { value: results, captured: work } = await capture.record(() =>
-      called(f, inputs, async (made) => {
+    const copiesIn = new PieceCopies(copier, inputs.map(bytesIn));
+    const { value: results, captured: work } = await capture.record(() => {
+      copiesIn.capture(inputs, 'to', capture.stream);
+      return called(f, inputs, async (made) => {
         const all = await Promise.all(made.map(rowMajor));
         for (const { storage } of all) if (!storage.isCaptured) capture.touch(storage, false);
         const places = all.map(resultOf);
+        const copiesOut = new PieceCopies(
+          copier,
+          places.map(({ form }) => bytesIn(form)),
+        );
+        copiesOut.capture(places, 'from', capture.stream);
         for (const one of all) if (!made.includes(one)) one.dispose();
-        return places;
-      }),
-    );
+        return { places, copiesOut };
+      });
+    });
     const at = inputs.findIndex(({ storage }) => work.touched.get(storage) === true);
-    const replay = new Replay(copier, work, inputs, results);
+    const { places, copiesOut } = results;
+    const replay = new Replay(copier, work, inputs, places, { in: copiesIn, out: copiesOut });
     if (at < 0) return replay;
     replay.dispose();
     throw new MercerError(

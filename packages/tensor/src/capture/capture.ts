@@ -40,6 +40,10 @@ export class Capture extends CaptureMemory {
     this.#stream = device.createStream();
   }
 
+  get stream(): StreamCore {
+    return this.#stream;
+  }
+
   /** Calls a function, whose work is done. */
   run<T>(work: () => T | PromiseLike<T>): Promise<T> {
     return withAmbientStream(this.#stream, work);

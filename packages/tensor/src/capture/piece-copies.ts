@@ -2,7 +2,7 @@ import { emitCopyPieces, MOST_PIECES, pieceScalars, type Scalars } from '@mercer
 import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { StorageBlock } from '../storage-block.js';
-import type { StreamCore } from '../stream-core.js';
+import type { CapturedGraph, StreamCore } from '../stream-core.js';
 
 /** Memory from a byte of a storage on. */
 export interface Place {
@@ -31,6 +31,8 @@ interface Launch {
   readonly first: number;
   readonly args: KernelArguments;
   readonly scalars: Scalars;
+  /** Where it was captured, if it was. */
+  point: number | undefined;
 }
 
 /** Copies of pieces of the same lengths, from and to other places each time. */
@@ -47,7 +49,7 @@ export class PieceCopies {
     for (let first = 0; kernel !== undefined && first < bytes.length; first += MOST_PIECES) {
       const sizes = bytes.slice(first, first + MOST_PIECES).map((one) => ({ bytes: one }));
       const scalars = Object.freeze(pieceScalars(sizes));
-      launches.push({ first, args: kernel.newArguments(), scalars });
+      launches.push({ first, args: kernel.newArguments(), scalars, point: undefined });
     }
     this.#launches = launches;
   }
@@ -69,6 +71,64 @@ export class PieceCopies {
       }
       kernel.setScalars(args, scalars);
       kernel.enqueue(stream, args);
+    }
+  }
+
+  /**
+   * Captures them, on a GPU: one side is memory that the capture's work reads or writes, the other is brought by each replay.
+   *
+   * @param side which one the places are
+   */
+  capture(places: readonly Place[], side: 'from' | 'to', stream: StreamCore): void {
+    const { kernel } = this.#copier;
+    if (kernel === undefined) return;
+    for (const one of this.#launches) {
+      const own = places.slice(one.first, one.first + MOST_PIECES);
+      this.#point(one, own, own);
+      kernel.setScalars(one.args, one.scalars);
+      const storages = own.map(({ storage }) => storage);
+      const [reads, writes] = side === 'from' ? [storages, []] : [[], storages];
+      one.point = kernel.captureOpen(stream, one.args, reads, writes);
+    }
+  }
+
+  /** Replays of the graph on the stream copy these from now on. */
+  bind(
+    graph: CapturedGraph,
+    from: readonly Place[],
+    to: readonly Place[],
+    stream: StreamCore,
+  ): void {
+    const { kernel } = this.#copier;
+    for (const { storage } of from) if (!storage.isCaptured) storage.beforeRead(stream);
+    for (const { storage } of to) storage.beforeWrite(stream);
+    for (const one of this.#launches) {
+      if (one.point === undefined) continue;
+      const end = one.first + MOST_PIECES;
+      this.#point(one, from.slice(one.first, end), to.slice(one.first, end));
+      kernel?.setScalars(one.args, one.scalars);
+      kernel?.replaceIn(graph, one.point, one.args);
+    }
+  }
+
+  /** Replays copy nothing from now on. */
+  unbind(graph: CapturedGraph): void {
+    const { kernel } = this.#copier;
+    for (const { args, point } of this.#launches) {
+      if (kernel === undefined || point === undefined) continue;
+      kernel.setScalars(args, pieceScalars([]));
+      // a graph launches at least one block
+      args.geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 };
+      kernel.replaceIn(graph, point, args);
+    }
+  }
+
+  #point({ args: { packer } }: Launch, from: readonly Place[], to: readonly Place[]): void {
+    for (const [at, { storage, byteOffset }] of from.entries()) {
+      packer.setPointer(1 + at, storage.address + byteOffset);
+    }
+    for (const [at, { storage, byteOffset }] of to.entries()) {
+      packer.setPointer(1 + MOST_PIECES + at, storage.address + byteOffset);
     }
   }
 }

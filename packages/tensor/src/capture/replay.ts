@@ -35,21 +35,24 @@ export class Replay {
   #pending = 0;
   #disposed = false;
 
-  /** @param inputs what the work reads in the place of its arguments; it takes them over */
+  /**
+   * @param inputs what the work reads in the place of its arguments; it takes them over
+   * @param copies of arguments to the inputs, and of results, which are captured with the work on a GPU
+   */
   constructor(
     copier: PieceCopier,
     work: CapturedWork,
     inputs: readonly Tensor[],
     results: readonly Result[],
+    copies: { readonly in: PieceCopies; readonly out: PieceCopies },
   ) {
     this.#copier = copier;
     this.#device = copier.device;
     this.#work = work;
     this.#inputs = inputs;
     this.#results = results;
-    this.#copiesIn = new PieceCopies(copier, inputs.map(bytesIn));
-    const made = results.map(({ form }) => bytesIn(form));
-    this.#copiesOut = new PieceCopies(copier, made);
+    this.#copiesIn = copies.in;
+    this.#copiesOut = copies.out;
   }
 
   get disposed(): boolean {
@@ -166,14 +169,23 @@ export class Replay {
     queue: StreamCore,
     times: number,
   ): void {
-    this.#copiesIn.enqueue(args, this.#inputs, queue);
+    const { graph } = this.#work;
+    const isPartOfGraph = this.#copier.kernel !== undefined;
+    if (isPartOfGraph) {
+      this.#copiesIn.bind(graph, args, this.#inputs, queue);
+      this.#copiesOut.bind(graph, this.#results, results, queue);
+    } else this.#copiesIn.enqueue(args, this.#inputs, queue);
     this.#launch(queue);
+    if (isPartOfGraph && times > 1) this.#copiesIn.unbind(graph);
     for (let done = 1; done < times; done++) {
       const { copies, from, to } = this.#feedback as Feedback;
       copies.enqueue(from, to, queue);
       this.#launch(queue);
     }
-    this.#copiesOut.enqueue(this.#results, results, queue);
+    if (isPartOfGraph) {
+      for (const { storage } of args) if (!storage.isCaptured) storage.noteRead(queue);
+      for (const { storage } of results) storage.noteWrite(queue);
+    } else this.#copiesOut.enqueue(this.#results, results, queue);
     for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
   }
 
@@ -190,4 +202,6 @@ export class Replay {
   }
 }
 
-const bytesIn = ({ size, dtype }: Pick<Tensor, 'size' | 'dtype'>): number => bytesOf(size, dtype);
+/** Bytes of a tensor without gaps. */
+export const bytesIn = ({ size, dtype }: Pick<Tensor, 'size' | 'dtype'>): number =>
+  bytesOf(size, dtype);

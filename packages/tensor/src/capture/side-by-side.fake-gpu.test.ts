@@ -115,7 +115,8 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
       for (const [k, one] of made.entries()) await one.fill(k + 1);
       return x.clone();
     });
-    expect(edges).toEqual([[], [], [], []]);
+    // the argument is copied in, and its copy out
+    expect(edges).toEqual([[], [], [], [], [0], [4]]);
     expect(await resultOf(replay, 8)).toEqual(new Uint8Array(COUNT).fill(8));
     for (const [k, one] of made.entries()) {
       expect(await one.toTypedArray()).toEqual(new Uint8Array(COUNT).fill(k + 1));
@@ -133,8 +134,8 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
     };
     using example = await zeros([64, 8], { device: gpu });
     const replay = await captured(async ([x]) => [await f(x as Tensor)], [example]);
-    expect(edges).toEqual([[], [0], [0], [0], [1, 2, 3]]);
-    expect(longestLine()).toBe(3);
+    expect(edges).toEqual([[], [0], [1], [1], [1], [2, 3, 4], [5]]);
+    expect(longestLine()).toBe(5);
     replay.dispose();
   });
 });
