@@ -18,11 +18,11 @@ export type {
   LaunchableKernel,
   Scalars,
 } from './emitted-kernel.js';
-export type { KernelProgram, ProgramStep } from './kernel-program.js';
+export type { KernelProgram, ProgramStep } from './emitted-kernel.js';
 export { isBeyondCompiler, PlanError, type PlanErrorCode } from './plan-error.js';
-export { kernelContent } from './kernel-content.js';
+export { kernelContent } from './emitted-kernel.js';
 export type { TileProgram } from './interpret/tile-program.js';
-export { tileWork } from './interpret/tile-work.js';
+export { tileWork } from './interpret/tile-program.js';
 export {
   isInterpreted,
   type CpuLimits,
@@ -36,7 +36,7 @@ export type {
   PairwiseProblem,
   Reduce,
 } from './pairwise/problem.js';
-export type { PlanExtras } from './pairwise/plan-extras.js';
+export type { PlanExtras } from './pairwise/problem.js';
 export {
   isSpecialisedNorm,
   normExpressions,
@@ -91,4 +91,4 @@ export * from './cdist-grad/index.js';
 export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
 export { cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
-export { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';
+export { cpuGaussianSum } from './limits/cpu-fma.js';

@@ -1,2 +1,2 @@
-export { cpuArgSortKernel, sortWorkspaceBytes } from './cpu-arg-sort.js';
-export { cpuCumSumKernel } from './cpu-cum-sum.js';
+export { cpuArgSortKernel, sortWorkspaceBytes } from './along-rows.js';
+export { cpuCumSumKernel } from './along-rows.js';

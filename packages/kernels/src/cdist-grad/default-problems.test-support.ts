@@ -1,5 +1,5 @@
 import type { DeviceLimits } from '../device-limits.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { KernelProgram } from '../emitted-kernel.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { emitCdistGrad } from './emit.js';

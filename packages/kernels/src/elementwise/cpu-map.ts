@@ -4,9 +4,9 @@ import { vectorPrelude } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/indent.js';
 import { argumentsStruct } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
-import { mapProgram } from '../interpret/map-program.js';
+import { mapProgram } from '../interpret/pairwise-program.js';
 import { conversionsText, prelude } from './conversion-text.js';
-import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
+import { CPU_TASK_ELEMENTS, cpuSpans, QUOTIENT } from './strided-text.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
 import {
@@ -21,7 +21,6 @@ import {
   stridePrefixes,
 } from './map-params.js';
 import type { MapPlan } from './map-plan-types.js';
-import { QUOTIENT } from './strided-text.js';
 
 const ENTRY = 'mercer_map';
 /** Most elements that are converted together. */

@@ -10,8 +10,9 @@ import { scalar } from './copy-params.js';
 import { blocksGeometry, linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
-import { contiguousInputs, lanesOf } from './map-lanes.js';
 import {
+  contiguousInputs,
+  lanesOf,
   mapCost,
   mapCount,
   mapName,

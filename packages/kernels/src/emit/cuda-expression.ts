@@ -14,8 +14,7 @@ import type { CudaHelper } from './cuda-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { INFIX_RULES } from './infix-rules.js';
-import { isUniform } from './is-uniform.js';
-import { emitDoubleExpression } from './double-expression.js';
+import { isUniform, emitDoubleExpression } from './double-expression.js';
 
 /** How an expression is written. */
 export interface CudaExpressionOptions {

@@ -4,7 +4,7 @@ import type { PairwiseDType } from '../pairwise/problem.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
 import { cudaLiteral } from './cuda-literal.js';
 import { FAST_TEXTS, isFastHelper, type FastHelper } from './fast-math.js';
-import { helpersInOrder } from './helpers-in-order.js';
+import { helpersInOrder } from '../math/pieces.js';
 
 /** Helper functions that emitted expressions may call: those of this file, those of `fastMath`, and functions of `math`. */
 export type CudaHelper = BasicHelper | FastHelper | MathFunction;

@@ -1,9 +1,24 @@
-import { add, finish, isNonNegative, max, variable, type Steps } from '@mercer/formula';
+import {
+  add,
+  finish,
+  isNonNegative,
+  max,
+  variable,
+  type Steps,
+  mul,
+  sub,
+  substitute,
+} from '@mercer/formula';
 import type { CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import type { Layout } from '../pairwise/problem.js';
-import { unlessNoInstruction } from './no-instruction.js';
+import { unlessNoInstruction } from './lower-tile-code.js';
 import { ProgramBuilder } from './program-builder.js';
 import { writeTileProgram, type TileProgram } from './tile-program.js';
+import type { CpuCdistGradPlan } from '../cdist-grad/plan-types.js';
+import { mapFormulas } from '../elementwise/map-formula.js';
+import { mapVariables } from '../elementwise/map-params.js';
+import type { MapPlan } from '../elementwise/map-plan-types.js';
+import { elementNumber } from '../elementwise/element-type.js';
 
 /** The program of a pairwise plan; none for formulas beyond the interpreter. */
 export function pairwiseProgram(plan: CpuPairwisePlan): TileProgram | undefined {
@@ -43,3 +58,44 @@ function freeName(wanted: string, taken: readonly string[]): string {
 }
 
 const layoutNumber = (layout: Layout): number => (layout === 'row' ? 0 : 1);
+
+/** The program of a weighted sum of norm derivatives. */
+export function cdistGradProgram({ dtype, phi }: CpuCdistGradPlan): TileProgram | undefined {
+  const delta = sub(variable('d'), variable('b'));
+  const factor = mul(variable('a'), substitute(phi, { delta }));
+  const make = function* (): Steps<TileProgram> {
+    const builder = new ProgramBuilder(dtype, ['p']);
+    const code = yield* builder.code([factor], ['a', 'd', 'b']);
+    return yield* writeTileProgram({
+      family: 'cdist-grad',
+      dtype,
+      settings: [],
+      constants: builder.constants,
+      codes: [yield* builder.launchCode(), code],
+    });
+  };
+  return finish(unlessNoInstruction(make()));
+}
+
+/** The program of a map; none for a formula beyond the interpreter. */
+export function mapProgram(plan: MapPlan): TileProgram | undefined {
+  const { dtype, rank, results, inputs } = plan;
+  const names = mapVariables(plan);
+  const make = function* (): Steps<TileProgram> {
+    const builder = new ProgramBuilder(dtype, names.parameters);
+    const value = yield* builder.code(mapFormulas(plan), [...names.inputs, ...names.indices]);
+    return yield* writeTileProgram({
+      family: 'map',
+      dtype,
+      codes: [yield* builder.launchCode(), value],
+      constants: builder.constants,
+      settings: [
+        ...[rank, results.length, inputs.length, names.indices.length, names.parameters.length],
+        ...results.map((result) => elementNumber(result.dtype)),
+        ...inputs.map((input) => elementNumber(input.dtype)),
+        plan.segments ?? 1,
+      ],
+    });
+  };
+  return finish(unlessNoInstruction(make()));
+}

@@ -1,5 +1,5 @@
 import { select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula';
-import { isUniform } from '../emit/is-uniform.js';
+import { isUniform } from '../emit/double-expression.js';
 import { expandFunctionsSteps } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { lowerTileCode, type TileTables } from './lower-tile-code.js';

@@ -8,7 +8,7 @@ export type {
 } from './plan-types.js';
 export { planMapReduce, planMapReduceSteps } from './plan.js';
 export { checkRanges } from './ranges/check-ranges.js';
-export { pairsInRanges } from './ranges/pairs-in-ranges.js';
+export { pairsInRanges } from './ranges/ranges.js';
 export { planRanges, planTasks, type PlannedRanges } from './ranges/plan-ranges.js';
 export {
   rangesFromMatrix,
@@ -26,4 +26,4 @@ export {
   type SelectionProblem,
 } from './selection/plan-selection.js';
 export { addsUp, aloneOf } from './plan-sums.js';
-export { takesOnePass } from './takes-one-pass.js';
+export { takesOnePass } from './choose-schedule.js';

@@ -1,6 +1,6 @@
 import type { Reduction } from '@mercer/formula';
-import type { HalfDType } from './half-dtype.js';
-import type { SumScheme } from './reducers/sum-options.js';
+import type { HalfDType } from './launched-plan.js';
+import type { SumScheme } from './reducers/reducer.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** Kept rows of a range, roughly. */

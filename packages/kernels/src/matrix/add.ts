@@ -27,3 +27,15 @@ export function emitAddCorrections(): CudaKernel {
     ),
   });
 }
+
+/** Adds `step` to the number in `counter`. */
+export function emitAdvance(): CudaKernel {
+  return matrixKernel({
+    name: 'advance counter',
+    entry: 'advance_counter',
+    threads: 1,
+    grid: () => 1,
+    params: [pointer('counter', 'int32', 'readwrite'), int64('step')],
+    body: 'counter[0] += (int)step;',
+  });
+}

@@ -1,8 +1,8 @@
 export { emitAddCorrections } from './add.js';
-export { emitAdvance } from './advance.js';
-export { emitDeterminants } from './determinant.js';
+export { emitAdvance } from './add.js';
+export { emitDeterminants } from './triangle.js';
 export { emitExchangeRows, mostExchangedRows } from './exchange-rows.js';
-export { emitIdentityMatrices } from './identity.js';
+export { emitIdentityMatrices } from './element-kernel.js';
 export { emitKron } from './kron.js';
 export { MATRIX_BATCH_AXES, type MatrixDType } from './matrix-kernel.js';
 export { emitMergeCodes } from './merge-codes.js';
@@ -11,4 +11,4 @@ export { emitPackMatrices } from './pack.js';
 export { emitSmallSolve, smallSolveBytes, type SmallSolveMethod } from './small-solve.js';
 export { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
 export { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
-export { emitUnpackMatrices } from './unpack.js';
+export { emitUnpackMatrices } from './pack.js';

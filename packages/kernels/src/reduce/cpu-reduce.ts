@@ -1,6 +1,5 @@
-import { withConstants } from '../builtin-kernel.js';
+import { withConstants, type BuiltinKernel } from '../emitted-kernel.js';
 import type { DType } from '../dtype.js';
-import type { BuiltinKernel } from '../emitted-kernel.js';
 import { scalar } from '../elementwise/copy-params.js';
 import { float64, int64, pointer } from '../kernel-param.js';
 import type { PairwiseDType } from '../pairwise/problem.js';

@@ -3,8 +3,7 @@ import { cudaType } from '../emit/cuda-literal.js';
 import { indent, lines } from '../emit/indent.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaNormFunctions } from './cuda-norm.js';
-import { rowsCost, rowsParams } from './rows-params.js';
-import type { RowsPlan } from './rows-plan.js';
+import { rowsCost, rowsParams, type RowsPlan } from './rows-plan.js';
 
 const THREADS = 256;
 /** Rows, and steps of k, of a tile that turns a column-major operand. */

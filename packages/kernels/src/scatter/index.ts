@@ -14,4 +14,4 @@ export {
   type IndexDType,
   type ScatterAddProblem,
   type ScatterSizes,
-} from './scatter-problem.js';
+} from './scatter-plan-types.js';

@@ -14,8 +14,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { expect } from 'vitest';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import { emitPairwise } from '../pairwise/emit.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { PairwisePlan } from '../pairwise/plan-types.js';

@@ -4,9 +4,14 @@ import { conversionsText, prelude } from '../elementwise/conversion-text.js';
 import { scalar } from '../elementwise/copy-params.js';
 import { segmentText } from '../elementwise/cuda-map.js';
 import { elementInfo } from '../elementwise/element-type.js';
-import { lanesOf } from '../elementwise/map-lanes.js';
-import { mapParams, mapSpelling, segmentCounts, segmentNames } from '../elementwise/map-params.js';
-import { shownFormula } from '../elementwise/shown-formula.js';
+import {
+  lanesOf,
+  mapParams,
+  mapSpelling,
+  segmentCounts,
+  segmentNames,
+  shownFormula,
+} from '../elementwise/map-params.js';
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaHelpers } from '../emit/cuda-math.js';

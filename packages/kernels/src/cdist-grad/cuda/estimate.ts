@@ -6,7 +6,7 @@ import type { FmaConfig, MmaConfig } from '../plan-types.js';
 import { FMA_THREADS, FMA_TILE_K } from './configs.js';
 import { fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaTile } from './mma-kernel.js';
-import { blockCount, type BlockTile } from './signature.js';
+import { blockCount, type BlockTile } from './staged-kernel.js';
 
 /** Cost of one factor a phi(delta). */
 export interface TermCost {

@@ -9,8 +9,7 @@ import {
 } from '../../pair-tile/cuda/neighbours.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
 import { FMA_THREADS, FMA_TILE_K } from './configs.js';
-import type { BlockTile } from './signature.js';
-import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
+import { type BlockTile, stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** Extents of the tile of a block. */

@@ -2,8 +2,7 @@ import { indent } from '../../emit/indent.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { Pipeline } from '../../pair-tile/cuda/pipeline.js';
 import type { MmaConfig, MmaPlan } from '../plan-types.js';
-import type { BlockTile } from './signature.js';
-import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
+import { type BlockTile, stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** Rows of c of one tensor-core product. */

@@ -4,7 +4,7 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import { sizesOf } from '../program.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
-import { signature } from './signature.js';
+import { signature } from './staged-kernel.js';
 
 const THREADS = 256;
 

@@ -3,17 +3,20 @@ import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
 import { dtypeBytes } from '../../dtype.js';
-import type { CpuKernel } from '../../emitted-kernel.js';
+import {
+  type CpuKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import { mapReduceProgramSteps } from '../../interpret/map-reduce-program.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { limitOf } from '../cpu/first-step.js';
 import { computingKernel } from '../cpu/kernel.js';
 import { cpuReducerDialect, cpuSourceText } from '../cpu/text.js';
 import { mapReduceCost, mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
-import type { Accumulator } from '../reducers/reducer.js';
+import { type Accumulator, wordsOf } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
-import { wordsOf } from '../reducers/state-words.js';
 import { BIN, binsOf, inMemory, partOf, runningBins, type RunningBins } from './running-bins.js';
 
 /**

@@ -1,12 +1,15 @@
 import type { Steps } from '@mercer/formula';
-import type { CpuKernel } from '../../emitted-kernel.js';
+import {
+  type CpuKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { mapReduceProgramSteps } from '../../interpret/map-reduce-program.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
-import { cpuFirstStep } from './first-step.js';
+import { cpuFirstStep, cpuPairText } from './first-step.js';
 import { withMergeKernel } from './merge-kernel.js';
-import { cpuPairText } from './pair-text.js';
 import { cpuReducerDialect, cpuRowsDialect, cpuSourceText } from './text.js';
 import { launchTasks, mapReduceCost, mapReduceParams } from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';

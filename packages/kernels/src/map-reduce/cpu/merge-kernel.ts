@@ -1,8 +1,7 @@
-import type { CpuKernel } from '../../emitted-kernel.js';
+import { type CpuKernel, withWorkspace, type KernelProgram } from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
-import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import {
   cpuOutputText,
   cpuRowCounts,

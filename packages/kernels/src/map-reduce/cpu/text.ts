@@ -1,17 +1,23 @@
-import { cpuLiteral } from '../../emit/cpu-literal.js';
+import { cpuLiteral } from '../../emit/cuda-literal.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { anyLane, fusesProducts, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/indent.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { KernelParam } from '../../kernel-param.js';
-import { pairsFunctions } from './pair-inputs.js';
-import { halfLoads } from '../half-storage.js';
+import { halfLoads, elementType, loaded } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';
-import { columnStrides, rowNames, strideName, tableRows, TASK_COUNT } from '../params.js';
+import {
+  columnStrides,
+  rowNames,
+  strideName,
+  tableRows,
+  TASK_COUNT,
+  inputName,
+} from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
-import type { ReducerDialect } from '../reducers/reducer.js';
-import { wordsOf } from '../reducers/state-words.js';
+import { type ReducerDialect, wordsOf } from '../reducers/reducer.js';
 import type { RunningOutput, RunningResult } from '../reducers/running-result.js';
+import { rowInputs } from '../plan-inputs.js';
 
 /** What both texts of a CPU's plan share. */
 export type CpuLaunchedPlan = LaunchedPlan &
@@ -209,4 +215,22 @@ export function cpuSourceText(
     '}',
     '',
   ).concat('\n');
+}
+
+/** The function that reads values of pairs of an input. */
+export const pairsName = (position: number): string => `pairs_${inputName(position)}`;
+
+/** Of every input with values of pairs a function that reads those of a vector of kept rows with one reduced row. */
+function pairsFunctions({ inputs }: Pick<LaunchedPlan, 'inputs'>): string {
+  return lines(
+    ...rowInputs(inputs, 'pair').map((input) =>
+      lines(
+        `INLINE V ${pairsName(input.position)}(const ${elementType(input, 'T')}* x, int64_t stride, const int64_t* places) {`,
+        '  V r = splat(0);',
+        `  for (int lane = 0; lane < LANES; lane++) r[lane] = ${loaded(input, 'x[places[lane] * stride]')};`,
+        '  return r;',
+        '}',
+      ),
+    ),
+  );
 }

@@ -1,8 +1,12 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { indent, lines } from '../../emit/indent.js';
-import type { CudaKernel } from '../../emitted-kernel.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
+import {
+  type CudaKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import {
   allOutputsText,
   cudaPrelude,
@@ -13,7 +17,7 @@ import {
 import type { LaunchedPlan } from '../launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import { wordsOf } from '../reducers/state-words.js';
+import { wordsOf } from '../reducers/reducer.js';
 
 const THREADS = 128;
 /** Words that a thread waits for at a time. */

@@ -5,7 +5,7 @@ import type { MapReduceInput } from '../launched-plan.js';
 import { batchStrideName, inputName, pairStrides } from '../params.js';
 import { rowInputs } from '../plan-inputs.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import type { UsedComponent } from '../used-components.js';
+import type { UsedComponent } from '../pair-statements.js';
 
 /** How values of pairs are read; nothing where no input has any. */
 export interface CudaPairInputs {

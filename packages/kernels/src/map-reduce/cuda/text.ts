@@ -6,8 +6,13 @@ import { halfLoads, halfTypes } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';
 import { rowNames } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import type { Reducer, ReducerDialect, Accumulator } from '../reducers/reducer.js';
-import { accumulatorWords, wordsOf } from '../reducers/state-words.js';
+import {
+  type Reducer,
+  type ReducerDialect,
+  type Accumulator,
+  accumulatorWords,
+  wordsOf,
+} from '../reducers/reducer.js';
 import {
   outputNames,
   runningResult,

@@ -1,8 +1,6 @@
 import { traitsOf } from '@mercer/formula';
-import { lines, upTo } from '../../emit/indent.js';
-import type { Reducer, ReducerParts } from './reducer.js';
-import { enterScalarText, kExtremaOfScalars } from './scalar-k-extrema.js';
-import { enterVectorText, kExtremaOfVectors } from './vector-k-extrema.js';
+import { lines, upTo, indent } from '../../emit/indent.js';
+import type { Reducer, ReducerParts, ScalarDialect } from './reducer.js';
 
 /**
  * The K smallest or largest of each component in order, the first of equals first, NaN after all numbers,
@@ -112,4 +110,128 @@ ${moves.join('\n')}
           ),
       }),
   };
+}
+
+/**
+ * The function `enter` of component `c`, whose list has entries at `places`, for one value a thread: a number goes before NaN,
+ * before what is worse and before what is empty, which is infinite. What is no finite number is inserted with care.
+ */
+function enterScalarText(
+  c: string,
+  places: readonly string[],
+  { least, isFinite }: { readonly least: boolean; readonly isFinite: (x: string) => string },
+): string {
+  return lines(
+    `INLINE void enter${c}(State& s, V f, I row) {`,
+    '  const V own = f;',
+    `  if (!(${isFinite('f')})) return insert${c}(s, f, row, number(-1));`,
+    ...places.map(
+      (at) => `  { const bool moves = !(own ${least ? '>=' : '<='} s.best${at});
+    const V old = s.best${at}; const I row_of_old = s.index${at};
+    s.best${at} = moves ? f : old; s.index${at} = moves ? row : row_of_old;
+    f = moves ? old : f; row = moves ? row_of_old : row; }`,
+    ),
+    '}',
+  );
+}
+
+/** The best of several rows against the last entry first, then one loop that enters those that pass, in order. */
+function kExtremaOfScalars({
+  rows,
+  best,
+  isOut,
+  isFull,
+  insert,
+  scalar,
+}: {
+  readonly rows: readonly { readonly value: string; readonly number: string }[];
+  readonly best: (x: string, y: string) => string;
+  readonly isOut: (f: string) => string;
+  readonly isFull: string;
+  readonly insert: (f: string, row: string) => string;
+  readonly scalar: ScalarDialect;
+}): string {
+  const values = rows.map(({ value }) => value);
+  const chosen = values.reduceRight((later, value, u) => `which == ${u} ? ${value} : ${later}`);
+  return lines(
+    `if (!(${isFull} && ${isOut(values.reduce(best))})) {`,
+    '  unsigned entering = 0;',
+    ...values.map((value, u) => `  entering |= (unsigned)!(${isFull} && ${isOut(value)}) << ${u};`),
+    '  #pragma unroll 1',
+    '  while (entering != 0) {',
+    `    const int which = ${scalar.lowestBit('entering')};`,
+    '    entering &= entering - 1;',
+    indent(insert(chosen, `${rows[0]?.number ?? ''} + which`), 4),
+    '  }',
+    '}',
+  );
+}
+
+/** What the text of several rows is made from. */
+interface VectorKExtrema {
+  readonly values: readonly string[];
+  /** The number of the first row. */
+  readonly first: string;
+  /** The last entry of the list. */
+  readonly last: string;
+  /** The better of two numbers. */
+  readonly best: (x: string, y: string) => string;
+  readonly isFinite: (x: string) => string;
+  readonly least: boolean;
+}
+
+const worse = (least: boolean): string => (least ? '>=' : '<=');
+
+/**
+ * The function `enter` of component `c`, whose list has entries at `places`: it moves what is worse than `f`, finite in all
+ * lanes, down by one. Entries are in order, so that each takes what was above it, `f`, or itself.
+ */
+function enterVectorText(c: string, places: readonly string[], least: boolean): string {
+  const stays = (at: string): string => `(I)(f ${worse(least)} s.best${at})`;
+  const [first = ''] = places;
+  return lines(
+    `INLINE void enter${c}(State& s, V f, I row) {`,
+    `  I here = ${stays(places.at(-1) ?? '')};`,
+    ...places
+      .map((at, r) => ({ at, above: places[r - 1] ?? '' }))
+      .slice(1)
+      .reverse()
+      .map(
+        ({ at, above }) => `  { const I before = ${stays(above)};
+    s.best${at} = before ? (here ? s.best${at} : f) : s.best${above};
+    s.index${at} = before ? (here ? s.index${at} : row) : s.index${above};
+    here = before; }`,
+      ),
+    `  s.best${first} = here ? s.best${first} : f;`,
+    `  s.index${first} = here ? s.index${first} : row;`,
+    '}',
+  );
+}
+
+/**
+ * The K best of component `c` over vectors, several rows at a time: the best of them is compared with the last entries first.
+ * Where a value or their sum is not finite, rows are added one by one.
+ */
+export function kExtremaOfVectors(
+  s: string,
+  c: string,
+  { values, first, last, best, isFinite, least }: VectorKExtrema,
+): string {
+  const count = String(values.length);
+  return lines(
+    '{',
+    `  const V check = ${values.join(' + ')}, most = ${values.reduce(best)};`,
+    `  const I odd = ~${isFinite('check')};`,
+    `  if (any(odd | ~(I)(most ${worse(least)} ${last}))) {`,
+    `    const V values[] = {${values.join(', ')}};`,
+    '    if (any(odd)) {',
+    `      for (L u = 0; u < ${count}; u++) insert${c}(${s}, values[u], ${first} + number(u), number(-1));`,
+    '    } else {',
+    `      for (L u = 0; u < ${count}; u++) {`,
+    `        if (any(~(I)(values[u] ${worse(least)} ${last}))) enter${c}(${s}, values[u], ${first} + number(u));`,
+    '      }',
+    '    }',
+    '  }',
+    '}',
+  );
 }

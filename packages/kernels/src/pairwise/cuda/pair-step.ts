@@ -3,10 +3,9 @@ import { cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { lines } from '../../emit/indent.js';
-import { readValue, renameParameters, valueFunction } from './parameters.js';
+import { readValue, renameParameters, valueFunction, splitUniforms } from './parameters.js';
 import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';
-import { splitUniforms } from './uniforms.js';
 import type { CudaPairwisePlan, PairArithmeticPlan } from '../plan-types.js';
 
 const a = variable('a');

@@ -2,12 +2,17 @@ import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines, upTo } from '../../../emit/indent.js';
 import { inputName, sidesOf, strideName } from '../../params.js';
-import type { RunningResult } from '../../reducers/running-result.js';
-import { blocksOf, columnBlocks, type ColumnBlock } from '../column-blocks.js';
+import type { RunningResult, RunningOutput } from '../../reducers/running-result.js';
+import {
+  blocksOf,
+  columnBlocks,
+  type ColumnBlock,
+  resultPlace,
+  resultWidth,
+} from '../column-blocks.js';
 import { cpuTileDialect, packedInputs } from './dialect.js';
 import { cpuPairText } from './pair-text.js';
 import { cpuSpans } from './spans-text.js';
-import { cpuStoreText } from './store-text.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
 import { isOfOneSide } from '../loop-formula.js';
@@ -176,5 +181,43 @@ function prefetchText(plan: CpuPairTilePlan): string {
         return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
       });
     }),
+  );
+}
+
+/** Writes the results of block `block` of columns from `state`, for the kept rows of vector `v`. */
+function cpuStoreText(plan: CpuPairTilePlan, { outputs }: RunningResult, state: string): string {
+  const texts = outputs.map((output, n) =>
+    lines(
+      output.bind(state),
+      ...plan.columns.slice(n, n + 1).map((one) => oneText(one, columnBlocks(plan), output)),
+    ),
+  );
+  return texts.length === 1 ? lines(...texts) : lines(...texts.map((text) => `{\n${text}\n}`));
+}
+
+function oneText(one: ColumnBlock, blocks: number, { value, index, names }: RunningOutput): string {
+  const [size, columns] = [String(one.block), String(one.columns)];
+  const statement = (entry: number, to: string, text: string): string => {
+    const { offset, column } = resultPlace(one, entry);
+    const at = (place: string): string =>
+      `g.${to}[(layer * kept + row) * ${resultWidth(one)} + ${place}]`;
+    if (column === undefined) return `if (block == 0) ${at(String(offset))} = ${text};`;
+    const isInside = one.columns === blocks * one.block;
+    const inside = isInside ? '' : `if (block * ${size} + ${column} < ${columns}) `;
+    return `${inside}${at(`block * ${size} + ${offset}`)} = ${text};`;
+  };
+  return lines(
+    value.length > 0 && `const V value[] = {${value.join(', ')}};`,
+    index.length > 0 && `const I found[] = {${index.join(', ')}};`,
+    'for (int64_t lane = 0; lane < LANES; lane++) {',
+    '  const int64_t row = first + v * LANES + lane;',
+    '  if (row >= limit) break;',
+    indent(
+      lines(
+        ...upTo(value.length).map((e) => statement(e, names.value, `value[${e}][lane]`)),
+        ...upTo(index.length).map((e) => statement(e, names.index, `(int32_t)found[${e}][lane]`)),
+      ),
+    ),
+    '}',
   );
 }

@@ -1,10 +1,14 @@
 import type { Steps } from '@mercer/formula';
-import { cpuLiteral } from '../../../emit/cpu-literal.js';
+import { cpuLiteral } from '../../../emit/cuda-literal.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
 import { indent, lines } from '../../../emit/indent.js';
-import type { CpuKernel } from '../../../emitted-kernel.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import {
+  type CpuKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../../emitted-kernel.js';
 import { withMergeKernel } from '../../cpu/merge-kernel.js';
 import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../../cpu/text.js';
 import { elementType, loaded } from '../../half-storage.js';
@@ -18,7 +22,7 @@ import {
 } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
 import { runningResult, type RunningResult } from '../../reducers/running-result.js';
-import { wordsOf } from '../../reducers/state-words.js';
+import { wordsOf } from '../../reducers/reducer.js';
 import { blockReducer, columnBlocks } from '../column-blocks.js';
 import { cpuColumnsText } from './columns-text.js';
 import { packedInputs, takenName, takenOnceName } from './dialect.js';

@@ -1,7 +1,7 @@
 import type { CudaLimits } from '../../../device-limits.js';
 import { dtypeBytes } from '../../../dtype.js';
 import { PlanError } from '../../../plan-error.js';
-import { CUDA_SPLITS } from '../../cuda/splits.js';
+import { CUDA_SPLITS } from '../../cuda/choose-tile.js';
 import { columnThreads } from './column-threads.js';
 import { entriesOfThread } from './row-lists.js';
 import { LONGEST_RUN } from '../tile-text.js';

@@ -1,17 +1,25 @@
 import type { Steps } from '@mercer/formula';
 import { indent, lines, unrolled, upTo } from '../../../emit/indent.js';
-import { stateWords } from '../../cuda/text.js';
+import { stateWords, type CudaRunningResult } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
 import type { Reducer } from '../../reducers/reducer.js';
 import type { RunningOutput, RunningResult } from '../../reducers/running-result.js';
 import { resultPlace, resultWidth, type ColumnBlock } from '../column-blocks.js';
 import { cudaTileDialect, unrolledPairs, unrollPragma, type TileNeeds } from './dialect.js';
-import { columnOfThread, columnThreads, hasFirstColumn, threadsOf } from './column-threads.js';
+import {
+  columnOfThread,
+  columnThreads,
+  hasFirstColumn,
+  threadsOf,
+  columnsOfThread,
+} from './column-threads.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
+import type { CudaKernel } from '../../../emitted-kernel.js';
+import { MERGE_PLACE, mergeFrame } from '../../cuda/merge-kernel.js';
 
 /**
  * A batch entry of a result of many columns: the values of a tile of pairs go into shared memory, and every
@@ -220,11 +228,7 @@ function columnText(
 }
 
 /** Writes the results of a thread's blocks of columns from `state`. */
-export function storeColumns(
-  plan: CudaPairTilePlan,
-  running: RunningResult,
-  state: string,
-): string {
+function storeColumns(plan: CudaPairTilePlan, running: RunningResult, state: string): string {
   const isSingle = plan.columns.length === 1;
   return lines(
     ...running.outputs.flatMap((output, n) =>
@@ -262,4 +266,33 @@ function storeText(
     ...value.map(statement(names.value, 'V')),
     ...index.map(statement(names.index, 'int')),
   );
+}
+
+/** Merges the parts of every kept row and thread of columns in order. */
+export function cudaColumnsMerge(plan: CudaPairTilePlan, running: CudaRunningResult): CudaKernel {
+  const threads = columnThreads(plan);
+  const state = plan.columns.length === 1 ? 's' : 'total';
+  return mergeFrame(plan, running, {
+    states: threads,
+    body: lines(
+      `const long long kept = ${rowNames(plan.axis).kept}, states = kept * ${threads};`,
+      MERGE_PLACE,
+      'if (place >= states * batch) return;',
+      'const long long layer = place / states, state = place - layer * states;',
+      `const long long row = state / ${threads};`,
+      `const int columnThread = (int)(state - row * ${threads});`,
+      columnsOfThread(plan),
+      `State ${state} = empty();`,
+      '#pragma unroll 4',
+      `for (int part = 0; part < ${plan.splits}; ++part) {`,
+      '  State t;',
+      '  {',
+      '    const long long kept = states, row = state;',
+      indent(stateWords(plan, running).load('t'), 4),
+      '  }',
+      `  merge(${state}, t);`,
+      '}',
+      storeColumns(plan, running, state),
+    ),
+  });
 }

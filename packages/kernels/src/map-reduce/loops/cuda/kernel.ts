@@ -3,8 +3,12 @@ import { cudaKernel } from '../../../emit/cuda-kernel.js';
 import { cudaType } from '../../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
 import { indent, lines, unrolled } from '../../../emit/indent.js';
-import type { CudaKernel } from '../../../emitted-kernel.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import {
+  type CudaKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../../emitted-kernel.js';
 import { cudaMergeKernel, withMerge } from '../../cuda/merge-kernel.js';
 import {
   cudaPrelude,
@@ -16,8 +20,7 @@ import {
 import { elementType } from '../../half-storage.js';
 import { batchStrideName, inputName, launchGrid, mapReduceParams, rowNames } from '../../params.js';
 import { blockReducer } from '../column-blocks.js';
-import { cudaColumnsMerge } from './columns-merge.js';
-import { cudaColumnsText } from './columns-text.js';
+import { cudaColumnsMerge, cudaColumnsText } from './columns-text.js';
 import { columnThreads, columnsOfThread } from './column-threads.js';
 import type { TileNeeds } from './dialect.js';
 import { cudaOneColumnText } from './one-column-text.js';

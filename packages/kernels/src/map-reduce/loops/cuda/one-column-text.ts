@@ -4,7 +4,7 @@ import { cudaLiteral } from '../../../emit/cuda-literal.js';
 import { indent, lines, unrolled } from '../../../emit/indent.js';
 import { allOutputsText, stateWords } from '../../cuda/text.js';
 import type { RunningResult } from '../../reducers/running-result.js';
-import { wordsOf } from '../../reducers/state-words.js';
+import { wordsOf } from '../../reducers/reducer.js';
 import { reducesInPairs } from './choose-tile.js';
 import { cudaTileDialect, unrollPragma, type TileNeeds } from './dialect.js';
 import { cudaSpans } from './spans-text.js';
