@@ -1,4 +1,4 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 import type { DType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';

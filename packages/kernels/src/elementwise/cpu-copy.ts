@@ -1,4 +1,4 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 import type { BuiltinKernel, Scalars } from '../emitted-kernel.js';
 import { elementNumber } from './element-type.js';
 import { int64 } from '../kernel-param.js';

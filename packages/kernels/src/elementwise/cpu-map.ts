@@ -1,7 +1,7 @@
 import { emitCpuExpressions } from '../emit/cpu-expression.js';
 import { cpuHelpers } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/text.js';
 import { argumentsStruct } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { mapProgram } from '../interpret/pairwise-program.js';

@@ -1,4 +1,4 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
 import { conversionText, prelude } from './conversion-text.js';

@@ -1,7 +1,7 @@
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { DType } from '../dtype.js';
 import type { CudaKernel } from '../emitted-kernel.js';

@@ -1,5 +1,5 @@
 import { postOrder, print, type Expr } from '@mercer/formula';
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';

@@ -1,4 +1,4 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 
 /** `n0 * n1 * ...` over the first `count` dimensions, `1` for none. */
 export function productOf(prefix: string, count: number): string {

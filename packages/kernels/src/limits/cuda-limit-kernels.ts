@@ -1,7 +1,7 @@
 import type { CudaLimits } from '../device-limits.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer, float64 } from '../kernel-param.js';

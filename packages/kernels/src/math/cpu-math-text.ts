@@ -1,4 +1,4 @@
-import { indent } from '../emit/indent.js';
+import { indent } from '../emit/text.js';
 import { instruction, vectorUnit, type CpuLevel } from '../emit/cpu-vector.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { COMMON_PIECES } from './common-pieces.js';

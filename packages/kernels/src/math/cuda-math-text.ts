@@ -1,5 +1,5 @@
 import type { MathOp } from '@mercer/formula';
-import { indent } from '../emit/indent.js';
+import { indent } from '../emit/text.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import type { PairwiseDType } from '../pairwise/problem.js';
 import { COMMON_PIECES } from './common-pieces.js';

@@ -1,5 +1,5 @@
 import { cudaType, cudaLiteral } from '../emit/cuda-literal.js';
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { float64, int64, pointer } from '../kernel-param.js';
 import {

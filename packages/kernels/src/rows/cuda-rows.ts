@@ -1,6 +1,6 @@
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaNormFunctions } from './cuda-norm.js';
 import { rowsCost, rowsParams, type RowsPlan } from './rows-plan.js';

@@ -15,7 +15,7 @@ import {
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { float64, pointer, type KernelParam } from '../kernel-param.js';
 import type { TotalsPlan } from './totals-plan.js';

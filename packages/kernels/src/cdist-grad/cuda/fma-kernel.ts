@@ -1,5 +1,5 @@
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import {
   readFunctions,

@@ -1,4 +1,4 @@
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { Pipeline } from '../../pair-tile/cuda/pipeline.js';
 import type { MmaConfig, MmaPlan } from '../plan-types.js';

@@ -1,6 +1,6 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import { type CudaKernel, withWorkspace } from '../../emitted-kernel.js';
 import { pipelineOf, type Pipeline, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';
 import type { StagedOperand } from '../../pair-tile/cuda/staged-operand.js';

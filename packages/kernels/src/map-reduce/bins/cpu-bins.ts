@@ -1,7 +1,7 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { dtypeBytes } from '../../dtype.js';
 import {
   type CpuKernel,

@@ -1,4 +1,4 @@
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import type { KernelProgram } from '../../emitted-kernel.js';
 import { rowOfThread } from '../cuda/block.js';

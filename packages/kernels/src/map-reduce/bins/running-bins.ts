@@ -1,4 +1,4 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import type { LaunchedPlan } from '../launched-plan.js';
 import type { Accumulator, Reducer, ReducerDialect } from '../reducers/reducer.js';
 import { reducersOf } from '../reducers/reducers-of.js';

@@ -1,4 +1,4 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { pairsName, cpuOutputText, cpuRowCounts, storeParts } from './text.js';
 import { cpuRowsLoop } from './rows-loop.js';
 import { elementType, loaded } from '../half-storage.js';

@@ -1,7 +1,7 @@
 import { type CpuKernel, withWorkspace, type KernelProgram } from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import {
   cpuOutputText,
   cpuRowCounts,

@@ -1,4 +1,4 @@
-import { indent, lines, upTo } from '../../emit/indent.js';
+import { indent, lines, upTo } from '../../emit/text.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
 /** What a pair of rows computes, as statements. */

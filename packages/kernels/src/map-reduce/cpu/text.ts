@@ -1,7 +1,7 @@
 import { cpuLiteral } from '../../emit/cuda-literal.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { anyLane, fusesProducts, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { KernelParam } from '../../kernel-param.js';
 import { halfLoads, elementType, loaded } from '../half-storage.js';

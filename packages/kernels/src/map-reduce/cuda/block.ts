@@ -1,4 +1,4 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import type { CudaTile } from '../plan-types.js';
 import type { RunningResult } from '../reducers/running-result.js';
 

@@ -6,7 +6,7 @@ import {
   type KernelProgram,
 } from '../../emitted-kernel.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 import { blockRows } from './block.js';
 import { firstStepText } from './first-step.js';
 import { cudaMergeKernel, withMerge } from './merge-kernel.js';

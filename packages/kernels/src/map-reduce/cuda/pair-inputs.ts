@@ -1,4 +1,4 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { blockRows, laneOfThread, lanesOf, rowOfThread } from './block.js';
 import { loaded } from '../half-storage.js';
 import type { MapReduceInput } from '../launched-plan.js';

@@ -1,5 +1,5 @@
 import { sidesOf } from '../params.js';
-import { indent, lines, unrolled, upTo } from '../../emit/indent.js';
+import { indent, lines, unrolled, upTo } from '../../emit/text.js';
 import { rowOfThread } from './block.js';
 import type { CudaPairInputs } from './pair-inputs.js';
 import type { CudaPairText } from './pair-text.js';

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../../dtype.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import type { PairwiseDType } from '../../pairwise/problem.js';
 import type { UsedComponent } from '../pair-statements.js';
 

@@ -1,6 +1,6 @@
 import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import type { ListSpelling } from '../../emit/parameter-text.js';
 import { halfLoads, halfTypes } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';

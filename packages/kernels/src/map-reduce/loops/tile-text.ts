@@ -1,5 +1,5 @@
 import { variables, type Expr } from '@mercer/formula';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { ROW_NAMES } from '../lowering/lower.js';
 import {
   isLoop,

@@ -1,5 +1,5 @@
 import { base2ExponentialReducer } from './base2-exponentials.js';
-import { indent, lines, upTo } from '../../emit/indent.js';
+import { indent, lines, upTo } from '../../emit/text.js';
 import {
   type Reducer,
   type ReducerDialect,

@@ -1,5 +1,5 @@
 import { traitsOf } from '@mercer/formula';
-import { upTo, lines, indent } from '../../emit/indent.js';
+import { upTo, lines, indent } from '../../emit/text.js';
 import type { Reducer, ReducerParts } from './reducer.js';
 
 /**

@@ -1,5 +1,5 @@
 import { traitsOf } from '@mercer/formula';
-import { lines, upTo, indent } from '../../emit/indent.js';
+import { lines, upTo, indent } from '../../emit/text.js';
 import type { Reducer, ReducerParts, ScalarDialect } from './reducer.js';
 
 /**

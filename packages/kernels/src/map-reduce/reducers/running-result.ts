@@ -1,4 +1,4 @@
-import { indent, lines, upTo } from '../../emit/indent.js';
+import { indent, lines, upTo } from '../../emit/text.js';
 import type { Reducer, Accumulator } from './reducer.js';
 
 /** The results of one reduction among those of a plan. */

@@ -2,7 +2,7 @@ import { finish } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { cpuLiteral, cudaLiteral } from '../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import {
   type CpuKernel,
   type CudaKernel,

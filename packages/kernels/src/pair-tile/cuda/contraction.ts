@@ -1,5 +1,5 @@
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 import { readNeighbours } from './neighbours.js';
 import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';
 import { group, type TileConfig, type TileOperand } from './tile-operand.js';

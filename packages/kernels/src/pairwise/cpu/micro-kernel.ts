@@ -1,5 +1,5 @@
 import { type CpuExpression, uniformLocals } from '../../emit/cpu-expression.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import { registerTileText } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuPairwisePlan } from './plan.js';
 

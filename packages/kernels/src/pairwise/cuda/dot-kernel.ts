@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { DotPlan } from '../plan-types.js';
 import { pairwiseCost, operandRoles, signature, tileCount } from './kernel-signature.js';

@@ -1,6 +1,6 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
 import { pairwiseCost, operandRoles, signature, roleSizes } from './kernel-signature.js';

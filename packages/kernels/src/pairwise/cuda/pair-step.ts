@@ -2,7 +2,7 @@ import { abs, isNonNegative, pow, sub, variable, variables, type RealExpr } from
 import { cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import { readValue, renameParameters, valueFunction, splitUniforms } from './parameters.js';
 import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';

@@ -13,7 +13,7 @@ import type { PairwiseDType } from '../problem.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { isUniform } from '../../emit/double-expression.js';
 import { emitCudaExpression, type CudaExpressionOptions } from '../../emit/cuda-expression.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 
 /** Parameters go by their number: their names come from outside and may be words of C++. */
 export const parameterText = (index: number): string => `parameter${index}`;

@@ -1,6 +1,6 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
 import { cudaType } from '../../emit/cuda-literal.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import { type CudaKernel, withWorkspace } from '../../emitted-kernel.js';
 import { computeTile } from '../../pair-tile/cuda/contraction.js';
 import { readFunctions } from '../../pair-tile/cuda/neighbours.js';

@@ -1,6 +1,6 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/text.js';
 import { inputName, sidesOf, strideName } from '../../params.js';
 import type { RunningResult, RunningOutput } from '../../reducers/running-result.js';
 import {

@@ -1,7 +1,7 @@
 import { emitCpuStatements } from '../../../emit/cpu-expression.js';
 import { cpuLiteral } from '../../../emit/cuda-literal.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/text.js';
 import { pairsName } from '../../cpu/text.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, pairStrides, sidesOf, strideName, tableRowsName } from '../../params.js';

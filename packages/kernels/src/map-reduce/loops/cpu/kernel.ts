@@ -2,7 +2,7 @@ import type { Steps } from '@mercer/formula';
 import { cpuLiteral } from '../../../emit/cuda-literal.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines } from '../../../emit/text.js';
 import {
   type CpuKernel,
   programOf,

@@ -1,6 +1,6 @@
 import type { Expr, Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/text.js';
 import { declareValues, keepValues } from '../../cpu/rows-loop.js';
 import { cpuTileDialect } from './dialect.js';
 import { tileText } from '../tile-text.js';

@@ -1,4 +1,4 @@
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines } from '../../../emit/text.js';
 import { BLOCK_ROWS, type CpuPairTilePlan } from '../plan-types.js';
 
 /**

@@ -1,5 +1,5 @@
 import type { Steps } from '@mercer/formula';
-import { indent, lines, unrolled, upTo } from '../../../emit/indent.js';
+import { indent, lines, unrolled, upTo } from '../../../emit/text.js';
 import { stateWords, type CudaRunningResult } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
 import type { Reducer } from '../../reducers/reducer.js';

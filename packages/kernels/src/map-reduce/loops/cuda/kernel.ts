@@ -2,7 +2,7 @@ import type { Steps } from '@mercer/formula';
 import { cudaKernel } from '../../../emit/cuda-kernel.js';
 import { cudaType } from '../../../emit/cuda-literal.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
-import { indent, lines, unrolled } from '../../../emit/indent.js';
+import { indent, lines, unrolled } from '../../../emit/text.js';
 import {
   type CudaKernel,
   programOf,

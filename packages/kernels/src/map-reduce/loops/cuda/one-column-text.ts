@@ -1,7 +1,7 @@
 import { traitsOf, type Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../../dtype.js';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
-import { indent, lines, unrolled } from '../../../emit/indent.js';
+import { indent, lines, unrolled } from '../../../emit/text.js';
 import { allOutputsText, stateWords } from '../../cuda/text.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { wordsOf } from '../../reducers/reducer.js';

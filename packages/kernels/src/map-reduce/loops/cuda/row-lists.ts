@@ -1,6 +1,6 @@
 import { traitsOf } from '@mercer/formula';
 import { cudaLiteral } from '../../../emit/cuda-literal.js';
-import { indent, lines, unrolled, upTo } from '../../../emit/indent.js';
+import { indent, lines, unrolled, upTo } from '../../../emit/text.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
 
 /** The K best of the kept rows of a block while its pairs pass: a sorted list for each row, entry r with thread r % 16 of the row. */

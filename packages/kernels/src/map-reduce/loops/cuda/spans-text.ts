@@ -1,4 +1,4 @@
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines } from '../../../emit/text.js';
 import type { CudaPairTilePlan } from '../plan-types.js';
 
 /**

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../../../dtype.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { indent, lines, upTo } from '../../../emit/text.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, sidesOf, strideName } from '../../params.js';
 import type { TileNeeds } from './dialect.js';
