@@ -48,14 +48,12 @@ export function cpuSpans(
   offsets: readonly { readonly name: string; readonly stride: string }[],
   span: string,
 ): string {
-  const last = String(rank - 1);
   const total = upTo(rank)
     .map((i) => `p.n[${i}]`)
     .join(' * ');
-  const task = String(CPU_TASK_ELEMENTS);
-  return `  const i64 inner = p.n[${last}], total = ${total};
-  const i64 stop = end * ${task} < total ? end * ${task} : total;
-  for (i64 at = begin * ${task}; at < stop;) {
+  return `  const i64 inner = p.n[${rank - 1}], total = ${total};
+  const i64 stop = end * ${CPU_TASK_ELEMENTS} < total ? end * ${CPU_TASK_ELEMENTS} : total;
+  for (i64 at = begin * ${CPU_TASK_ELEMENTS}; at < stop;) {
     const i64 row = quotient(at, inner), x0 = at - row * inner;
     const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
     ${rank > 1 ? 'i64 rest = row, ' : 'i64 '}${offsets.map((o) => `${o.name} = x0 * ${o.stride}s`).join(', ')};

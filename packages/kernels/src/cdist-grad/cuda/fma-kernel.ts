@@ -59,7 +59,6 @@ const roundUp = (value: number, to: number): number => Math.ceil(value / to) * t
 export function fmaKernel(plan: FmaPlan): CudaKernel {
   const { fma: config, dtype } = plan;
   const type = cudaType(dtype);
-  const [rows, columns] = [String(config.perThreadN), String(config.perThreadM)];
   return stagedKernel(plan, {
     ...config,
     entry: 'cdist_grad_fma',
@@ -69,14 +68,14 @@ export function fmaKernel(plan: FmaPlan): CudaKernel {
     operands: fmaOperands(plan),
     functions: readFunctions(dtype),
     place: placeText(config, 'thread', 'place'),
-    setup: () => `  ${type} z[${rows}][${columns}];
+    setup: () => `  ${type} z[${config.perThreadN}][${config.perThreadM}];
   const ${type}* const zs = d + place.layer * batchStrideD + (place.nStart + nPlace) * ldd + place.mStart + mPlace;
   #pragma unroll
-  for (int i = 0; i < ${rows}; ++i)
+  for (int i = 0; i < ${config.perThreadN}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${columns}; ++j)
+    for (int j = 0; j < ${config.perThreadM}; ++j)
       z[i][j] = nPlace + i < nHere && mPlace + j < mHere ? zs[i * ldd + j] : (${type})0;
-  ${type} sum[${config.tileO}][${rows}][${columns}] = {};`,
+  ${type} sum[${config.tileO}][${config.perThreadN}][${config.perThreadM}] = {};`,
     compute: ({ places }) => computeText(plan, places),
     placeAgain: placeText(config, 'threadAgain', 'end'),
     store: storeText(plan),

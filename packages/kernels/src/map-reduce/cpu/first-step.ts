@@ -86,11 +86,10 @@ function rowsOfTask({ ranges, splits }: CpuMapReducePlan): string {
     );
   }
   if (splits === 1) return 'const int64_t layer = task / blocks, first = task % blocks * ROWS;';
-  const parts = String(splits);
   return lines(
-    `const int64_t layer = task / (blocks * ${parts}), part = task / blocks % ${parts}, first = task % blocks * ROWS;`,
+    `const int64_t layer = task / (blocks * ${splits}), part = task / blocks % ${splits}, first = task % blocks * ROWS;`,
     'const int64_t tiles = (reduced + TILE - 1) / TILE;',
-    `const int64_t length = (tiles + ${splits - 1}) / ${parts} * TILE;`,
+    `const int64_t length = (tiles + ${splits - 1}) / ${splits} * TILE;`,
     'const int64_t from = part * length < reduced ? part * length : reduced;',
     'const int64_t until = from + length < reduced ? from + length : reduced;',
   );

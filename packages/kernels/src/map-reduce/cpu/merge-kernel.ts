@@ -56,7 +56,6 @@ export function withMergeKernel(
 
 /** The body of the function that merges the parts of each vector of rows in order, a vector a task. */
 function mergeText(plan: CpuLaunchedPlan, running: RunningResult): string {
-  const parts = String(plan.splits);
   return lines(
     cpuRowCounts(plan),
     'const int64_t vectors = (kept + LANES - 1) / LANES;',
@@ -64,9 +63,9 @@ function mergeText(plan: CpuLaunchedPlan, running: RunningResult): string {
     'for (int64_t task = begin; task < end; task++) {',
     '  const int64_t layer = task / vectors, first = task % vectors * LANES;',
     '  State total = empty();',
-    `  for (int64_t part = 0; part < ${parts}; part++) {`,
+    `  for (int64_t part = 0; part < ${plan.splits}; part++) {`,
     '    State t;',
-    `    const int64_t place = (layer * ${parts} + part) * vectors + first / LANES;`,
+    `    const int64_t place = (layer * ${plan.splits} + part) * vectors + first / LANES;`,
     '    __builtin_memcpy(&t, g.workspace + place * sizeof(State), sizeof(State));',
     '    merge(total, t);',
     '  }',

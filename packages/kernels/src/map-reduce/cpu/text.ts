@@ -1,7 +1,7 @@
 import { cpuLiteral } from '../../emit/cuda-literal.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { anyLane, fusesProducts, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/text.js';
+import { cpp, lines } from '../../emit/text.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { KernelParam } from '../../kernel-param.js';
 import { halfLoads, elementType, loaded } from '../half-storage.js';
@@ -207,14 +207,13 @@ export function cpuSourceText(
   running: RunningResult,
   { entry, helpers, params, text, scratch }: EntryText,
 ): string {
-  return lines(
-    cpuPrelude(plan, running, { helpers, params }),
-    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*${scratch === undefined ? '' : ` ${scratch}`}) {`,
-    '  const Args& g = *(const Args*)args;',
-    indent(text),
-    '}',
-    '',
-  ).concat('\n');
+  return cpp`
+    ${cpuPrelude(plan, running, { helpers, params })}
+    extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*${scratch === undefined ? '' : ` ${scratch}`}) {
+      const Args& g = *(const Args*)args;
+      ${text}
+    }
+  `.concat('\n');
 }
 
 /** The function that reads values of pairs of an input. */

@@ -217,7 +217,6 @@ export function kExtremaOfVectors(
   c: string,
   { values, first, last, best, isFinite, least }: VectorKExtrema,
 ): string {
-  const count = String(values.length);
   return lines(
     '{',
     `  const V check = ${values.join(' + ')}, most = ${values.reduce(best)};`,
@@ -225,9 +224,9 @@ export function kExtremaOfVectors(
     `  if (any(odd | ~(I)(most ${worse(least)} ${last}))) {`,
     `    const V values[] = {${values.join(', ')}};`,
     '    if (any(odd)) {',
-    `      for (L u = 0; u < ${count}; u++) insert${c}(${s}, values[u], ${first} + number(u), number(-1));`,
+    `      for (L u = 0; u < ${values.length}; u++) insert${c}(${s}, values[u], ${first} + number(u), number(-1));`,
     '    } else {',
-    `      for (L u = 0; u < ${count}; u++) {`,
+    `      for (L u = 0; u < ${values.length}; u++) {`,
     `        if (any(~(I)(values[u] ${worse(least)} ${last}))) enter${c}(${s}, values[u], ${first} + number(u));`,
     '      }',
     '    }',

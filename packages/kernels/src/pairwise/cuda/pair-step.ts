@@ -2,7 +2,7 @@ import { abs, isNonNegative, pow, sub, variable, variables, type RealExpr } from
 import { cudaType } from '../../emit/cuda-literal.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
-import { lines } from '../../emit/text.js';
+import { cpp, lines } from '../../emit/text.js';
 import { readValue, renameParameters, valueFunction, splitUniforms } from './parameters.js';
 import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';
@@ -92,15 +92,13 @@ export function finishFunction(plan: CudaPairwisePlan): FinishFunction {
   });
   const argument = split === undefined ? 'double p' : `const ${split.type}& uniforms`;
   return {
-    text: lines(
-      split?.text,
-      `__device__ __forceinline__ ${type} finish(${type} s, ${argument}) {`,
-      ...(split?.locals ?? [])
-        .concat(text.uniformStatements, text.statements)
-        .map((line) => `  ${line}`),
-      `  return ${text.result};`,
-      '}',
-    ),
+    text: cpp`
+      ${split?.text}
+      __device__ __forceinline__ ${type} finish(${type} s, ${argument}) {
+      ${(split?.locals ?? []).concat(text.uniformStatements, text.statements).map((line) => `  ${line}`)}
+        return ${text.result};
+      }
+    `,
     helpers: new Set(text.helpers),
     slots: text.slots,
     call: (value) => `finish(${value}, ${split === undefined ? 'p' : 'finishUniforms'})`,

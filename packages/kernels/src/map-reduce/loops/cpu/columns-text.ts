@@ -26,7 +26,6 @@ export function* cpuColumnsText(
 ): Steps<string> {
   const { formula, keptVectors, reducedAtOnce: rows } = plan;
   const { pair } = formula;
-  const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
   const all = String(columnBlocks(plan));
   const { block } = running;
   // the running results that rows are added to, and the names that they have while a tile passes
@@ -49,8 +48,8 @@ export function* cpuColumnsText(
   const pairs = pair > 0 && (yield* cpuPairText(plan, upTo(pair), hold, helpers));
   const columns = yield* blockText(plan, running, helpers);
   return lines(
-    `const int64_t firstBlock = part * ${blocks};`,
-    `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
+    `const int64_t firstBlock = part * ${plan.blocks};`,
+    `const int64_t lastBlock = firstBlock + ${plan.blocks} < ${all} ? firstBlock + ${plan.blocks} : ${all};`,
     'const int64_t states = (lastBlock - firstBlock) * VECTORS;',
     `State* const totals = (State*)(own + ${packedInputs(plan).count} * VECTORS);`,
     each('totals[n] = empty();'),
@@ -61,7 +60,7 @@ export function* cpuColumnsText(
           : `${block.type}* const parts = (${block.type}*)(totals + states);`,
         each(`parts[n] = ${block.empty('totals[n]')};`),
       ),
-    pair > 0 && `V staged[${tile} * ${pair} * VECTORS];`,
+    pair > 0 && `V staged[${plan.tile} * ${pair} * VECTORS];`,
     cpuSpans(
       plan,
       plan.tile,
@@ -130,10 +129,10 @@ function reductionText(
   const column = tile.roots.slice(root, root + 1);
   const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
   const value = (b: number, v: number): string => `f${b}_${v}`;
-  const last = String(columns - 1);
   const columnText = (b: number): string => {
     const number = `block * ${block} + ${b}`;
-    const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
+    const clamped =
+      columns % block === 0 ? number : `${number} < ${columns - 1} ? ${number} : ${columns - 1}`;
     return lines(
       '{',
       `  UNUSED const Step ${counter} = ${clamped};`,
@@ -196,15 +195,14 @@ function cpuStoreText(plan: CpuPairTilePlan, { outputs }: RunningResult, state: 
 }
 
 function oneText(one: ColumnBlock, blocks: number, { value, index, names }: RunningOutput): string {
-  const [size, columns] = [String(one.block), String(one.columns)];
   const statement = (entry: number, to: string, text: string): string => {
     const { offset, column } = resultPlace(one, entry);
     const at = (place: string): string =>
       `g.${to}[(layer * kept + row) * ${resultWidth(one)} + ${place}]`;
     if (column === undefined) return `if (block == 0) ${at(String(offset))} = ${text};`;
     const isInside = one.columns === blocks * one.block;
-    const inside = isInside ? '' : `if (block * ${size} + ${column} < ${columns}) `;
-    return `${inside}${at(`block * ${size} + ${offset}`)} = ${text};`;
+    const inside = isInside ? '' : `if (block * ${one.block} + ${column} < ${one.columns}) `;
+    return `${inside}${at(`block * ${one.block} + ${offset}`)} = ${text};`;
   };
   return lines(
     value.length > 0 && `const V value[] = {${value.join(', ')}};`,

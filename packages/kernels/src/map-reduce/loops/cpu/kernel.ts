@@ -2,7 +2,7 @@ import type { Steps } from '@mercer/formula';
 import { cpuLiteral } from '../../../emit/cuda-literal.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
-import { indent, lines } from '../../../emit/text.js';
+import { cpp, indent, lines } from '../../../emit/text.js';
 import {
   type CpuKernel,
   programOf,
@@ -79,16 +79,15 @@ export function tileKernel(
     dialect: 'cpu',
     name: plan.summary,
     entry: ENTRY,
-    source: lines(
-      cpuPrelude(plan, running, { helpers, params: all }),
-      'typedef int64_t Step;',
-      functionsText(plan),
-      `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {`,
-      '  const Args& g = *(const Args*)args;',
-      indent(tasksText(plan, shares, body)),
-      '}',
-      '',
-    ).concat('\n'),
+    source: cpp`
+      ${cpuPrelude(plan, running, { helpers, params: all })}
+      typedef int64_t Step;
+      ${functionsText(plan)}
+      extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {
+        const Args& g = *(const Args*)args;
+        ${tasksText(plan, shares, body)}
+      }
+    `.concat('\n'),
     params: all,
     options: [],
     geometry: (scalars) => ({
@@ -149,22 +148,21 @@ function tablesText({ inputs, dtype }: CpuPairTilePlan): string {
 /** Tasks `begin` to `end`: the rows of each, and `body`. */
 function tasksText(plan: CpuPairTilePlan, parts: number, body: string): string {
   const { ranges } = plan;
-  const count = String(parts);
   return lines(
     cpuRowCounts(plan),
     !ranges && 'const int64_t rowBlocks = (kept + ROWS - 1) / ROWS;',
     'UNUSED V* const own = (V*)scratch;',
     'for (int64_t task = begin; task < end; task++) {',
-    `  UNUSED const int64_t part = task % ${count};`,
+    `  UNUSED const int64_t part = task % ${parts};`,
     indent(
       ranges
         ? lines(
-            `const int64_t layer = task / ${count} / g.taskCount;`,
-            `const int64_t* const here = g.tasks + task / ${count} % g.taskCount * 4;`,
+            `const int64_t layer = task / ${parts} / g.taskCount;`,
+            `const int64_t* const here = g.tasks + task / ${parts} % g.taskCount * 4;`,
             'const int64_t first = here[0], limit = first + here[1];',
           )
         : lines(
-            `const int64_t layer = task / ${count} / rowBlocks, first = task / ${count} % rowBlocks * ROWS;`,
+            `const int64_t layer = task / ${parts} / rowBlocks, first = task / ${parts} % rowBlocks * ROWS;`,
             'const int64_t limit = kept;',
           ),
     ),

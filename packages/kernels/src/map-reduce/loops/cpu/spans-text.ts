@@ -12,10 +12,9 @@ export function cpuSpans(
   body: string,
   merge: string | undefined,
 ): string {
-  const size = String(step);
   const walk = lines(
-    `for (int64_t start = from; start < until; start += ${size}) {`,
-    `  const int64_t stop = until - start < ${size} ? until : start + ${size};`,
+    `for (int64_t start = from; start < until; start += ${step}) {`,
+    `  const int64_t stop = until - start < ${step} ? until : start + ${step};`,
     indent(body),
     ranges && '  seen += stop - start;',
     merge !== undefined &&
@@ -27,7 +26,6 @@ export function cpuSpans(
       ),
     '}',
   );
-  const parts = String(splits);
   return lines(
     merge !== undefined && 'int64_t fresh = 0;',
     ranges
@@ -41,7 +39,7 @@ export function cpuSpans(
       : splits > 1
         ? lines(
             `const int64_t whole = (reduced + ${BLOCK_ROWS - 1}) / ${BLOCK_ROWS};`,
-            `const int64_t length = (whole + ${splits - 1}) / ${parts} * ${BLOCK_ROWS};`,
+            `const int64_t length = (whole + ${splits - 1}) / ${splits} * ${BLOCK_ROWS};`,
             'const int64_t from = part * length < reduced ? part * length : reduced;',
             'const int64_t until = from + length < reduced ? from + length : reduced;',
             walk,

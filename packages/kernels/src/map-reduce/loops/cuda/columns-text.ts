@@ -200,7 +200,6 @@ function columnText(
   const tile = tileText(formula, dialect);
   const column = tile.roots.slice(root, root + 1);
   const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
-  const last = String(columns - 1);
   const { text, results, slots } = tile.values(column, '0', 'g');
   const loops = tile.loops(counter, column);
   const restValues = tile.values(rest, '0', 'g');
@@ -217,7 +216,7 @@ function columnText(
     columns > 1 &&
       lines(
         `  const int wanted = ${columnOfThread(one, 'b')};`,
-        `  const Step ${counter} = wanted < ${last} ? wanted : ${last};`,
+        `  const Step ${counter} = wanted < ${columns - 1} ? wanted : ${columns - 1};`,
       ),
     indent(loops),
     indent(unrolled('g', keptPerThread, lines(text, `f[b][g] = ${results.join('')};`))),

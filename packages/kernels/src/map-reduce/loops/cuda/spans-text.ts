@@ -18,10 +18,9 @@ export function cudaSpans(plan: CudaPairTilePlan, piece: number, body: string): 
     );
   }
   if (plan.splits === 1) return lines('const long long spanFrom = 0, spanEnd = reduced;', body);
-  const [parts, size] = [String(plan.splits), String(piece)];
   return lines(
-    `const long long pieces = (reduced + ${size} - 1) / ${size};`,
-    `const long long share = (pieces + ${parts} - 1) / ${parts} * ${size};`,
+    `const long long pieces = (reduced + ${piece} - 1) / ${piece};`,
+    `const long long share = (pieces + ${plan.splits} - 1) / ${plan.splits} * ${piece};`,
     'const long long spanFrom = part * share < reduced ? part * share : reduced;',
     'const long long spanEnd = spanFrom + share < reduced ? spanFrom + share : reduced;',
     body,
