@@ -36,7 +36,6 @@ export type {
   PairwiseProblem,
   Reduce,
 } from './pairwise/problem.js';
-export type { PlanExtras } from './pairwise/problem.js';
 export {
   isSpecialisedNorm,
   normExpressions,
@@ -61,30 +60,18 @@ export type {
   RadialKernel,
 } from './pairwise/kernel-expressions-functions.js';
 export * from './elementwise/index.js';
-export * from './along-rows/index.js';
-export * from './random/index.js';
-export * from './user/index.js';
+export { cpuArgSortKernel, cpuCumSumKernel, sortWorkspaceBytes } from './along-rows/along-rows.js';
+export { cpuRandomKernel, type RandomNumbers } from './random/cpu-random.js';
+export { emitUserKernel, type UserKernel } from './user/user-kernel.js';
 export * from './reduce/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';
-export type { CpuPairwisePlan } from './pairwise/cpu/plan.js';
-export type {
-  CudaPairwisePlan,
-  DotConfig,
-  DotPlan,
-  OuterConfig,
-  OuterPlan,
-  PairwisePlan,
-  PairPower,
-  ProductsPlan,
-  TilePlan,
-} from './pairwise/plan-types.js';
-export type { TileConfig } from './pair-tile/cuda/tile-operand.js';
+export type { PairwisePlan } from './pairwise/plan-types.js';
 export * from './pairwise-gradient/index.js';
 export * from './rows/index.js';
 export * from './scatter/index.js';
 export * from './matrix/index.js';
-export * from './tf32-split/index.js';
+export { emitTf32Split, type Tf32SplitStep } from './tf32-split/emit-tf32-split.js';
 export * from './totals/index.js';
 export * from './products/index.js';
 export * from './cdist-grad/index.js';

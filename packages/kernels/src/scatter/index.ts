@@ -1,5 +1,4 @@
 export { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
-export type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 export {
   countRowsScalars,
   planCountRows,

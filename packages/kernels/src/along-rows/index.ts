@@ -1,2 +1,0 @@
-export { cpuArgSortKernel, sortWorkspaceBytes } from './along-rows.js';
-export { cpuCumSumKernel } from './along-rows.js';
