@@ -1,56 +1,41 @@
-import { type CpuKernel, withWorkspace, type KernelProgram } from '../../emitted-kernel.js';
+import {
+  type CpuKernel,
+  type KernelProgram,
+  programOf,
+  type Scalars,
+} from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/text.js';
 import {
   cpuOutputText,
   cpuRowCounts,
-  cpuSourceText,
   stateBytes,
   type CpuLaunchedPlan,
+  cpuKernel,
 } from './text.js';
 import { launchTasks, mergeCost, resultRows } from '../params.js';
 import type { RunningResult } from '../reducers/running-result.js';
-
-/** What a merge comes behind. */
-export interface ComputedParts {
-  readonly compute: CpuKernel;
-  /** The parameters of the problem, without the workspace. */
-  readonly params: CpuKernel['params'];
-  readonly helpers: ReadonlySet<CpuHelper>;
-}
 
 /** A kernel that leaves running results of parts in the workspace, and one that merges them in order. */
 export function withMergeKernel(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  { compute, params, helpers }: ComputedParts,
+  { compute, helpers }: { readonly compute: CpuKernel; readonly helpers: ReadonlySet<CpuHelper> },
 ): KernelProgram {
   const lanes = lanesOf(plan.level, plan.dtype);
-  const entry = `${compute.entry}_merge`;
-  const all = withWorkspace(params, 'read');
-  const text = mergeText(plan, running);
-  const merge: CpuKernel = {
-    dialect: 'cpu',
-    name: `${plan.summary}, merge`,
-    entry,
-    source: cpuSourceText(plan, running, { entry, helpers, params: all, text }),
-    params: all,
-    options: [],
-    geometry: (scalars) => ({
-      tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0),
-      chunk: 1,
-      scratchBytes: 0,
-    }),
+  const vectors = (scalars: Scalars): number =>
+    launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0);
+  const merge = cpuKernel(plan, running, {
+    role: 'merge',
+    helpers,
+    text: () => mergeText(plan, running),
+    tasks: vectors,
     cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
-  };
+  });
   return {
-    steps: [{ kernel: compute }, { kernel: merge }],
-    workspaceBytes: (scalars) =>
-      launchTasks(plan, scalars, lanes) *
-      (scalars['batch'] ?? 0) *
-      plan.splits *
-      stateBytes(plan, running),
+    ...programOf(compute, merge),
+    workspaceBytes: (scalars) => vectors(scalars) * plan.splits * stateBytes(plan, running),
   };
 }
 

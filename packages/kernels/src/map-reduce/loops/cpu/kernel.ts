@@ -2,24 +2,18 @@ import type { Steps } from '@mercer/formula';
 import { cpuLiteral } from '../../../emit/cuda-literal.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
-import { cpp, indent, lines } from '../../../emit/text.js';
-import {
-  type CpuKernel,
-  programOf,
-  withWorkspace,
-  type KernelProgram,
-} from '../../../emitted-kernel.js';
+import { indent, lines } from '../../../emit/text.js';
+import { type CpuKernel, programOf, type KernelProgram } from '../../../emitted-kernel.js';
 import { withMergeKernel } from '../../cpu/merge-kernel.js';
-import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../../cpu/text.js';
-import { elementType, loaded } from '../../half-storage.js';
 import {
-  batchStrideName,
-  inputName,
-  launchTasks,
-  mapReduceParams,
-  sidesOf,
-  strideName,
-} from '../../params.js';
+  cpuReducerDialect,
+  cpuRowCounts,
+  cpuRowsDialect,
+  cpuKernel,
+  type CpuKernelParts,
+} from '../../cpu/text.js';
+import { elementType, loaded } from '../../half-storage.js';
+import { batchStrideName, inputName, launchTasks, sidesOf, strideName } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
 import { runningResult, type RunningResult } from '../../reducers/running-result.js';
 import { wordsOf } from '../../reducers/reducer.js';
@@ -29,8 +23,6 @@ import { packedInputs, takenName, takenOnceName } from './dialect.js';
 import { cpuOneColumnText } from './one-column-text.js';
 import { pairTileCost } from '../shape.js';
 import type { CpuPairTilePlan } from '../plan-types.js';
-
-const ENTRY = 'mercer_map_reduce';
 
 /** The host kernels of a map-reduce over long vectors: loops over components, tiles of pairs in registers. */
 export function* emitCpuPairTile(plan: CpuPairTilePlan): Steps<KernelProgram> {
@@ -48,16 +40,13 @@ export function* emitCpuPairTile(plan: CpuPairTilePlan): Steps<KernelProgram> {
     reducers.flatMap((one) => (one.rounds ? (one.block ?? one).accumulators : [])),
     plan.dtype,
   );
-  const params = mapReduceParams(plan);
-  const compute = tileKernel(plan, running, helpers, { params, body, parts });
+  const compute = tileKernel(plan, running, helpers, { body, parts });
   if (plan.splits === 1) return programOf(compute);
-  return withMergeKernel(plan, running, { compute, params, helpers });
+  return withMergeKernel(plan, running, { compute, helpers });
 }
 
 /** What a kernel over tiles is made from. */
-interface TileBody {
-  /** Its parameters but for the workspace. */
-  readonly params: CpuKernel['params'];
+interface TileBody extends Pick<CpuKernelParts, 'params'> {
   readonly body: string;
   /** Words of the running results that parts are summed in. */
   readonly parts: number;
@@ -68,36 +57,21 @@ export function tileKernel(
   plan: CpuPairTilePlan,
   running: RunningResult,
   helpers: Set<CpuHelper>,
-  { params, body, parts }: TileBody,
+  { body, parts, ...rest }: TileBody,
 ): CpuKernel {
-  const lanes = lanesOf(plan.level, plan.dtype);
-  const split = plan.splits > 1;
-  const all = split ? withWorkspace(params, 'write') : params;
-  const shares = split ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
-  const words = wordsOf(running.accumulators, plan.dtype);
-  return {
-    dialect: 'cpu',
-    name: plan.summary,
-    entry: ENTRY,
-    source: cpp`
-      ${cpuPrelude(plan, running, { helpers, params: all })}
-      typedef int64_t Step;
-      ${functionsText(plan)}
-      extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {
-        const Args& g = *(const Args*)args;
-        ${tasksText(plan, shares, body)}
-      }
-    `.concat('\n'),
-    params: all,
-    options: [],
-    geometry: (scalars) => ({
-      tasks:
-        launchTasks(plan, scalars, plan.keptVectors * lanes) * shares * (scalars['batch'] ?? 0),
-      chunk: 1,
-      scratchBytes: scratchOf(plan, words, parts),
-    }),
+  const rows = plan.keptVectors * lanesOf(plan.level, plan.dtype);
+  const shares = plan.splits > 1 ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
+  return cpuKernel(plan, running, {
+    ...rest,
+    role: 'compute',
+    helpers,
+    functions: lines('typedef int64_t Step;', functionsText(plan)),
+    scratch: 'UNUSED void* scratch',
+    scratchBytes: scratchOf(plan, wordsOf(running.accumulators, plan.dtype), parts),
+    text: () => tasksText(plan, shares, body),
+    tasks: (scalars) => launchTasks(plan, scalars, rows) * shares * (scalars['batch'] ?? 0),
     cost: (scalars) => pairTileCost(plan, scalars),
-  };
+  });
 }
 
 /** The copied rows, and the running results of a task: in parts and in all where there are columns. */
