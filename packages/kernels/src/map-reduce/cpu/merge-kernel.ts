@@ -6,7 +6,7 @@ import {
 } from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/text.js';
+import { cpp } from '../../emit/text.js';
 import {
   cpuOutputText,
   cpuRowCounts,
@@ -41,20 +41,20 @@ export function withMergeKernel(
 
 /** The body of the function that merges the parts of each vector of rows in order, a vector a task. */
 function mergeText(plan: CpuLaunchedPlan, running: RunningResult): string {
-  return lines(
-    cpuRowCounts(plan),
-    'const int64_t vectors = (kept + LANES - 1) / LANES;',
-    'UNUSED const V count = splat((T)reduced);',
-    'for (int64_t task = begin; task < end; task++) {',
-    '  const int64_t layer = task / vectors, first = task % vectors * LANES;',
-    '  State total = empty();',
-    `  for (int64_t part = 0; part < ${plan.splits}; part++) {`,
-    '    State t;',
-    `    const int64_t place = (layer * ${plan.splits} + part) * vectors + first / LANES;`,
-    '    __builtin_memcpy(&t, g.workspace + place * sizeof(State), sizeof(State));',
-    '    merge(total, t);',
-    '  }',
-    indent(cpuOutputText(running, 'total', 'first', 'kept')),
-    '}',
-  );
+  return cpp`
+    ${cpuRowCounts(plan)}
+    const int64_t vectors = (kept + LANES - 1) / LANES;
+    UNUSED const V count = splat((T)reduced);
+    for (int64_t task = begin; task < end; task++) {
+      const int64_t layer = task / vectors, first = task % vectors * LANES;
+      State total = empty();
+      for (int64_t part = 0; part < ${plan.splits}; part++) {
+        State t;
+        const int64_t place = (layer * ${plan.splits} + part) * vectors + first / LANES;
+        __builtin_memcpy(&t, g.workspace + place * sizeof(State), sizeof(State));
+        merge(total, t);
+      }
+      ${cpuOutputText(running, 'total', 'first', 'kept')}
+    }
+  `;
 }

@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { indent, lines } from '../../emit/text.js';
+import { cpp, indent } from '../../emit/text.js';
 import {
   type CudaKernel,
   programOf,
@@ -34,20 +34,20 @@ export function cudaMergeKernel(
   );
   return mergeFrame(plan, running, {
     states: 1,
-    body: lines(
-      `const long long kept = ${rowNames(plan.axis).kept};`,
-      MERGE_PLACE,
-      'if (place >= kept * batch) return;',
-      'const long long layer = place / kept, row = place - layer * kept;',
-      'State total = empty();',
-      `#pragma unroll ${unrolled}`,
-      `for (int part = 0; part < ${plan.splits}; ++part) {`,
-      '  State t;',
-      indent(stateWords(plan, running).load('t')),
-      '  merge(total, t);',
-      '}',
-      allOutputsText(plan, running, 'total'),
-    ),
+    body: cpp`
+      const long long kept = ${rowNames(plan.axis).kept};
+      ${MERGE_PLACE}
+      if (place >= kept * batch) return;
+      const long long layer = place / kept, row = place - layer * kept;
+      State total = empty();
+      #pragma unroll ${unrolled}
+      for (int part = 0; part < ${plan.splits}; ++part) {
+        State t;
+        ${stateWords(plan, running).load('t')}
+        merge(total, t);
+      }
+      ${allOutputsText(plan, running, 'total')}
+    `,
   });
 }
 
