@@ -117,3 +117,9 @@ export function pairFunctions(plan: CudaPairwisePlan, step: PairStep): string {
     finish.text,
   );
 }
+
+/** The locals that a batch entry's step and epilogue need, as lines of a kernel; `layer` is in scope. */
+export const layerSetup = ({ perLayer, setup }: PairStep, finish: FinishFunction): string =>
+  [perLayer === true ? setup : '', finish.setup('layer')]
+    .map((text) => (text === '' ? '' : `  ${text}\n`))
+    .join('');

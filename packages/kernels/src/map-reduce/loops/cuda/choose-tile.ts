@@ -74,20 +74,11 @@ export function chooseCudaPairTile(shape: PairTileShape, limits: CudaLimits): Pa
 
 /** One column: the tile of pairs and the parts that keep multiprocessors busiest. */
 function oneColumnCut(
-  {
-    dtype,
-    accumulators,
-    sums,
-    pairLoads,
-    sizes,
-    operations,
-    ranked,
-    keptRows,
-    reducedRows,
-    mergeable,
-  }: PairTileShape,
+  shape: PairTileShape,
   { multiprocessors }: CudaLimits,
 ): Pick<PairTileCut, 'keptPerThread' | 'reducedPerThread' | 'splits'> {
+  const { dtype, accumulators, sums, pairLoads, sizes, operations } = shape;
+  const { ranked, keptRows, reducedRows, mergeable } = shape;
   const words = dtypeBytes(dtype) / 4;
   // a sum of runs has two running sums
   const runs = sizes.some((size) => size > LONGEST_RUN) ? 2 : 1;
