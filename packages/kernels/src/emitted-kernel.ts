@@ -164,3 +164,10 @@ export function withConstants(parts: BuiltinParts, constants: Scalars): BuiltinK
     }),
   };
 }
+
+/** A named scalar of a launch; a missing one is a mistake of the caller. */
+export function scalar(scalars: Scalars, name: string): number {
+  const value = scalars[name];
+  if (value === undefined) throw new TypeError(`launch: scalar '${name}' is missing`);
+  return value;
+}

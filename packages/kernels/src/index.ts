@@ -1,4 +1,11 @@
-export { DTYPES, dtypeBytes, isDType, isFloating, type DType } from './dtype.js';
+export {
+  DTYPES,
+  dtypeBytes,
+  isDType,
+  isFloating,
+  type DType,
+  type PairwiseDType,
+} from './dtype.js';
 export {
   packParams,
   type KernelParam,
@@ -29,13 +36,7 @@ export {
   type CudaLimits,
   type DeviceLimits,
 } from './device-limits.js';
-export type {
-  DiagonalMode,
-  Layout,
-  PairwiseDType,
-  PairwiseProblem,
-  Reduce,
-} from './pairwise/problem.js';
+export type { DiagonalMode, Layout, PairwiseProblem, Reduce } from './pairwise/problem.js';
 export {
   isSpecialisedNorm,
   normExpressions,

@@ -6,12 +6,12 @@ import {
   type KernelCost,
   type LaunchableKernel,
   type Scalars,
+  scalar,
 } from '../emitted-kernel.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { SHORT_INTEGERS } from '../emit/parameter-text.js';
 import { prelude, type Dialect } from './conversion-text.js';
-import { scalar } from './copy-params.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
 
 /** Element types that sums are taken of and written in. */

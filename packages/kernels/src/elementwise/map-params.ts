@@ -2,9 +2,8 @@ import { postOrder, print, type Expr } from '@mercer/formula';
 import { upTo } from '../emit/text.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
-import type { KernelCost, Scalars } from '../emitted-kernel.js';
+import { type KernelCost, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import { scalar } from './copy-params.js';
 import { elementInfo } from './element-type.js';
 import type { MapPlan } from './map-plan-types.js';
 

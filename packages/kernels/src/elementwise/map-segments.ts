@@ -1,6 +1,5 @@
 import { parameterLimit, type DeviceLimits } from '../device-limits.js';
-import type { Scalars } from '../emitted-kernel.js';
-import { scalar } from './copy-params.js';
+import { type Scalars, scalar } from '../emitted-kernel.js';
 import { linearElements } from './cuda-geometry.js';
 import { lanesOf, parameterBytes, segmentNames } from './map-params.js';
 import type { MapPlan, PlannedMap } from './map-plan-types.js';

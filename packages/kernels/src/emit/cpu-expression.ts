@@ -1,5 +1,5 @@
 import { applyRule, isNonNegative, postOrder, type Expr, type RuleTable } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { cpuLiteral } from './cuda-literal.js';
 import type { CpuHelper } from './cpu-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';

@@ -1,4 +1,4 @@
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { cpuLiteral } from './cuda-literal.js';
 import { cpuMathText } from '../math/cpu-math-text.js';
 import type { MathFunction } from '../math/math-function.js';

@@ -7,7 +7,7 @@ import {
   type Op,
   type RuleTable,
 } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { cudaLiteral, cudaType } from './cuda-literal.js';
 import { fastText } from './fast-math.js';
 import type { CudaHelper } from './cuda-math.js';

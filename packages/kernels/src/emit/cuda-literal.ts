@@ -1,4 +1,4 @@
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** A host C++ literal of the data type: rounded to float32 where it is float32. */
 export function cpuLiteral(value: number, dtype: PairwiseDType): string {

@@ -1,5 +1,5 @@
 import { constant, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { allocateRegisters, type Operand, type VirtualInstruction } from './allocate-registers.js';
 import { chooseInstruction, type ChosenInstruction } from './choose-instruction.js';
 import { operationNumber } from './operations.js';

@@ -7,7 +7,7 @@ import {
 } from '../elementwise/element-type.js';
 import { CPU_HELPERS, cpuHelpers } from '../emit/cpu-math.js';
 import { anyLane, vectorPrelude, type CpuLevel } from '../emit/cpu-vector.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { cpuDoubleFunctions, preludeText } from '../math/cpu-math-text.js';
 import { mathFunction } from '../math/math-function.js';
 import { FUNCTION_OPERATIONS, READY_FUNCTIONS, type FunctionRow } from './operations.js';

@@ -3,7 +3,7 @@ import { lanesOf, vectorPrelude, type CpuLevel, instruction } from '../emit/cpu-
 import { argumentsStruct, STANDARD_INTEGERS } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** What a CPU limit kernel measures. */
 export interface CpuLimitKernel {

@@ -8,7 +8,7 @@ import { int64, pointer, float64 } from '../kernel-param.js';
 import type { PairStep } from '../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, fastPowerStep } from '../pairwise/cuda/power-step.js';
 import { cudaType } from '../emit/cuda-literal.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** What a limit kernel measures. */
 export interface LimitKernel {

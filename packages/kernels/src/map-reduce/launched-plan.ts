@@ -1,5 +1,5 @@
 import type { Category, Reduction, ReductionKind } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import type { SumOptions } from './reducers/reducer.js';
 
 /** 16-bit types that inputs may be stored in; float32 computes. */

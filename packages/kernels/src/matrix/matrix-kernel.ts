@@ -4,7 +4,7 @@ import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { int64, type KernelParam } from '../kernel-param.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** Dtypes of matrices. */
 export type MatrixDType = PairwiseDType;

@@ -1,8 +1,6 @@
+import type { PairwiseDType } from '../dtype.js';
 import type { RealExpr } from '@mercer/formula';
 import type { ProductsConfig } from '../products/products-config.js';
-
-/** Element types that pairwise kernels compute in. */
-export type PairwiseDType = 'float32' | 'float64';
 
 /**
  * Which of the last two axes is contiguous: 'row' the last one, 'column' the one before it. The

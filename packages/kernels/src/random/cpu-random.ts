@@ -1,6 +1,5 @@
-import { withConstants, type BuiltinKernel } from '../emitted-kernel.js';
+import { withConstants, type BuiltinKernel, scalar } from '../emitted-kernel.js';
 import { dtypeBytes, type DType } from '../dtype.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { elementNumber } from '../elementwise/element-type.js';
 import { float64, int64, pointer } from '../kernel-param.js';
 

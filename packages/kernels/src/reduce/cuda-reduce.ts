@@ -11,9 +11,9 @@ import {
   type Scalars,
   withWorkspace,
   type KernelProgram,
+  scalar,
 } from '../emitted-kernel.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { elementInfo } from '../elementwise/element-type.js';
 import { loadName, mapFormula } from '../elementwise/map-formula.js';
 import { mapVariables, shownFormula } from '../elementwise/map-params.js';

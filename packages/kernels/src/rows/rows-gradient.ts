@@ -1,5 +1,5 @@
 import type { DeviceLimits } from '../device-limits.js';
-import { dtypeBytes } from '../dtype.js';
+import { dtypeBytes, type PairwiseDType } from '../dtype.js';
 import {
   withConstants,
   type BuiltinKernel,
@@ -13,7 +13,6 @@ import {
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaType } from '../emit/cuda-literal.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
 
 /**
  * Goes back through the preparation of rows, `y[l,m,k] = x[l,m,k] scale[l,k]`, then with `normalise`

@@ -1,6 +1,6 @@
 import type { DeviceLimits } from '../device-limits.js';
-import type { Layout, PairwiseDType } from '../pairwise/problem.js';
-import { dtypeBytes } from '../dtype.js';
+import type { Layout } from '../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 

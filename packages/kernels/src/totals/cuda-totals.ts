@@ -1,7 +1,6 @@
 import { simplify } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { segmentText } from '../elementwise/cuda-map.js';
 import { elementInfo } from '../elementwise/element-type.js';
 import {
@@ -16,7 +15,7 @@ import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/text.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, pointer, type KernelParam } from '../kernel-param.js';
 import type { TotalsPlan } from './totals-plan.js';
 

@@ -1,6 +1,5 @@
 import type { CudaLimits } from '../../device-limits.js';
-import { dtypeBytes } from '../../dtype.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
 import type { CdistGradSizes } from '../problem.js';
 import type { FmaConfig, MmaConfig } from '../plan-types.js';
 import { FMA_THREADS, FMA_TILE_K } from './configs.js';

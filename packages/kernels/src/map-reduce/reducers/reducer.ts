@@ -1,5 +1,5 @@
 import type { Reduction } from '@mercer/formula';
-import type { PairwiseDType } from '../../pairwise/problem.js';
+import type { PairwiseDType } from '../../dtype.js';
 
 /** How sums are added up: of blocks, of terms one by one, or with what each addition lost. */
 export type SumScheme = 'block' | 'direct' | 'kahan';

@@ -1,5 +1,5 @@
-import { dtypeBytes } from '../../dtype.js';
-import type { Layout, PairwiseDType } from '../../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
+import type { Layout } from '../../pairwise/problem.js';
 import { widest } from './neighbours.js';
 import type { PipelineOperand } from './pipeline.js';
 

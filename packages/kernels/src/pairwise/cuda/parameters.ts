@@ -9,7 +9,7 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { cudaType } from '../../emit/cuda-literal.js';
-import type { PairwiseDType } from '../problem.js';
+import type { PairwiseDType } from '../../dtype.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { isUniform } from '../../emit/double-expression.js';
 import { emitCudaExpression, type CudaExpressionOptions } from '../../emit/cuda-expression.js';
