@@ -1,6 +1,5 @@
 import type { ReductionKind } from '@mercer/formula';
-import type { PlannedReduction } from '../launched-plan.js';
-import type { MapReducePlan } from '../plan-types.js';
+import type { LaunchedPlan, PlannedReduction } from '../launched-plan.js';
 import type { Reducer, ReducerDialect, ReducerParts } from './reducer.js';
 import { exponentialReducer } from './exponentials.js';
 import { extremaReducer } from './extrema.js';
@@ -60,7 +59,7 @@ export function reducersOf(
     further = [],
     sums,
     bins,
-  }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums' | 'bins'>,
+  }: Pick<LaunchedPlan, keyof PlannedReduction | 'further' | 'sums' | 'bins'>,
   dialect: ReducerDialect = NO_TEXT,
 ): Reducer[] {
   if (bins !== undefined)
