@@ -78,5 +78,5 @@ export * from './products/index.js';
 export * from './cdist-grad/index.js';
 export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
-export { cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
-export { cpuGaussianSum } from './limits/cpu-fma.js';
+export { cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-limit-kernels.js';
+export { cpuGaussianSum } from './limits/cpu-limit-kernels.js';

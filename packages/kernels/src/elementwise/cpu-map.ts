@@ -4,7 +4,7 @@ import { vectorPrelude } from '../emit/cpu-vector.js';
 import { indent, lines } from '../emit/text.js';
 import { argumentsStruct } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
-import { mapProgram } from '../interpret/pairwise-program.js';
+import { mapProgram } from '../interpret/family-programs.js';
 import { conversionsText, prelude } from './conversion-text.js';
 import { CPU_TASK_ELEMENTS, cpuSpans, QUOTIENT } from './strided-text.js';
 import { elementInfo } from './element-type.js';

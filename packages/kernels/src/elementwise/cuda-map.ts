@@ -1,5 +1,5 @@
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';

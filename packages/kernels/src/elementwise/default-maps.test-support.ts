@@ -3,7 +3,7 @@ import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitSum, planSum } from './emit-sum.js';
-import { emitMap } from './emit-copy.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 import type { MapProblem } from './map-plan-types.js';
 import { planOne, type OneResult } from './one-result.test-support.js';

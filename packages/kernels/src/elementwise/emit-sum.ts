@@ -9,7 +9,7 @@ import {
   scalar,
 } from '../emitted-kernel.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { SHORT_INTEGERS } from '../emit/parameter-text.js';
 import { prelude, type Dialect } from './conversion-text.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';

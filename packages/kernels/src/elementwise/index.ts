@@ -9,10 +9,10 @@ export {
 } from './copy-plan.js';
 export { planMap } from './map-plan.js';
 export type { MapInput, MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
-export { emitMap } from './emit-copy.js';
+export { emitMap } from './emit.js';
 export { segmentNames } from './map-params.js';
 export { groupSegments, planSegments } from './map-segments.js';
-export { emitCopy } from './emit-copy.js';
+export { emitCopy } from './emit.js';
 export type { ElementType } from './element-type.js';
 export { planSum, type SumDType, type SumPlan, type SumProblem } from './emit-sum.js';
 export { emitSum } from './emit-sum.js';

@@ -17,7 +17,7 @@ import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { emitMap } from './emit-copy.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 import { groupSegments, planSegments } from './map-segments.js';
 

@@ -1,6 +1,6 @@
 import { applyRule, isNonNegative, postOrder, type Expr, type RuleTable } from '@mercer/formula';
 import type { PairwiseDType } from '../dtype.js';
-import { cpuLiteral } from './cuda-literal.js';
+import { cpuLiteral } from './literals.js';
 import type { CpuHelper } from './cpu-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';

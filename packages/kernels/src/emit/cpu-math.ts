@@ -1,5 +1,5 @@
 import type { PairwiseDType } from '../dtype.js';
-import { cpuLiteral } from './cuda-literal.js';
+import { cpuLiteral } from './literals.js';
 import { cpuMathText } from '../math/cpu-math-text.js';
 import type { MathFunction } from '../math/math-function.js';
 import { instruction, type CpuLevel } from './cpu-vector.js';

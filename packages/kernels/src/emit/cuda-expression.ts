@@ -8,7 +8,7 @@ import {
   type RuleTable,
 } from '@mercer/formula';
 import type { PairwiseDType } from '../dtype.js';
-import { cudaLiteral, cudaType } from './cuda-literal.js';
+import { cudaLiteral, cudaType } from './literals.js';
 import { fastText } from './fast-math.js';
 import type { CudaHelper } from './cuda-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';

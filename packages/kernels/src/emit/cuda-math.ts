@@ -2,7 +2,7 @@ import { cudaMathText } from '../math/cuda-math-text.js';
 import type { MathFunction } from '../math/math-function.js';
 import type { PairwiseDType } from '../dtype.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
-import { cudaLiteral } from './cuda-literal.js';
+import { cudaLiteral } from './literals.js';
 import { FAST_TEXTS, isFastHelper, type FastHelper } from './fast-math.js';
 import { helpersInOrder } from '../math/pieces.js';
 

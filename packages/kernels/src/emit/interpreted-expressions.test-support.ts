@@ -1,5 +1,5 @@
 import type { RealExpr } from '@mercer/formula';
-import { emitMap } from '../elementwise/emit-copy.js';
+import { emitMap } from '../elementwise/emit.js';
 import { planOne } from '../elementwise/one-result.test-support.js';
 import type { PairwiseDType } from '../dtype.js';
 import { runInterpreted } from '../testing/cpu-program.test-support.js';

@@ -7,7 +7,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer, float64 } from '../kernel-param.js';
 import type { PairStep } from '../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, fastPowerStep } from '../pairwise/cuda/power-step.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import type { PairwiseDType } from '../dtype.js';
 
 /** What a limit kernel measures. */

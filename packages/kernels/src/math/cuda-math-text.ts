@@ -1,6 +1,6 @@
 import type { MathOp } from '@mercer/formula';
 import { indent } from '../emit/text.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import type { PairwiseDType } from '../dtype.js';
 import { COMMON_PIECES } from './common-pieces.js';
 import { FUNCTION_TEXTS } from './function-text.js';

@@ -1,5 +1,5 @@
 import { isMathFunction, type MathFunction } from './math-function.js';
-import { cpuLiteral } from '../emit/cuda-literal.js';
+import { cpuLiteral } from '../emit/literals.js';
 
 /** Parts that the texts of functions share. */
 export type Piece =

@@ -1,7 +1,7 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitAddCorrections, emitAdvance } from './add.js';
-import { emitDeterminants, emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
+import { emitDeterminants, emitDiagonalMeans, emitDiagonalZeros } from './diagonals.js';
 import { emitExchangeRows } from './exchange-rows.js';
 import { emitIdentityMatrices } from './element-kernel.js';
 import { emitKron } from './kron.js';

@@ -9,7 +9,7 @@ import {
   tileGrid,
   type MatrixDType,
 } from './matrix-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 
 /** A kernel that does the same for every element of dense column-major matrices. */
 export interface ElementText {

@@ -1,6 +1,6 @@
 export { emitAddCorrections } from './add.js';
 export { emitAdvance } from './add.js';
-export { emitDeterminants } from './triangle.js';
+export { emitDeterminants } from './diagonals.js';
 export { emitExchangeRows, mostExchangedRows } from './exchange-rows.js';
 export { emitIdentityMatrices } from './element-kernel.js';
 export { emitKron } from './kron.js';
@@ -10,5 +10,5 @@ export { emitConditions, emitOneNorms } from './norms.js';
 export { emitPackMatrices } from './pack.js';
 export { emitSmallSolve, smallSolveBytes, type SmallSolveMethod } from './small-solve.js';
 export { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
-export { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
+export { emitDiagonalMeans, emitDiagonalZeros } from './diagonals.js';
 export { emitUnpackMatrices } from './pack.js';

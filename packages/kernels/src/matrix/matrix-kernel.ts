@@ -1,5 +1,5 @@
 import { blockGeometry, type CudaBlocks } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';

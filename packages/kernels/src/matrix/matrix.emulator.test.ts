@@ -3,7 +3,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { emitAddCorrections } from './add.js';
-import { emitDeterminants, emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
+import { emitDeterminants, emitDiagonalMeans, emitDiagonalZeros } from './diagonals.js';
 import { emitIdentityMatrices } from './element-kernel.js';
 import type { MatrixDType } from './matrix-kernel.js';
 import { emitKron } from './kron.js';

@@ -1,4 +1,4 @@
-import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../emit/literals.js';
 import { lines } from '../emit/text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';

@@ -1,4 +1,4 @@
-import { cudaType, cudaLiteral } from '../emit/cuda-literal.js';
+import { cudaType, cudaLiteral } from '../emit/literals.js';
 import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { float64, int64, pointer } from '../kernel-param.js';

@@ -1,4 +1,4 @@
-import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../emit/literals.js';
 import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { elementKernel } from './element-kernel.js';

@@ -1,4 +1,4 @@
-import { cudaLiteral } from '../emit/cuda-literal.js';
+import { cudaLiteral } from '../emit/literals.js';
 import type { DType, PairwiseDType } from '../dtype.js';
 import type { ReduceKind } from './reduce-plan.js';
 

@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../dtype.js';
 import { emitCudaExpression } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines, upTo } from '../emit/text.js';
 import { SHORT_INTEGERS, type ListSpelling } from '../emit/parameter-text.js';

@@ -11,7 +11,7 @@ import {
   type KernelProgram,
 } from '../emitted-kernel.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 
 /**

@@ -10,7 +10,7 @@ import {
   programOf,
   type KernelProgram,
 } from '../../emitted-kernel.js';
-import { cdistGradProgram } from '../../interpret/pairwise-program.js';
+import { cdistGradProgram } from '../../interpret/family-programs.js';
 import { countOps } from '../../pairwise/cpu/plan.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 import { cdistGradCost, cdistGradParams, sizesOf } from '../program.js';

@@ -1,4 +1,4 @@
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { indent, lines } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import {

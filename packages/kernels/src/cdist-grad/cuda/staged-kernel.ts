@@ -1,5 +1,5 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { lines } from '../../emit/text.js';
 import { type CudaKernel, withWorkspace } from '../../emitted-kernel.js';
 import { pipelineOf, type Pipeline, type PipelineOperand } from '../../pair-tile/cuda/pipeline.js';

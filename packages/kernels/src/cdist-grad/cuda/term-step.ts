@@ -1,5 +1,5 @@
 import { constant, type RealExpr } from '@mercer/formula';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../emit/literals.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { cudaHelpers, horner } from '../../emit/cuda-math.js';
 import { lines } from '../../emit/text.js';

@@ -19,7 +19,7 @@ import {
   type PairText,
 } from '../pair-statements.js';
 import { emitCpuStatements } from '../../emit/cpu-expression.js';
-import { cpuLiteral } from '../../emit/cuda-literal.js';
+import { cpuLiteral } from '../../emit/literals.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 
 /** What a plan computes for a pair of rows, as statements over vectors. */

@@ -1,5 +1,5 @@
 import { own } from '@mercer/options';
-import { cpuLiteral } from '../../emit/cuda-literal.js';
+import { cpuLiteral } from '../../emit/literals.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { anyLane, fusesProducts, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
 import { cpp, lines } from '../../emit/text.js';

@@ -1,5 +1,5 @@
 import { emitCudaExpressions, type CudaExpressionOptions } from '../../emit/cuda-expression.js';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../emit/literals.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/text.js';
 import { loaded } from '../half-storage.js';

@@ -1,4 +1,4 @@
-import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../../emit/literals.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { lines } from '../../emit/text.js';
 import type { ListSpelling } from '../../emit/parameter-text.js';

@@ -1,6 +1,6 @@
 import { finish } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
-import { cpuLiteral, cudaLiteral } from '../../emit/cuda-literal.js';
+import { cpuLiteral, cudaLiteral } from '../../emit/literals.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
 import { indent, lines } from '../../emit/text.js';
 import {

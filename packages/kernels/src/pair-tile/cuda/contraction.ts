@@ -1,4 +1,4 @@
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { indent } from '../../emit/text.js';
 import { readNeighbours } from './neighbours.js';
 import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';

@@ -1,5 +1,5 @@
 import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { lines } from '../../emit/text.js';
 
 /** Elements in the 16 bytes that one instruction moves at most. */

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../../dtype.js';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { indent, lines } from '../../emit/text.js';
 import {
   copiedPart,

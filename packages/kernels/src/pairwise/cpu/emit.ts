@@ -7,10 +7,10 @@ import {
   type KernelProgram,
 } from '../../emitted-kernel.js';
 import { emitCpuExpression } from '../../emit/cpu-expression.js';
-import { cpuLiteral } from '../../emit/cuda-literal.js';
+import { cpuLiteral } from '../../emit/literals.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
-import { pairwiseProgram } from '../../interpret/pairwise-program.js';
+import { pairwiseProgram } from '../../interpret/family-programs.js';
 import { cpuDiagonalKernel } from './diagonal.js';
 import { cpuPairwiseCost, cpuPairwiseGeometry, TRIANGLE_TEXT } from './geometry.js';
 import { microKernelText, type CpuReduction } from './micro-kernel.js';

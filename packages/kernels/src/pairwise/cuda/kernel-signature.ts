@@ -1,4 +1,4 @@
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { parameterList } from '../../emit/parameter-text.js';
 import type { Scalars, KernelCost } from '../../emitted-kernel.js';
 import type { KernelParam } from '../../kernel-param.js';

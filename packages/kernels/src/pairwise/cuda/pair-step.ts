@@ -1,5 +1,5 @@
 import { abs, isNonNegative, pow, sub, variable, variables, type RealExpr } from '@mercer/formula';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { cpp, lines } from '../../emit/text.js';

@@ -8,7 +8,7 @@ import {
   withArgs,
   type RealExpr,
 } from '@mercer/formula';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import type { PairwiseDType } from '../../dtype.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { isUniform } from '../../emit/double-expression.js';

@@ -1,5 +1,5 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../emit/literals.js';
 import { indent } from '../../emit/text.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import { pointer, type KernelParam } from '../../kernel-param.js';

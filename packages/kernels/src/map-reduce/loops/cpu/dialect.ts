@@ -1,5 +1,5 @@
 import { emitCpuStatements } from '../../../emit/cpu-expression.js';
-import { cpuLiteral } from '../../../emit/cuda-literal.js';
+import { cpuLiteral } from '../../../emit/literals.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines, upTo } from '../../../emit/text.js';
 import { pairsName } from '../../cpu/text.js';

@@ -1,5 +1,5 @@
 import type { Steps } from '@mercer/formula';
-import { cpuLiteral } from '../../../emit/cuda-literal.js';
+import { cpuLiteral } from '../../../emit/literals.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
 import { indent, lines } from '../../../emit/text.js';

@@ -1,6 +1,6 @@
 import type { Steps } from '@mercer/formula';
 import { cudaKernel } from '../../../emit/cuda-kernel.js';
-import { cudaType } from '../../../emit/cuda-literal.js';
+import { cudaType } from '../../../emit/literals.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
 import { cpp, indent, lines } from '../../../emit/text.js';
 import {

@@ -1,6 +1,6 @@
 import { traitsOf, type Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../../dtype.js';
-import { cudaLiteral } from '../../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../../emit/literals.js';
 import { cpp, lines, unrolled } from '../../../emit/text.js';
 import { allOutputsText, stateWords } from '../../cuda/text.js';
 import type { RunningResult } from '../../reducers/running-result.js';

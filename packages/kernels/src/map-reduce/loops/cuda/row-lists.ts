@@ -1,5 +1,5 @@
 import { traitsOf } from '@mercer/formula';
-import { cudaLiteral } from '../../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../../emit/literals.js';
 import { cpp, upTo } from '../../../emit/text.js';
 import { CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
 

@@ -3,7 +3,7 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';
 import { REDUCE_THREADS, REDUCE_SHARED, TOTAL_FUNCTION } from './reduce-text.js';
-import { cudaLiteral } from '../emit/cuda-literal.js';
+import { cudaLiteral } from '../emit/literals.js';
 
 /**
  * codes[z]: one more than the position of the first 0 on the diagonal of a dense n x n matrix, 0 where there is none.
