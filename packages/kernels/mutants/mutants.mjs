@@ -23,7 +23,7 @@ const inMemory = {
   test: 'src/map-reduce/bins/cpu-bins.test.ts',
   pattern: 'weights|counts',
 };
-const cpuLoop = 'for (int64_t part = 0; part < ${parts}; part++) {';
+const cpuLoop = 'for (int64_t part = 0; part < ${plan.splits}; part++) {';
 const gpuLoop = 'for (int part = 0; part < ${plan.splits}; ++part) {';
 const products = {
   promise: 'products',
@@ -82,13 +82,13 @@ export const mutants = [
     ...onCpu,
     name: 'the last part is left out',
     find: cpuLoop,
-    replace: cpuLoop.replace('${parts}', '${parts} - 1'),
+    replace: cpuLoop.replace('plan.splits', 'plan.splits - 1'),
   },
   {
     ...throughLazy,
     name: 'the last part is left out of a call',
     find: cpuLoop,
-    replace: cpuLoop.replace('${parts}', '${parts} - 1'),
+    replace: cpuLoop.replace('plan.splits', 'plan.splits - 1'),
   },
   {
     ...onGpu,

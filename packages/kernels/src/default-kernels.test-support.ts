@@ -3,9 +3,8 @@ import { defaultCdistGradKernels } from './cdist-grad/default-problems.test-supp
 import { defaultMaps, defaultSums } from './elementwise/default-maps.test-support.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.test-support.js';
 import { emitCopyPieces } from './elementwise/copy-pieces.js';
-import { emitCopy } from './elementwise/emit-copy.js';
-import { cpuLimitKernels } from './limits/cpu-fma.js';
-import { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';
+import { emitCopy } from './elementwise/emit.js';
+import { cpuLimitKernels, cpuGaussianSum } from './limits/cpu-limit-kernels.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
 import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.test-support.js';
 import { defaultMatrixKernels } from './matrix/default-matrix-kernels.test-support.js';

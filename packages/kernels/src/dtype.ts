@@ -37,3 +37,6 @@ export function isDType(value: unknown): value is DType {
 export function isFloating(dtype: DType): boolean {
   return dtype.startsWith('float') || dtype === 'bfloat16';
 }
+
+/** Element types that pairwise kernels compute in. */
+export type PairwiseDType = 'float32' | 'float64';

@@ -1,5 +1,6 @@
+import { own } from '@mercer/options';
 import type { TileProgram } from './interpret/tile-program.js';
-import type { KernelParam } from './kernel-param.js';
+import { type KernelParam, pointer, int64 } from './kernel-param.js';
 
 /** A compiler option with one meaning for every toolchain that has it. */
 export interface CompileOption {
@@ -94,3 +95,81 @@ export type LaunchableKernel = EmittedKernel | BuiltinKernel;
 /** Whether a kernel has a text. */
 export const isEmitted = (kernel: LaunchableKernel): kernel is EmittedKernel =>
   kernel.dialect !== 'builtin';
+
+/**
+ * What a compiler is given of a kernel: kernels with the same content have the same binary on a device. Of a kernel that is a
+ * program alone, the program.
+ */
+export function kernelContent(kernel: EmittedKernel): readonly (string | Uint8Array)[] {
+  const { entry, options, source } = kernel;
+  const text = `${entry}\n${JSON.stringify(options)}\n${source}`;
+  if (source !== '' || kernel.dialect !== 'cpu' || kernel.program === undefined) return [text];
+  const { words, constants } = kernel.program;
+  const head = `${text}${words.length} ${constants.length}\n`;
+  return [head, ...[words, constants].map(({ buffer }) => new Uint8Array(buffer))];
+}
+
+/** A launch of a program. */
+export interface ProgramStep<K extends LaunchableKernel = EmittedKernel> {
+  readonly kernel: K;
+  /** Scalars of this launch beside those of all. */
+  readonly scalars?: Scalars;
+}
+
+/** The kernels of one plan, launched in order on one stream; among them built-in functions where `K` says so. */
+export interface KernelProgram<K extends LaunchableKernel = EmittedKernel> {
+  readonly steps: readonly ProgramStep<K>[];
+  /** Bytes of the scratch buffer bound to the parameter `workspace`; 0 if no step has one. */
+  workspaceBytes(scalars: Scalars): number;
+}
+
+/** A program of kernels that need no scratch buffer. */
+export const programOf = <K extends LaunchableKernel>(
+  ...kernels: readonly K[]
+): KernelProgram<K> => ({
+  steps: kernels.map((kernel) => ({ kernel })),
+  workspaceBytes: () => 0,
+});
+
+/** The parameters of a kernel with the pointer `workspace` behind them. */
+export function withWorkspace(
+  params: readonly KernelParam[],
+  access: 'read' | 'write',
+): KernelParam[] {
+  return [...params, pointer('workspace', 'byte', access)];
+}
+
+/** A built-in function as its launches are cut: where nothing is said, a chunk is one task, and tasks need no scratch memory. */
+interface BuiltinParts extends Pick<BuiltinKernel, 'name' | 'entry' | 'params' | 'cost'> {
+  readonly tasks: (scalars: Scalars) => number;
+  readonly chunk?: (scalars: Scalars) => number;
+  readonly scratchBytes?: (scalars: Scalars) => number;
+}
+
+/** A built-in function whose struct ends with numbers that are the same in every launch. */
+export function withConstants(parts: BuiltinParts, constants: Scalars): BuiltinKernel {
+  const { name, entry, params, cost, tasks, chunk, scratchBytes } = own(
+    parts,
+    ...(['name', 'entry', 'params', 'cost', 'tasks', 'chunk', 'scratchBytes'] as const),
+  );
+  return {
+    dialect: 'builtin',
+    name,
+    entry,
+    params: [...params, ...Object.keys(constants).map(int64)],
+    ...(cost && { cost }),
+    constants,
+    geometry: (scalars): CpuGeometry => ({
+      tasks: tasks(scalars),
+      chunk: chunk?.(scalars) ?? 1,
+      scratchBytes: scratchBytes?.(scalars) ?? 0,
+    }),
+  };
+}
+
+/** A named scalar of a launch; a missing one is a mistake of the caller. */
+export function scalar(scalars: Scalars, name: string): number {
+  const value = scalars[name];
+  if (value === undefined) throw new TypeError(`launch: scalar '${name}' is missing`);
+  return value;
+}

@@ -1,4 +1,11 @@
-export { DTYPES, dtypeBytes, isDType, isFloating, type DType } from './dtype.js';
+export {
+  DTYPES,
+  dtypeBytes,
+  isDType,
+  isFloating,
+  type DType,
+  type PairwiseDType,
+} from './dtype.js';
 export {
   packParams,
   type KernelParam,
@@ -18,25 +25,18 @@ export type {
   LaunchableKernel,
   Scalars,
 } from './emitted-kernel.js';
-export type { KernelProgram, ProgramStep } from './kernel-program.js';
+export type { KernelProgram, ProgramStep } from './emitted-kernel.js';
 export { isBeyondCompiler, PlanError, type PlanErrorCode } from './plan-error.js';
-export { kernelContent } from './kernel-content.js';
+export { kernelContent } from './emitted-kernel.js';
 export type { TileProgram } from './interpret/tile-program.js';
-export { tileWork } from './interpret/tile-work.js';
+export { tileWork } from './interpret/tile-program.js';
 export {
   isInterpreted,
   type CpuLimits,
   type CudaLimits,
   type DeviceLimits,
 } from './device-limits.js';
-export type {
-  DiagonalMode,
-  Layout,
-  PairwiseDType,
-  PairwiseProblem,
-  Reduce,
-} from './pairwise/problem.js';
-export type { PlanExtras } from './pairwise/plan-extras.js';
+export type { DiagonalMode, Layout, PairwiseProblem, Reduce } from './pairwise/problem.js';
 export {
   isSpecialisedNorm,
   normExpressions,
@@ -61,34 +61,22 @@ export type {
   RadialKernel,
 } from './pairwise/kernel-expressions-functions.js';
 export * from './elementwise/index.js';
-export * from './along-rows/index.js';
-export * from './random/index.js';
-export * from './user/index.js';
+export { cpuArgSortKernel, cpuCumSumKernel, sortWorkspaceBytes } from './along-rows/along-rows.js';
+export { cpuRandomKernel, type RandomNumbers } from './random/cpu-random.js';
+export { emitUserKernel, type UserKernel } from './user/user-kernel.js';
 export * from './reduce/index.js';
 export { planPairwise } from './pairwise/plan.js';
 export { emitPairwise } from './pairwise/emit.js';
-export type { CpuPairwisePlan } from './pairwise/cpu/plan.js';
-export type {
-  CudaPairwisePlan,
-  DotConfig,
-  DotPlan,
-  OuterConfig,
-  OuterPlan,
-  PairwisePlan,
-  PairPower,
-  ProductsPlan,
-  TilePlan,
-} from './pairwise/plan-types.js';
-export type { TileConfig } from './pair-tile/cuda/tile-operand.js';
+export type { PairwisePlan } from './pairwise/plan-types.js';
 export * from './pairwise-gradient/index.js';
 export * from './rows/index.js';
 export * from './scatter/index.js';
 export * from './matrix/index.js';
-export * from './tf32-split/index.js';
+export { emitTf32Split, type Tf32SplitStep } from './tf32-split/emit-tf32-split.js';
 export * from './totals/index.js';
 export * from './products/index.js';
 export * from './cdist-grad/index.js';
 export * from './map-reduce/index.js';
 export { cudaLimitKernels, type LimitKernel } from './limits/cuda-limit-kernels.js';
-export { cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-fma.js';
-export { cpuGaussianSum } from './limits/cpu-gaussian-sum.js';
+export { cpuLimitKernels, type CpuLimitKernel } from './limits/cpu-limit-kernels.js';
+export { cpuGaussianSum } from './limits/cpu-limit-kernels.js';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import fc from 'fast-check';
 import { packParams, type KernelParam } from './kernel-param.js';
-import { withWorkspace } from './kernel-program.js';
+import { withWorkspace } from './emitted-kernel.js';
 import { pairwiseParams } from './pairwise/params.js';
 
 const pointer: KernelParam = { name: 'x', kind: 'pointer', dtype: 'float32', access: 'read' };

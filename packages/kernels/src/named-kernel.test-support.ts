@@ -1,5 +1,9 @@
-import { isEmitted, type EmittedKernel, type LaunchableKernel } from './emitted-kernel.js';
-import type { KernelProgram } from './kernel-program.js';
+import {
+  isEmitted,
+  type EmittedKernel,
+  type LaunchableKernel,
+  type KernelProgram,
+} from './emitted-kernel.js';
 
 /** A kernel with the name that reports know it by. */
 export interface NamedKernel {

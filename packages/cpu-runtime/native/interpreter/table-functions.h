@@ -23,7 +23,7 @@ MATH_BIG Wide math_round_wide(Wide x, const double* table) {
   return size < 4503599627370496.0 ? rounded : x;
 }
 
-// packages/kernels/src/interpret/bessel-k-table.ts writes it.
+// packages/kernels/src/interpret/operations.ts writes it.
 struct BesselKTable {
   static constexpr int kSinh = 9, kTerms = 12, kChebyshev = 34;
   double mu, whole, q0, gamma1, gamma2, reflection, up, down, nu, atZero, power, padding;

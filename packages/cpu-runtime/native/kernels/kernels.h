@@ -1,6 +1,6 @@
 // Kernels that hold no formula, as the packed parameters of a launch describe them: the structs here are those parameters, field by
 // field. An address has eight bytes, also where a pointer has four (WebAssembly). Built once for each instruction set; every list of
-// types is that of packages/kernels/src/interpret/element-types.ts.
+// types is that of packages/kernels/src/elementwise/element-type.ts.
 #pragma once
 
 #include <stddef.h>

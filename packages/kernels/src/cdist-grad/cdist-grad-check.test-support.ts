@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test-support.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import {
   checkCdistGrad,
   gradProblem,

@@ -1,7 +1,7 @@
 import type { DeviceLimits } from '../device-limits.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { KernelProgram } from '../emitted-kernel.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { emitCdistGrad } from './emit.js';
 import { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
 import { planCdistGrad } from './plan.js';

@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../dtype.js';
-import { programOf, type KernelProgram } from '../kernel-program.js';
+import { programOf, type KernelProgram } from '../emitted-kernel.js';
 import { emitCpuCdistGrad } from './cpu/emit.js';
 import { fmaKernel } from './cuda/fma-kernel.js';
 import { mmaKernel } from './cuda/mma-kernel.js';

@@ -3,13 +3,4 @@ export { isSpecialisedDerivative, normDerivative } from './norm-derivative.js';
 export { planCdistGrad } from './plan.js';
 export { emitCdistGrad } from './emit.js';
 export type { CdistGradPlanOptions } from './cuda/plan.js';
-export type {
-  CdistGradPlan,
-  CpuCdistGradPlan,
-  CudaCdistGradPlan,
-  FmaConfig,
-  FmaPlan,
-  MmaConfig,
-  MmaPlan,
-  PowerPath,
-} from './plan-types.js';
+export type { CdistGradPlan } from './plan-types.js';

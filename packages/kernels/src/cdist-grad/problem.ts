@@ -1,5 +1,5 @@
 import type { RealExpr } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** Sizes of a problem, to choose a plan by, or of a launch. A plan is right for every size, fast for sizes like its problem's. */
 export interface CdistGradSizes {

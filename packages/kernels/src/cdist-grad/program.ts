@@ -1,7 +1,6 @@
-import { dtypeBytes } from '../dtype.js';
+import { dtypeBytes, type PairwiseDType } from '../dtype.js';
 import type { KernelCost, Scalars } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
 import type { CdistGradSizes } from './problem.js';
 import { valueParams } from '../pairwise/params.js';
 

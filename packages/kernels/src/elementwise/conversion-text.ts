@@ -87,12 +87,27 @@ const INT64_TO_ODD = `FN double odd_double(i64 x) {
 }
 `;
 
+/** Where an integer type ends: the number that is too small or its least, the first that is too large, and its largest, in C++. */
+const ENDS = {
+  i64: {
+    low: '-9223372036854775808.0',
+    high: '9223372036854775808.0',
+    most: '9223372036854775807ll',
+  },
+  i32: { low: '-2147483648.0', high: '2147483648.0', most: '2147483647' },
+  u8: { low: '0.0', high: '255.0', most: '255' },
+} as const;
+
 /* Out of range saturates, NaN gives 0: C leaves both undefined, and the two devices would differ. */
-function saturate(name: string, from: string, to: string, low: string, high: string, max: string) {
-  const min = to === 'u8' ? '0' : `(-${max} - 1)`;
-  return `FN ${to} ${name}(${from} x) {
-  if (!(x > ${low})) return x == x ? (${to})${min} : (${to})0;
-  return x >= ${high} ? (${to})${max} : (${to})x;
+function saturate(to: keyof typeof ENDS, from: 'float' | 'double'): string {
+  const { low, high, most } = ENDS[to];
+  const f = from === 'float' ? 'f' : '';
+  // in double the largest int32 is a number
+  const end = to === 'i32' && from === 'double' ? `${most}.0` : `${high}${f}`;
+  const least = to === 'u8' ? '0' : `(-${most} - 1)`;
+  return `FN ${to} ${to}_of_${from}(${from} x) {
+  if (!(x > ${low}${f})) return x == x ? (${to})${least} : (${to})0;
+  return x >= ${end} ? (${to})${most} : (${to})x;
 }
 `;
 }
@@ -104,40 +119,12 @@ const HELPERS = {
   float_of_bfloat: BFLOAT_TO_FLOAT,
   odd_float: DOUBLE_TO_ODD,
   odd_double: INT64_TO_ODD,
-  i64_of_float: saturate(
-    'i64_of_float',
-    'float',
-    'i64',
-    '-9223372036854775808.0f',
-    '9223372036854775808.0f',
-    '9223372036854775807ll',
-  ),
-  i64_of_double: saturate(
-    'i64_of_double',
-    'double',
-    'i64',
-    '-9223372036854775808.0',
-    '9223372036854775808.0',
-    '9223372036854775807ll',
-  ),
-  i32_of_float: saturate(
-    'i32_of_float',
-    'float',
-    'i32',
-    '-2147483648.0f',
-    '2147483648.0f',
-    '2147483647',
-  ),
-  i32_of_double: saturate(
-    'i32_of_double',
-    'double',
-    'i32',
-    '-2147483648.0',
-    '2147483647.0',
-    '2147483647',
-  ),
-  u8_of_float: saturate('u8_of_float', 'float', 'u8', '0.0f', '255.0f', '255'),
-  u8_of_double: saturate('u8_of_double', 'double', 'u8', '0.0', '255.0', '255'),
+  i64_of_float: saturate('i64', 'float'),
+  i64_of_double: saturate('i64', 'double'),
+  i32_of_float: saturate('i32', 'float'),
+  i32_of_double: saturate('i32', 'double'),
+  u8_of_float: saturate('u8', 'float'),
+  u8_of_double: saturate('u8', 'double'),
 } as const;
 
 type Helper = keyof typeof HELPERS;

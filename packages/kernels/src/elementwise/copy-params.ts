@@ -1,16 +1,9 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 import type { DType } from '../dtype.js';
-import type { KernelCost, Scalars } from '../emitted-kernel.js';
+import { type KernelCost, type Scalars, scalar } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { ElementsPlan } from './copy-plan.js';
 import { elementInfo, isRaw, type ElementType } from './element-type.js';
-
-/** A named scalar of a launch; a missing one is a mistake of the caller. */
-export function scalar(scalars: Scalars, name: string): number {
-  const value = scalars[name];
-  if (value === undefined) throw new TypeError(`launch: scalar '${name}' is missing`);
-  return value;
-}
 
 /** Elements visited by a launch. */
 export function elementCount(plan: ElementsPlan, scalars: Scalars): number {

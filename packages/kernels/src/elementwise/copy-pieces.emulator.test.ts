@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
-import { emitAdvance } from '../matrix/advance.js';
+import { emitAdvance } from '../matrix/add.js';
 import { emitCopyPieces, MOST_PIECES, pieceScalars, type PieceSize } from './copy-pieces.js';
 
 const kernel = emitCopyPieces();

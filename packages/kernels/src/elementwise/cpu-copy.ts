@@ -1,18 +1,11 @@
-import { upTo } from '../emit/indent.js';
-import type { BuiltinKernel, Scalars } from '../emitted-kernel.js';
-import { elementNumber } from '../interpret/element-types.js';
+import { upTo } from '../emit/text.js';
+import { type BuiltinKernel, type Scalars, scalar } from '../emitted-kernel.js';
+import { elementNumber } from './element-type.js';
 import { int64 } from '../kernel-param.js';
 import { MAX_COPY_RANK } from './collapse-dims.js';
-import {
-  copyCost,
-  copyEntry,
-  copyPointers,
-  dimPrefixes,
-  elementCount,
-  scalar,
-} from './copy-params.js';
+import { copyCost, copyEntry, copyPointers, dimPrefixes, elementCount } from './copy-params.js';
 import type { CopyPlan, ElementsPlan } from './copy-plan.js';
-import { CPU_TASK_ELEMENTS } from './cpu-spans.js';
+import { CPU_TASK_ELEMENTS } from './strided-text.js';
 
 const TILE = 64;
 

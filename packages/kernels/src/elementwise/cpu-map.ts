@@ -1,12 +1,12 @@
 import { emitCpuExpressions } from '../emit/cpu-expression.js';
 import { cpuHelpers } from '../emit/cpu-math.js';
 import { vectorPrelude } from '../emit/cpu-vector.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/text.js';
 import { argumentsStruct } from '../emit/parameter-text.js';
 import type { CpuKernel } from '../emitted-kernel.js';
-import { mapProgram } from '../interpret/map-program.js';
+import { mapProgram } from '../interpret/family-programs.js';
 import { conversionsText, prelude } from './conversion-text.js';
-import { CPU_TASK_ELEMENTS, cpuSpans } from './cpu-spans.js';
+import { CPU_TASK_ELEMENTS, cpuSpans, QUOTIENT } from './strided-text.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
 import {
@@ -21,7 +21,6 @@ import {
   stridePrefixes,
 } from './map-params.js';
 import type { MapPlan } from './map-plan-types.js';
-import { QUOTIENT } from './strided-text.js';
 
 const ENTRY = 'mercer_map';
 /** Most elements that are converted together. */
@@ -103,14 +102,13 @@ function argsText(plan: MapPlan): string {
 /** The entry of a kernel of several segments, which shares out tasks to them. */
 function segmentsText(plan: MapPlan, segments: number): string {
   const words = (mapParams(plan).length - plan.parameters.length) / segments;
-  const task = String(CPU_TASK_ELEMENTS);
   return `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, void*) {
   const i64* const words = (const i64*)args;
   for (i64 s = 0, first = 0; s < ${segments} && first < end; ++s) {
     Args p;
     __builtin_memcpy(&p, words + s * ${words}, ${words * 8});
     __builtin_memcpy((i64*)&p + ${words}, words + ${segments * words}, sizeof p - ${words * 8});
-    const i64 tasks = (p.n[0] + ${task} - 1) / ${task};
+    const i64 tasks = (p.n[0] + ${CPU_TASK_ELEMENTS} - 1) / ${CPU_TASK_ELEMENTS};
     const i64 from = begin > first ? begin - first : 0, to = end - first < tasks ? end - first : tasks;
     if (from < to) segment(p, from, to);
     first += tasks;
@@ -136,8 +134,7 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
     `  const i64 n = run - x < ${block} ? run - x : ${block};`,
     ...plan.inputs.map((input, k) => indent(readText(input, k, plan))),
     ...plan.indices.map((_, j) => {
-      const name = String(j);
-      return `  for (i64 e = 0; e < n; ++e) index_values${name}[e] = (T)(p.i${name} + index${name} + (x + e) * i${name}_s);`;
+      return `  for (i64 e = 0; e < n; ++e) index_values${j}[e] = (T)(p.i${j} + index${j} + (x + e) * i${j}_s);`;
     }),
     ...results.map(({ dtype, pointer, stride, offset }, r) =>
       lines(
@@ -202,18 +199,17 @@ function fillTexts({ inputs }: MapPlan): string {
 
 /** Declares `values<k>`: the elements of an input as the computing type, in place where they are so already. */
 function readText(input: MapPlan['inputs'][number], k: number, plan: MapPlan): string {
-  const n = String(k);
   const { storage } = elementInfo(input.dtype);
-  const fill = `${fillName(input)}(buffer${n}, source${n}, n, s${n}_s);`;
-  const at = `const ${storage}* const source${n} = p.x${n} + from${n} + x * s${n}_s;`;
+  const fill = `${fillName(input)}(buffer${k}, source${k}, n, s${k}_s);`;
+  const at = `const ${storage}* const source${k} = p.x${k} + from${k} + x * s${k}_s;`;
   if (input.dtype !== plan.dtype) {
-    return lines(at, `const T* const values${n} = buffer${n};`, fill);
+    return lines(at, `const T* const values${k} = buffer${k};`, fill);
   }
   return lines(
     at,
-    `const bool in_place${n} = s${n}_s == 1 && n == ${blockOf(plan)};`,
-    `const T* const values${n} = in_place${n} ? source${n} : buffer${n};`,
-    `if (!in_place${n}) {`,
+    `const bool in_place${k} = s${k}_s == 1 && n == ${blockOf(plan)};`,
+    `const T* const values${k} = in_place${k} ? source${k} : buffer${k};`,
+    `if (!in_place${k}) {`,
     indent(fill),
     '}',
   );

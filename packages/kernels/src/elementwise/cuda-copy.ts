@@ -1,8 +1,8 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
-import type { CudaGeometry, CudaKernel, Scalars } from '../emitted-kernel.js';
+import { type CudaGeometry, type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { conversionText, prelude } from './conversion-text.js';
-import { copyCost, copyEntry, copyParams, elementCount, scalar } from './copy-params.js';
+import { copyCost, copyEntry, copyParams, elementCount } from './copy-params.js';
 import type { CopyPlan, ElementsPlan, FillPlan } from './copy-plan.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
@@ -34,9 +34,8 @@ interface Body {
 }
 
 function bodyOf(plan: ElementsPlan): Body {
-  if (plan.mode === 'tiled') return tiled(plan);
-  if (plan.mode === 'strided') return strided(plan);
-  return plan.family === 'copy' ? linearCopy(plan) : linearFill(plan);
+  if (plan.mode === 'linear') return linear(plan);
+  return plan.mode === 'tiled' ? tiled(plan) : strided(plan);
 }
 
 const storage = (plan: CopyPlan, side: 'from' | 'to'): string => elementInfo(plan[side]).storage;
@@ -56,56 +55,38 @@ function valueText({ to }: FillPlan): string {
   return `  const ${type} value = ${bits};`;
 }
 
-/** Packs of up to 16 bytes where both pointers allow them, single elements where not. */
-function linearCopy(plan: CopyPlan): Body {
-  const [S, D] = [storage(plan, 'from'), storage(plan, 'to')];
-  const from = elementInfo(plan.from).bytes;
-  const to = elementInfo(plan.to).bytes;
-  const lanes = 16 / Math.max(from, to);
-  const text = `struct alignas(${lanes * from}) SourcePack { ${S} v[${lanes}]; };
-struct alignas(${lanes * to}) TargetPack { ${D} v[${lanes}]; };
-
+/** Packs of up to 16 bytes where the pointers allow them, single elements where not; a fill has one pack for all. */
+function linear(plan: ElementsPlan): Body {
+  const isCopy = plan.family === 'copy';
+  const to = elementInfo(plan.to);
+  const from = isCopy ? elementInfo(plan.from) : to;
+  const lanes = 16 / Math.max(from.bytes, to.bytes);
+  const pack = (name: string, { storage, bytes }: typeof to): string =>
+    `struct alignas(${lanes * bytes}) ${name} { ${storage} v[${lanes}]; };\n`;
+  const text = `${isCopy ? pack('SourcePack', from) + pack('TargetPack', to) : pack('Pack', to)}
 ${head(plan)}
-  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
+${isCopy ? '' : `${valueText(plan)}\n`}  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
   const i64 step = (i64)gridDim.x * 256;
   i64 done = 0;
-  if (((u64)src % sizeof(SourcePack) | (u64)dst % sizeof(TargetPack)) == 0) {
+  if (${isCopy ? '((u64)src % sizeof(SourcePack) | (u64)dst % sizeof(TargetPack))' : '(u64)dst % 16'} == 0) {
     const i64 packs = count / ${lanes};
-    for (i64 i = first; i < packs; i += step) {
+${
+  isCopy
+    ? `    for (i64 i = first; i < packs; i += step) {
       const SourcePack in = reinterpret_cast<const SourcePack*>(src)[i];
       TargetPack out;
 #pragma unroll
       for (int j = 0; j < ${lanes}; ++j) out.v[j] = convert(in.v[j]);
       reinterpret_cast<TargetPack*>(dst)[i] = out;
-    }
-    done = packs * ${lanes};
-  }
-  for (i64 i = done + first; i < count; i += step) dst[i] = convert(src[i]);
-}
-`;
-  return { text, geometry: (scalars) => linearGeometry(scalar(scalars, 'count'), lanes) };
-}
-
-/** The same with one pack for all. */
-function linearFill(plan: FillPlan): Body {
-  const { storage: T, bytes } = elementInfo(plan.to);
-  const lanes = 16 / bytes;
-  const text = `struct alignas(16) Pack { ${T} v[${lanes}]; };
-
-${head(plan)}
-${valueText(plan)}
-  const i64 first = (i64)blockIdx.x * 256 + threadIdx.x;
-  const i64 step = (i64)gridDim.x * 256;
-  i64 done = 0;
-  if ((u64)dst % 16 == 0) {
-    const i64 packs = count / ${lanes};
-    Pack pack;
+    }`
+    : `    Pack pack;
 #pragma unroll
     for (int j = 0; j < ${lanes}; ++j) pack.v[j] = value;
-    for (i64 i = first; i < packs; i += step) reinterpret_cast<Pack*>(dst)[i] = pack;
+    for (i64 i = first; i < packs; i += step) reinterpret_cast<Pack*>(dst)[i] = pack;`
+}
     done = packs * ${lanes};
   }
-  for (i64 i = done + first; i < count; i += step) dst[i] = value;
+  for (i64 i = done + first; i < count; i += step) dst[i] = ${isCopy ? 'convert(src[i])' : 'value'};
 }
 `;
   return { text, geometry: (scalars) => linearGeometry(scalar(scalars, 'count'), lanes) };

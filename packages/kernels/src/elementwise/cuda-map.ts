@@ -1,17 +1,17 @@
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
-import { indent, lines } from '../emit/indent.js';
+import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { DType } from '../dtype.js';
-import type { CudaKernel } from '../emitted-kernel.js';
+import { type CudaKernel, scalar } from '../emitted-kernel.js';
 import { conversionsText, prelude } from './conversion-text.js';
-import { scalar } from './copy-params.js';
 import { blocksGeometry, linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
-import { contiguousInputs, lanesOf } from './map-lanes.js';
 import {
+  contiguousInputs,
+  lanesOf,
   mapCost,
   mapCount,
   mapName,

@@ -2,9 +2,8 @@ import { add, div, exp, gt, lt, max, mul, pow, select, sub, tanh, variable } fro
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
-import { emitSum } from './emit-sum.js';
-import { planSum } from './sum-plan.js';
-import { emitMap } from './emit-map.js';
+import { emitSum, planSum } from './emit-sum.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 import type { MapProblem } from './map-plan-types.js';
 import { planOne, type OneResult } from './one-result.test-support.js';

@@ -3,20 +3,16 @@ export { emitCopyPieces, MOST_PIECES, pieceScalars, type PieceSize } from './cop
 export {
   planCopy,
   planFill,
-  type CopyPlan,
   type CopyProblem,
   type ElementsPlan,
-  type FillPlan,
   type FillProblem,
-  type PlannedCopy,
-  type PlannedFill,
 } from './copy-plan.js';
 export { planMap } from './map-plan.js';
-export type { MapInput, MapPlan, MapProblem, PlannedInput, PlannedMap } from './map-plan-types.js';
-export { emitMap } from './emit-map.js';
+export type { MapInput, MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
+export { emitMap } from './emit.js';
 export { segmentNames } from './map-params.js';
 export { groupSegments, planSegments } from './map-segments.js';
-export { emitCopy } from './emit-copy.js';
-export type { ElementType, RawElement } from './element-type.js';
-export { planSum, type SumDType, type SumPlan, type SumProblem } from './sum-plan.js';
+export { emitCopy } from './emit.js';
+export type { ElementType } from './element-type.js';
+export { planSum, type SumDType, type SumPlan, type SumProblem } from './emit-sum.js';
 export { emitSum } from './emit-sum.js';

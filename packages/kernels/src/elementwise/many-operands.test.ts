@@ -11,7 +11,7 @@ import {
 import { runCpuKernel, runInterpreted } from '../testing/cpu-program.test-support.js';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { emitMap } from './emit-map.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';

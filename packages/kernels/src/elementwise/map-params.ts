@@ -1,13 +1,11 @@
-import { upTo } from '../emit/indent.js';
-import { postOrder } from '@mercer/formula';
+import { postOrder, print, type Expr } from '@mercer/formula';
+import { upTo } from '../emit/text.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';
-import type { KernelCost, Scalars } from '../emitted-kernel.js';
+import { type KernelCost, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import { scalar } from './copy-params.js';
 import { elementInfo } from './element-type.js';
 import type { MapPlan } from './map-plan-types.js';
-import { shownFormula } from './shown-formula.js';
 
 /** `map f32 f64 -> f32 strided2: x + y * scale` and the like. */
 export function mapName({ results, inputs, mode, rank, segments }: MapPlan): string {
@@ -136,4 +134,46 @@ export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
     ),
     flops: count * operations,
   };
+}
+
+/** Most elements that a thread holds at once where all lie in a row. */
+const MOST_LANES = 4;
+/** Most elements of inputs that it holds: more would not stay in registers. */
+const MOST_HELD = 64;
+
+/** The inputs whose elements lie in a row, in a linear map. */
+export const contiguousInputs = (
+  plan: MapPlan,
+): readonly (MapPlan['inputs'][number] & { name: string })[] =>
+  plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${k}` }]));
+
+/** Elements of a pack, which is of up to 16 bytes. */
+export function lanesOf(plan: MapPlan): number {
+  const widest = [...plan.results, ...contiguousInputs(plan)].map(
+    ({ dtype }) => elementInfo(dtype).bytes,
+  );
+  let lanes = Math.min(MOST_LANES, 16 / Math.max(...widest));
+  while (lanes > 1 && lanes * contiguousInputs(plan).length > MOST_HELD) lanes /= 2;
+  return lanes;
+}
+
+/** Characters of the formula in a kernel's name. */
+const LONGEST = 60;
+
+/** Operations that are printed to be cut: printed, a part that is used again stands there again, and a chain of squares doubles each time. */
+const MOST_PRINTED = 10_000;
+
+/** The beginning of a formula, for the name of a kernel. */
+export function shownFormula(expr: Expr): string {
+  const nodes = postOrder(expr);
+  const printed = new Map<Expr, number>();
+  for (const node of nodes) {
+    printed.set(
+      node,
+      node.args.reduce((sum, arg) => sum + (printed.get(arg) ?? 0), 1),
+    );
+  }
+  if ((printed.get(expr) ?? 0) > MOST_PRINTED) return `${nodes.length} operations`;
+  const text = print(expr);
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}...` : text;
 }

@@ -1,8 +1,7 @@
 import type { Expr } from '@mercer/formula';
 import type { CpuLimits } from '../device-limits.js';
-import type { DType } from '../dtype.js';
+import type { DType, PairwiseDType } from '../dtype.js';
 import type { Scalars } from '../emitted-kernel.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** Formulas applied to every element of their inputs; strides in elements, 0 along repeated axes. */
 export interface MapProblem {

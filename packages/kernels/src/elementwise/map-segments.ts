@@ -1,9 +1,7 @@
 import { parameterLimit, type DeviceLimits } from '../device-limits.js';
-import type { Scalars } from '../emitted-kernel.js';
-import { scalar } from './copy-params.js';
+import { type Scalars, scalar } from '../emitted-kernel.js';
 import { linearElements } from './cuda-geometry.js';
-import { lanesOf } from './map-lanes.js';
-import { parameterBytes, segmentNames } from './map-params.js';
+import { lanesOf, parameterBytes, segmentNames } from './map-params.js';
 import type { MapPlan, PlannedMap } from './map-plan-types.js';
 
 /** How many maps with this plan one kernel can do: 1 where they are not linear, or need positions. */

@@ -15,7 +15,7 @@ import { describe, expect, test } from 'vitest';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { emitMap } from './emit-map.js';
+import { emitMap } from './emit.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 
 const x = variable('x');

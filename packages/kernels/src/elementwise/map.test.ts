@@ -4,7 +4,7 @@ import { packParams } from '../kernel-param.js';
 import { compilerVerdict, machines } from '../testing/cpu-harness.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { defaultMaps, mapProblems } from './default-maps.test-support.js';
-import { emitMap } from './emit-map.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 

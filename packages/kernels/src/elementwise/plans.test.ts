@@ -4,7 +4,7 @@ import { PlanError } from '../plan-error.js';
 import { isEmitted } from '../emitted-kernel.js';
 import { planCopy, planFill } from './copy-plan.js';
 import { defaultElementwisePlans } from './default-elementwise.test-support.js';
-import { emitCopy } from './emit-copy.js';
+import { emitCopy } from './emit.js';
 
 const f32 = { from: 'float32', to: 'float32' } as const;
 

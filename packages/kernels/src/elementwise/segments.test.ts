@@ -1,5 +1,5 @@
-import { add, evaluate, mul, sub, variable, type Expr } from '@mercer/formula';
 import { nvrtc } from '@mercer/cuda-runtime';
+import { add, evaluate, mul, sub, variable, type Expr } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import type { DeviceLimits } from '../device-limits.js';
@@ -17,7 +17,7 @@ import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { emitMap } from './emit-map.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 import { groupSegments, planSegments } from './map-segments.js';
 

@@ -1,5 +1,5 @@
-import { variable } from '@mercer/formula';
 import { nvrtc } from '@mercer/cuda-runtime';
+import { variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import type { CpuKernel, CudaKernel, EmittedKernel } from '../emitted-kernel.js';
@@ -20,7 +20,7 @@ import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
-import { emitMap } from './emit-map.js';
+import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
 import {
   SEVERAL_CASES,

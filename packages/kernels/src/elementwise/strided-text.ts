@@ -1,4 +1,4 @@
-import { upTo } from '../emit/indent.js';
+import { upTo } from '../emit/text.js';
 
 /** `n0 * n1 * ...` over the first `count` dimensions, `1` for none. */
 export function productOf(prefix: string, count: number): string {
@@ -35,3 +35,32 @@ export const QUOTIENT = `FN i64 quotient(i64 a, i64 b) {
   return (((u64)a | (u64)b) >> 32) == 0 ? (i64)((u32)a / (u32)b) : a / b;
 }
 `;
+
+/** Elements of one task: small enough to balance threads, large enough to hide the hand-over. */
+export const CPU_TASK_ELEMENTS = 32768;
+
+/**
+ * Statements that walk tasks [begin, end) over `p.n` and run `span` for every run along the last dimension, with `run`
+ * its length and each named offset at its first element. The last dimension's strides must be in scope as `<stride>s`.
+ */
+export function cpuSpans(
+  rank: number,
+  offsets: readonly { readonly name: string; readonly stride: string }[],
+  span: string,
+): string {
+  const total = upTo(rank)
+    .map((i) => `p.n[${i}]`)
+    .join(' * ');
+  return `  const i64 inner = p.n[${rank - 1}], total = ${total};
+  const i64 stop = end * ${CPU_TASK_ELEMENTS} < total ? end * ${CPU_TASK_ELEMENTS} : total;
+  for (i64 at = begin * ${CPU_TASK_ELEMENTS}; at < stop;) {
+    const i64 row = quotient(at, inner), x0 = at - row * inner;
+    const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
+    ${rank > 1 ? 'i64 rest = row, ' : 'i64 '}${offsets.map((o) => `${o.name} = x0 * ${o.stride}s`).join(', ')};
+${unravel(rank - 1, offsets, (prefix, i) => `p.${prefix}[${i}]`)}
+    {
+      ${span}
+    }
+    at += run;
+  }`;
+}

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
-import { emitSum } from './emit-sum.js';
-import { planSum } from './sum-plan.js';
+import { emitSum, planSum } from './emit-sum.js';
 
 describe('sums over an axis in the emulator', () => {
   test.each(['each', 'block'] as const)('sums over an axis: %s', (mode) => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { machines } from '../testing/cpu-harness.test-support.js';
 import { emitCpuExpression } from './cpu-expression.js';
 import { runCpuExpressions } from './cpu-expressions-kernel.test-support.js';
-import { cpuLiteral } from './cpu-literal.js';
+import { cpuLiteral } from './literals.js';
 import { ALL, compare, expected, missingOps, SCALARS } from './every-op.test-support.js';
 import { exactTanh } from './exact-tanh.test-support.js';
 

@@ -1,12 +1,11 @@
 import { applyRule, isNonNegative, postOrder, type Expr, type RuleTable } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
-import { cpuLiteral } from './cpu-literal.js';
+import type { PairwiseDType } from '../dtype.js';
+import { cpuLiteral } from './literals.js';
 import type { CpuHelper } from './cpu-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { INFIX_RULES } from './infix-rules.js';
-import { isUniform } from './is-uniform.js';
-import { emitDoubleExpression } from './double-expression.js';
+import { isUniform, emitDoubleExpression } from './double-expression.js';
 
 /** How an expression is written. */
 export interface CpuExpressionOptions {
@@ -231,3 +230,34 @@ function doubleText(node: Expr, uniforms: Readonly<Record<string, string>>): str
   });
   return node.type === 'bool' ? `(${text} ? 1.0 : 0.0)` : text;
 }
+
+/**
+ * The struct that keeps values of expressions that depend on the launch's scalars alone, as vectors, and `set_uniforms`, which fills it from
+ * these scalars. What a value loses when it is rounded to the data type is kept beside it.
+ */
+export function uniformsText(
+  expressions: readonly CpuExpression[],
+  scalars: readonly string[],
+): string {
+  const all = expressions.flatMap(({ uniforms }) => uniforms);
+  const members = all.map(({ name }) => `  V ${name}, ${name}_low;\n`).join('');
+  const values = all.map(
+    ({ name, value }) => `  const double ${name} = ${value};
+  u.${name} = splat((T)${name});
+  u.${name}_low = splat((T)(${name} - (double)(T)${name}));
+`,
+  );
+  const [first = '', ...others] = scalars;
+  const unused = [first, 'u', ...others].map((name) => `  (void)${name};\n`);
+  return `// values that depend on launch scalars alone
+struct Uniforms {
+${members}};
+INLINE void set_uniforms(Uniforms& u, ${scalars.map((name) => `double ${name}`).join(', ')}) {
+${unused.join('')}${values.join('')}}`;
+}
+
+/** Local copies of the values that an expression's function takes. */
+export const uniformLocals = ({ uniforms }: CpuExpression): string =>
+  uniforms
+    .map(({ name }) => `  const V ${name} = u.${name}, ${name}_low = u.${name}_low;\n`)
+    .join('');

@@ -1,5 +1,5 @@
 import type { RealExpr } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { compileKernel, interpretedLevel, runKernel } from '../testing/cpu-harness.test-support.js';
 import { emitCpuExpression } from './cpu-expression.js';
 import { cpuHelpers, type CpuHelper } from './cpu-math.js';

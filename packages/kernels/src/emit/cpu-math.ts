@@ -1,9 +1,9 @@
-import type { PairwiseDType } from '../pairwise/problem.js';
-import { cpuLiteral } from './cpu-literal.js';
+import type { PairwiseDType } from '../dtype.js';
+import { cpuLiteral } from './literals.js';
 import { cpuMathText } from '../math/cpu-math-text.js';
 import type { MathFunction } from '../math/math-function.js';
 import { instruction, type CpuLevel } from './cpu-vector.js';
-import { helpersInOrder } from './helpers-in-order.js';
+import { helpersInOrder } from '../math/pieces.js';
 import {
   EXP2_FLOAT32,
   EXP2_FLOAT64,

@@ -1,5 +1,5 @@
 import type { CpuLimits } from '../device-limits.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** Instruction-set level of a host kernel. */
 export type CpuLevel = CpuLimits['level'];

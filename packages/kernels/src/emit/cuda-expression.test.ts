@@ -1,7 +1,7 @@
 import { abs, add, div, exp, max, mul, pow, sqrt, sub, variable, type Expr } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import { emitCudaExpression, type CudaExpressionOptions } from './cuda-expression.js';
-import { cudaLiteral } from './cuda-literal.js';
+import { cudaLiteral } from './literals.js';
 import { cudaHelpers, horner } from './cuda-math.js';
 
 const [a, b, p, s] = ['a', 'b', 'p', 's'].map(variable) as [

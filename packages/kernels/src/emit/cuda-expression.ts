@@ -7,15 +7,14 @@ import {
   type Op,
   type RuleTable,
 } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
-import { cudaLiteral, cudaType } from './cuda-literal.js';
+import type { PairwiseDType } from '../dtype.js';
+import { cudaLiteral, cudaType } from './literals.js';
 import { fastText } from './fast-math.js';
 import type { CudaHelper } from './cuda-math.js';
 import { expandAllFunctions } from '../math/expand-functions.js';
 import { mathFunction, mathName } from '../math/math-function.js';
 import { INFIX_RULES } from './infix-rules.js';
-import { isUniform } from './is-uniform.js';
-import { emitDoubleExpression } from './double-expression.js';
+import { isUniform, emitDoubleExpression } from './double-expression.js';
 
 /** How an expression is written. */
 export interface CudaExpressionOptions {

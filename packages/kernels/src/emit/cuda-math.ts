@@ -1,10 +1,10 @@
 import { cudaMathText } from '../math/cuda-math-text.js';
 import type { MathFunction } from '../math/math-function.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from './polynomials.js';
-import { cudaLiteral } from './cuda-literal.js';
+import { cudaLiteral } from './literals.js';
 import { FAST_TEXTS, isFastHelper, type FastHelper } from './fast-math.js';
-import { helpersInOrder } from './helpers-in-order.js';
+import { helpersInOrder } from '../math/pieces.js';
 
 /** Helper functions that emitted expressions may call: those of this file, those of `fastMath`, and functions of `math`. */
 export type CudaHelper = BasicHelper | FastHelper | MathFunction;

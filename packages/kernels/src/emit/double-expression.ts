@@ -1,5 +1,18 @@
-import { applyRule, postOrder, type Expr, type RuleTable } from '@mercer/formula';
+import { applyRule, postOrder, type Expr, type RuleTable, variables } from '@mercer/formula';
 import { infixRules } from './infix-rules.js';
+
+/**
+ * Whether an expression reads launch scalars and nothing else, and calls no function: what is computed
+ * once a launch is written with the C library's functions, which has not all of ours.
+ */
+export function isUniform(node: Expr, isLaunchScalar: (name: string) => boolean): boolean {
+  const names = variables(node);
+  return (
+    names.length > 0 &&
+    names.every(isLaunchScalar) &&
+    !postOrder(node).some(({ op }) => op === 'call')
+  );
+}
 
 /** How a dialect of C++ writes scalars in double precision. */
 export interface DoubleDialect {

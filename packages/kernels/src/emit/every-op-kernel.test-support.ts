@@ -1,8 +1,8 @@
 import type { RealExpr } from '@mercer/formula';
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { emitCudaExpression } from './cuda-expression.js';
-import { cudaType } from './cuda-literal.js';
+import { cudaType } from './literals.js';
 import { cudaHelpers, type CudaHelper } from './cuda-math.js';
 import { ALL } from './every-op.test-support.js';
 

@@ -33,7 +33,7 @@ import {
   type Op,
   type RealExpr,
 } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { exactTanh } from './exact-tanh.test-support.js';
 
 const [a, b, p, q] = ['a', 'b', 'p', 'q'].map(variable) as [RealExpr, RealExpr, RealExpr, RealExpr];

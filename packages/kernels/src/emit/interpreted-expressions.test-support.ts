@@ -1,7 +1,7 @@
 import type { RealExpr } from '@mercer/formula';
-import { emitMap } from '../elementwise/emit-map.js';
+import { emitMap } from '../elementwise/emit.js';
 import { planOne } from '../elementwise/one-result.test-support.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { runInterpreted } from '../testing/cpu-program.test-support.js';
 import type { CpuLevel } from './cpu-vector.js';
 

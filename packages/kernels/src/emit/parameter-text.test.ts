@@ -9,7 +9,7 @@ import { parameterisedProblems } from '../pairwise/default-parameterised.test-su
 import { emitPairwise } from '../pairwise/emit.js';
 import { planPairwise } from '../pairwise/plan.js';
 import { emitRowsGradient, planRowsGradient } from '../rows/index.js';
-import { cpuArgSortKernel, cpuCumSumKernel } from '../along-rows/index.js';
+import { cpuArgSortKernel, cpuCumSumKernel } from '../along-rows/along-rows.js';
 import { cpuRandomKernel } from '../random/cpu-random.js';
 import { cpuReduceKernel } from '../reduce/index.js';
 import { rowsProblems } from '../rows/default-rows.test-support.js';

@@ -1,6 +1,5 @@
 import { isNonNegative, type CallNode, type Expr } from '@mercer/formula';
-import { functionOperation } from './function-operations.js';
-import { plainOperation, type TileOperation } from './operations.js';
+import { functionOperation, plainOperation, type TileOperation } from './operations.js';
 
 /** An operation with the nodes that it reads. */
 export interface ChosenInstruction {

@@ -9,14 +9,14 @@ import {
   variable,
   vi,
   vj,
+  type RealExpr,
 } from '@mercer/formula';
-import type { RealExpr } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
-import { kernelContent } from '../kernel-content.js';
+import { kernelContent } from '../emitted-kernel.js';
 import { emitMapReduce } from '../map-reduce/emit.js';
 import { planMapReduce } from '../map-reduce/plan.js';
 import { blockedSums } from './blocked-sums.js';
-import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
+import { mapReduceStages, type RowSide } from './map-reduce-program.js';
 
 const limits = {
   ...({ kind: 'cpu', level: 'x86-64-v2', cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const),

@@ -1,10 +1,24 @@
 import { constant, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { allocateRegisters, type Operand, type VirtualInstruction } from './allocate-registers.js';
 import { chooseInstruction, type ChosenInstruction } from './choose-instruction.js';
-import { NoInstruction } from './no-instruction.js';
 import { operationNumber } from './operations.js';
 import type { TileCode } from './tile-program.js';
+
+/** A formula that the interpreter cannot run; its kernel has no program and needs a compiler. */
+class NoInstruction extends Error {
+  override readonly name = 'NoInstruction';
+}
+
+/** In steps, what `make` makes, or nothing where the interpreter lacks an operation. */
+export function* unlessNoInstruction<R>(make: Steps<R>): Steps<R | undefined> {
+  try {
+    return yield* make;
+  } catch (error) {
+    if (error instanceof NoInstruction) return undefined;
+    throw error;
+  }
+}
 
 /** Where codes find numbers that they share. */
 export interface TileTables {

@@ -1,26 +1,28 @@
-import { sidesOf } from '../map-reduce/params.js';
 import {
   finish,
   type Category,
   type RealExpr,
   type ReductionKind,
   type Steps,
+  orderSteps,
+  visitSteps,
+  type Expr,
 } from '@mercer/formula';
+import { sidesOf } from '../map-reduce/params.js';
 import type { PlannedReduction } from '../map-reduce/launched-plan.js';
 import { rowInputs } from '../map-reduce/plan-inputs.js';
 import type { CpuMapReducePlan } from '../map-reduce/plan-types.js';
 import { reducersOf } from '../map-reduce/reducers/reducers-of.js';
 import { addsNothing } from '../map-reduce/plan-sums.js';
-import { PLAIN_SUMS, type SumOptions } from '../map-reduce/reducers/sum-options.js';
+import { PLAIN_SUMS, type SumOptions } from '../map-reduce/reducers/reducer.js';
 import {
   gatheredComponents,
   usedComponents,
   type UsedComponents,
-} from '../map-reduce/used-components.js';
+} from '../map-reduce/pair-statements.js';
 import { blockedSums } from './blocked-sums.js';
-import { elementNumber } from './element-types.js';
-import { mapReduceStages, type RowSide } from './map-reduce-stages.js';
-import { unlessNoInstruction } from './no-instruction.js';
+import { elementNumber } from '../elementwise/element-type.js';
+import { unlessNoInstruction } from './lower-tile-code.js';
 import { ProgramBuilder } from './program-builder.js';
 import { writeTileProgram, type TileProgram } from './tile-program.js';
 
@@ -209,4 +211,45 @@ function reductionRow(
   const adding = wide ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
   // 'arity' of an exponential is one exponent and its weights
   return [REDUCTIONS.indexOf(reduction), dim, arity - dim, k, adding];
+}
+
+/** Parts of the values of a pair that depend on one of its rows alone, and are computed once for that row. */
+interface MapReduceStages {
+  readonly own: readonly Expr[];
+  readonly other: readonly Expr[];
+}
+
+/** What a variable depends on: a kept row, a reduced row, or both; nothing for a parameter. */
+export type RowSide = 'own' | 'other' | 'both' | undefined;
+
+/** Finds in steps the largest such parts; what depends on parameters alone counts to the other rows. */
+export function* mapReduceStages(
+  values: readonly Expr[],
+  sideOf: (name: string) => RowSide,
+): Steps<MapReduceStages> {
+  const order = yield* orderSteps<Expr>(values);
+  const sides = new Map<Expr, RowSide>();
+  yield* visitSteps(order, (node) => {
+    const below = node.args.map((arg) => sides.get(arg));
+    sides.set(node, node.name === undefined ? joined(below) : sideOf(node.name));
+  });
+  const found = { own: new Set<Expr>(), other: new Set<Expr>() };
+  const mixed = new Set<Expr>();
+  const visit = (node: Expr): void => {
+    // comparisons are no numbers, so they stay where they are read
+    if (node.args.length === 0) return;
+    const side = sides.get(node);
+    if (node.type === 'bool' || side === 'both') mixed.add(node);
+    else found[side ?? 'other'].add(node);
+  };
+  values.forEach(visit);
+  yield* visitSteps(order.toReversed(), (node) => {
+    if (mixed.has(node)) node.args.forEach(visit);
+  });
+  return { own: [...found.own], other: [...found.other] };
+}
+
+function joined(sides: readonly RowSide[]): RowSide {
+  const [first, ...others] = sides.filter((side) => side !== undefined);
+  return others.some((other) => other !== first) ? 'both' : first;
 }

@@ -1,12 +1,16 @@
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
-import { elementInfo, isRaw, type ElementType } from '../elementwise/element-type.js';
+import {
+  elementInfo,
+  isRaw,
+  type ElementType,
+  ELEMENT_TYPES,
+} from '../elementwise/element-type.js';
 import { CPU_HELPERS, cpuHelpers } from '../emit/cpu-math.js';
 import { anyLane, vectorPrelude, type CpuLevel } from '../emit/cpu-vector.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { cpuDoubleFunctions, preludeText } from '../math/cpu-math-text.js';
 import { mathFunction } from '../math/math-function.js';
-import { ELEMENT_TYPES } from './element-types.js';
-import { FUNCTION_OPERATIONS, READY_FUNCTIONS, type FunctionRow } from './function-operations.js';
+import { FUNCTION_OPERATIONS, READY_FUNCTIONS, type FunctionRow } from './operations.js';
 
 const LEVELS: readonly CpuLevel[] = ['x86-64-v2', 'x86-64-v3', 'x86-64-v4', 'arm64', 'wasm128'];
 const DTYPES: readonly PairwiseDType[] = ['float32', 'float64'];

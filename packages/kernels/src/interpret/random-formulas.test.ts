@@ -10,7 +10,7 @@ import {
 } from '@mercer/formula';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { emitMap } from '../elementwise/emit-map.js';
+import { emitMap } from '../elementwise/emit.js';
 import { planOne } from '../elementwise/one-result.test-support.js';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runInterpreted } from '../testing/cpu-program.test-support.js';

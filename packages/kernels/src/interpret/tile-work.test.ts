@@ -4,8 +4,7 @@ import type { CpuLimits } from '../device-limits.js';
 import { emitMap } from '../elementwise/index.js';
 import { planOne } from '../elementwise/one-result.test-support.js';
 import type { CpuKernel, EmittedKernel } from '../emitted-kernel.js';
-import { writeTileProgram } from './tile-program.js';
-import { tileWork } from './tile-work.js';
+import { writeTileProgram, tileWork } from './tile-program.js';
 
 const limits: CpuLimits = {
   kind: 'cpu',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf, type CpuLevel } from '../emit/cpu-vector.js';
 import { compilers, compilerVerdict } from '../testing/cpu-harness.test-support.js';
-import { cpuFmaKernel, cpuLimitKernels } from './cpu-fma.js';
+import { cpuFmaKernel, cpuLimitKernels } from './cpu-limit-kernels.js';
 
 const limitsOf = (level: CpuLevel): CpuLimits => ({
   kind: 'cpu',

@@ -8,7 +8,7 @@ import {
 import { runCpuKernel } from '../testing/cpu-program.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { lanesOf } from '../emit/cpu-vector.js';
-import { cpuGaussianSum, cpuGaussianSumKernel } from './cpu-gaussian-sum.js';
+import { cpuGaussianSum, cpuGaussianSumKernel } from './cpu-limit-kernels.js';
 
 const [compiler = 'c++'] = compilers();
 const isInterpreted = process.env['MERCER_CPU'] === 'interpreted';

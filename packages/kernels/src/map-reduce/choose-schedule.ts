@@ -6,15 +6,44 @@ import {
   type Reduction,
   type Steps,
   type VectorExpr,
+  finish,
+  unrolledSize,
 } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
-import { INTERPRETER_LIMITS, MAP_REDUCE_LIMITS } from './limits.js';
 import { contractionIndices } from './lowering/contraction-index.js';
 import { rootsOf } from './lowering/written-out.js';
-import { planSums } from './plan-sums.js';
-import type { MapReduceProblem } from './problem.js';
+import { planSums, aloneOf } from './plan-sums.js';
+import { type MapReduceProblem, wholeProblem } from './problem.js';
+
+/**
+ * What a map-reduce plan writes out: every operation on every component, so that the text compiles in a fraction
+ * of a second. A formula beyond it is computed by loops over components.
+ */
+export const MAP_REDUCE_LIMITS = Object.freeze({
+  /** Scalar operations of the formula and the weight at one pair of rows (`unrolledSize`). */
+  operations: 1024,
+  /** Components of all inputs that follow i; the same for j, and for parameters. */
+  components: 128,
+  /** Numbers that a row's running result has: components of the result, times K for the K smallest. */
+  results: 64,
+});
+
+/** What the text with loops may compute for a pair of rows, so that it compiles in some seconds. */
+export const PAIR_TILE_LIMITS = Object.freeze({
+  /** Values of parts of the formula at a component: each is an operation of the text, or a few. */
+  values: 4096,
+});
+
+/** What the interpreter's programs hold: there are no loops over components, so that memory of a task grows with the formula. */
+export const INTERPRETER_LIMITS = Object.freeze({
+  operations: 1 << 19,
+  components: 1 << 17,
+  results: 1 << 15,
+  /** Components of a sum of which every pair has one at most. */
+  bins: 1 << 18,
+});
 
 /**
  * How the loops of a map-reduce are arranged. `row per thread`: a thread, or a lane of a vector, keeps a row in registers, and every
@@ -23,7 +52,7 @@ import type { MapReduceProblem } from './problem.js';
 export type Schedule = 'row per thread' | 'pair tile';
 
 /** What a pair of rows takes, in components that are written out; infinite where there is no text. */
-export type ScheduleCosts = { readonly [S in Schedule]: number };
+type ScheduleCosts = { readonly [S in Schedule]: number };
 
 /**
  * A component in a loop over a tile: both sides' are read for several pairs, but those of rows by index for each. What unusual sums take
@@ -127,3 +156,53 @@ function termsOf(node: VectorExpr): number {
   if (node.kind === 'components') return node.args[0]?.dim ?? 0;
   return node.kind === 'contract' ? contractionIndices(node.contraction).terms : 0;
 }
+
+/** What tiles of several reductions compute at most, of what tiles of each compute together: those have more pairs a thread. */
+const MOST_SHARED = 3 / 4;
+/** Columns that a block of threads of a GPU has at once: pairs are computed again for the next (docs/lab/one-loop-nest.md). */
+const MOST_COLUMNS = 128;
+
+/**
+ * Whether the reductions of a problem are best computed by one kernel: with a row per thread (`chooseSchedule`), or in tiles that are
+ * predicted to take no longer than a pass for each, where the formulas share a part of their work. So it is on the interpreter.
+ *
+ * Throws a `PlanError` for unusual sums of what is no sum, as `planMapReduce` does.
+ *
+ * ```ts
+ * import { ops, reduction, vi, vj } from '@mercer/formula';
+ * import { takesOnePass } from '@mercer/kernels';
+ * const limits = { kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1048576 } as const;
+ * const both = (other: number) => {
+ *   const sum = reduction('Sum', ops.sqDist(vi(0, 100), vj(1, 100)));
+ *   const least = reduction('Min', ops.sqDist(vi(other, 100), vj(other + 1, 100)));
+ *   return { reduction: sum, further: [least], dtype: 'float32', rowsI: 9, rowsJ: 9, batch: 1 } as const;
+ * };
+ * console.log(takesOnePass(both(0), limits), takesOnePass(both(2), limits)); // true false
+ * ```
+ */
+export function takesOnePass(given: MapReduceProblem, limits: DeviceLimits): boolean {
+  const problem = wholeProblem(given);
+  const { reduction, further = [], ...rest } = problem;
+  if (further.length === 0) return true;
+  planSums(problem);
+  const costs = finish(scheduleCosts(problem, limits));
+  if (costs['row per thread'] <= costs['pair tile']) return true;
+  const all = [reduction, ...further];
+  if (limits.kind === 'cuda' && all.some(isSlowBeside)) return false;
+  const apart = all.map((one) =>
+    leastOf(finish(scheduleCosts({ ...aloneOf(rest, one), reduction: one }, limits))),
+  );
+  const sizes = all.map((one) => unrolledSize(...rootsOf(one)));
+  return (
+    leastOf(costs) <= sumOf(apart) &&
+    unrolledSize(...all.flatMap(rootsOf)) <= MOST_SHARED * sumOf(sizes)
+  );
+}
+
+const leastOf = (costs: ScheduleCosts): number => Math.min(...Object.values(costs));
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
+
+/** A list of the K best alone is spread over the threads of a row; beside a tile every thread has one. */
+const isSlowBeside = ({ kind, formula, weight }: Reduction): boolean =>
+  traitsOf(kind).takesK || Math.max(formula.dim, weight?.dim ?? 0) > MOST_COLUMNS;

@@ -1,5 +1,5 @@
 import { finish, type Steps } from '@mercer/formula';
-import type { KernelProgram } from '../kernel-program.js';
+import type { KernelProgram } from '../emitted-kernel.js';
 import { emitCpuBins } from './bins/cpu-bins.js';
 import { emitCudaBins } from './bins/cuda-bins.js';
 import { emitCpuMapReduce } from './cpu/kernel.js';

@@ -1,6 +1,5 @@
 import { conversionsText, prelude, type Dialect } from '../elementwise/conversion-text.js';
-import type { HalfDType } from './half-dtype.js';
-import type { MapReduceInput } from './launched-plan.js';
+import type { HalfDType, MapReduceInput } from './launched-plan.js';
 
 interface Stored {
   readonly storage?: HalfDType | undefined;

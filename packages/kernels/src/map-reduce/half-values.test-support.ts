@@ -1,5 +1,5 @@
 import { random } from '../testing/pairwise-check.test-support.js';
-import type { HalfDType } from './half-dtype.js';
+import type { HalfDType } from './launched-plan.js';
 
 /** The bits of a finite number below 2 in size: mostly of [1, 2) in float16, of [2^-7, 2) in bfloat16; some subnormal. */
 export const randomHalf = (): number =>

@@ -1,15 +1,10 @@
 export { emitMapReduce, emitMapReduceSteps } from './emit.js';
-export type { LaunchedPlan, MapReduceInput, PlannedReduction } from './launched-plan.js';
-export type {
-  CpuMapReducePlan,
-  CudaMapReducePlan,
-  MapReducePlan,
-  UnrolledPlan,
-} from './plan-types.js';
+export type { MapReduceInput } from './launched-plan.js';
+export type { MapReducePlan } from './plan-types.js';
 export { planMapReduce, planMapReduceSteps } from './plan.js';
 export { checkRanges } from './ranges/check-ranges.js';
-export { pairsInRanges } from './ranges/pairs-in-ranges.js';
-export { planRanges, planTasks, type PlannedRanges } from './ranges/plan-ranges.js';
+export { pairsInRanges } from './ranges/ranges.js';
+export { planRanges, planTasks } from './ranges/plan-ranges.js';
 export {
   rangesFromMatrix,
   swapAxes,
@@ -18,7 +13,6 @@ export {
   type RowRange,
 } from './ranges/ranges.js';
 export type { MapReduceProblem } from './problem.js';
-export type { CpuPairTilePlan, CudaPairTilePlan, PairTilePlan } from './loops/plan-types.js';
 export { emitSelection, emitSelectionCounts } from './selection/emit-selection.js';
 export {
   planSelection,
@@ -26,4 +20,4 @@ export {
   type SelectionProblem,
 } from './selection/plan-selection.js';
 export { addsUp, aloneOf } from './plan-sums.js';
-export { takesOnePass } from './takes-one-pass.js';
+export { takesOnePass } from './choose-schedule.js';

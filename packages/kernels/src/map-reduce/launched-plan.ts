@@ -1,7 +1,9 @@
 import type { Category, Reduction, ReductionKind } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
-import type { HalfDType } from './half-dtype.js';
-import type { SumOptions } from './reducers/sum-options.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { SumOptions } from './reducers/reducer.js';
+
+/** 16-bit types that inputs may be stored in; float32 computes. */
+export type HalfDType = 'float16' | 'bfloat16';
 
 /** An input of a plan: `dim` numbers for every row of i or of j, for every pair of both, or once. */
 export interface MapReduceInput {

@@ -9,8 +9,8 @@ import {
 } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
-import type { KernelProgram } from '../kernel-program.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { KernelProgram } from '../emitted-kernel.js';
+import type { PairwiseDType } from '../dtype.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { emitMapReduce } from './emit.js';

@@ -1,5 +1,4 @@
-import { dtypeBytes } from '../dtype.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../dtype.js';
 import type { RangeRows } from './problem.js';
 
 /** What decides how the rows are cut. */

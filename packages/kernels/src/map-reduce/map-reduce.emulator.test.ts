@@ -1,7 +1,6 @@
 import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
-import type { LaunchableKernel, Scalars } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, Scalars, KernelProgram } from '../emitted-kernel.js';
 import { covering } from '../testing/covering.test-support.js';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';

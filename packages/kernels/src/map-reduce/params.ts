@@ -5,9 +5,8 @@ import { int64, pointer, type KernelParam } from '../kernel-param.js';
 import type { LaunchedPlan, PlannedReduction } from './launched-plan.js';
 import { rowInputs } from './plan-inputs.js';
 import type { UnrolledPlan } from './plan-types.js';
-import type { Reducer } from './reducers/reducer.js';
+import { type Reducer, wordsOf } from './reducers/reducer.js';
 import { reducersOf } from './reducers/reducers-of.js';
-import { wordsOf } from './reducers/state-words.js';
 import { outputNames, type RunningResult } from './reducers/running-result.js';
 
 /** The name of the pointer to input number `position`. */

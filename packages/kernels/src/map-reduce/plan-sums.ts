@@ -1,7 +1,7 @@
 import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
 import { PlanError } from '../plan-error.js';
 import type { MapReduceProblem } from './problem.js';
-import type { SumOptions, SumScheme } from './reducers/sum-options.js';
+import type { SumOptions, SumScheme } from './reducers/reducer.js';
 
 /** Whether a reduction adds up what is rounded, so that it matters how. */
 export const addsUp = (kind: ReductionKind): boolean =>

@@ -3,18 +3,16 @@ import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
 import { binnedSum, type BinnedSum } from './bins/binned-sum.js';
-import { chooseSchedule, scheduleCosts } from './choose-schedule.js';
-import { INTERPRETER_LIMITS } from './limits.js';
+import { chooseSchedule, scheduleCosts, INTERPRETER_LIMITS } from './choose-schedule.js';
 import { chooseCudaTile } from './cuda/choose-tile.js';
-import { writtenOut } from './lowering/written-out.js';
+import { writtenOut, shareFactors } from './lowering/written-out.js';
 import { componentsOf, unrolledReads } from './plan-inputs.js';
 import { plannedProblem } from './planned-problem.js';
 import type { MapReducePlan, UnrolledPlan } from './plan-types.js';
 import { binSums } from './plan-sums.js';
 import { wholeProblem, type MapReduceProblem } from './problem.js';
 import { reducersOf } from './reducers/reducers-of.js';
-import { wordsOf } from './reducers/state-words.js';
-import { shareFactors } from './shared-factors.js';
+import { wordsOf } from './reducers/reducer.js';
 import { planPairTile } from './loops/plan.js';
 
 /**

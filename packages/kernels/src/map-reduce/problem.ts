@@ -1,7 +1,7 @@
 import type { Reduction } from '@mercer/formula';
-import type { HalfDType } from './half-dtype.js';
-import type { SumScheme } from './reducers/sum-options.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { HalfDType } from './launched-plan.js';
+import type { SumScheme } from './reducers/reducer.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** Kept rows of a range, roughly. */
 export type RangeRows = 32 | 64 | 128;

@@ -2,10 +2,9 @@ import { ops, reduction, vi, vj, type Reduction } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { MAP_REDUCE_LIMITS } from './limits.js';
+import { MAP_REDUCE_LIMITS, takesOnePass } from './choose-schedule.js';
 import { planMapReduce } from './plan.js';
 import type { MapReduceProblem } from './problem.js';
-import { takesOnePass } from './takes-one-pass.js';
 
 const cpu: DeviceLimits = {
   kind: 'cpu',

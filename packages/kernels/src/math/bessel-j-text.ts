@@ -1,5 +1,4 @@
-import type { FunctionText } from './function-rule.js';
-import { hornerText, doubleLiteral } from './horner-text.js';
+import { type FunctionText, hornerText, doubleLiteral } from './pieces.js';
 
 /** Below, the power series; above, Miller's recurrence. */
 const SERIES_LIMIT = 2;

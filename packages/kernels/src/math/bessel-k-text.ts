@@ -1,5 +1,4 @@
-import type { FunctionText } from './function-rule.js';
-import { hornerText, doubleLiteral } from './horner-text.js';
+import { type FunctionText, hornerText, doubleLiteral } from './pieces.js';
 import { largeBesselK, temmeSeries, type Temme } from './bessel-k-series.js';
 
 /** Up to here Temme's series, above it a Chebyshev series in 1 / z. */

@@ -1,5 +1,4 @@
-import { hornerText as horner } from './horner-text.js';
-import type { PieceTable } from './pieces.js';
+import { hornerText as horner, type PieceTable } from './pieces.js';
 import { ASIN, ATAN, COS, ERF, ERFC, EXPM1, LGAMMA, LOG, SIN, STIRLING } from './polynomials.js';
 
 // One text for both dialects, in double precision. `Wide` is a double or a vector of doubles, `Bits` whole

@@ -1,6 +1,6 @@
-import { indent } from '../emit/indent.js';
+import { indent } from '../emit/text.js';
 import { instruction, vectorUnit, type CpuLevel } from '../emit/cpu-vector.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { COMMON_PIECES } from './common-pieces.js';
 import { CPU_ANGLE } from './cpu-angle.js';
 import { FUNCTION_TEXTS } from './function-text.js';

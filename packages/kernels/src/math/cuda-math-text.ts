@@ -1,7 +1,7 @@
 import type { MathOp } from '@mercer/formula';
-import { indent } from '../emit/indent.js';
-import { cudaType } from '../emit/cuda-literal.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import { indent } from '../emit/text.js';
+import { cudaType } from '../emit/literals.js';
+import type { PairwiseDType } from '../dtype.js';
 import { COMMON_PIECES } from './common-pieces.js';
 import { FUNCTION_TEXTS } from './function-text.js';
 import { mathName, partsOf, type MathFunction, type MathFunctionParts } from './math-function.js';

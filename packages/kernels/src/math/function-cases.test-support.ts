@@ -7,7 +7,7 @@ import {
   type MathOp,
   type RealExpr,
 } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import { ELEMENTARY_VALUES } from './elementary-values.test-support.js';
 import { SPECIAL_VALUES } from './special-values.test-support.js';
 

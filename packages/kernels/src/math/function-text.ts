@@ -1,9 +1,7 @@
 import type { MathOp } from '@mercer/formula';
 import { besselJText } from './bessel-j-text.js';
 import { besselKText, radialBesselKText } from './bessel-k-text.js';
-import type { FunctionRule, FunctionText } from './function-rule.js';
-import { doubleLiteral } from './horner-text.js';
-import type { Piece } from './pieces.js';
+import { type FunctionRule, type FunctionText, type Piece, doubleLiteral } from './pieces.js';
 import { polygammaText } from './polygamma-text.js';
 import { sinXDivXText } from './sinc-text.js';
 

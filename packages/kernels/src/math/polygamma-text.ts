@@ -1,5 +1,4 @@
-import type { FunctionText } from './function-rule.js';
-import { hornerText, doubleLiteral } from './horner-text.js';
+import { type FunctionText, hornerText, doubleLiteral } from './pieces.js';
 
 /** Terms of the asymptotic series. */
 const TERMS = 10;

@@ -1,4 +1,4 @@
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import { matrixKernel } from './matrix-kernel.js';
@@ -25,5 +25,17 @@ export function emitAddCorrections(): CudaKernel {
       `const i64 at = (i64)blockIdx.x * ${THREADS} + threadIdx.x;`,
       'if (at < elements) to[at] += from[at];',
     ),
+  });
+}
+
+/** Adds `step` to the number in `counter`. */
+export function emitAdvance(): CudaKernel {
+  return matrixKernel({
+    name: 'advance counter',
+    entry: 'advance_counter',
+    threads: 1,
+    grid: () => 1,
+    params: [pointer('counter', 'int32', 'readwrite'), int64('step')],
+    body: 'counter[0] += (int)step;',
   });
 }

@@ -1,18 +1,15 @@
 import type { CudaKernel } from '../emitted-kernel.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
-import { emitAddCorrections } from './add.js';
-import { emitAdvance } from './advance.js';
-import { emitDeterminants } from './determinant.js';
+import { emitAddCorrections, emitAdvance } from './add.js';
+import { emitDeterminants, emitDiagonalMeans, emitDiagonalZeros } from './diagonals.js';
 import { emitExchangeRows } from './exchange-rows.js';
-import { emitIdentityMatrices } from './identity.js';
+import { emitIdentityMatrices } from './element-kernel.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
 import { emitConditions, emitOneNorms } from './norms.js';
-import { emitPackMatrices } from './pack.js';
+import { emitPackMatrices, emitUnpackMatrices } from './pack.js';
 import { emitSmallSolve } from './small-solve.js';
 import { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
-import { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
-import { emitUnpackMatrices } from './unpack.js';
 
 /** Every kernel on matrices; they are the same on every GPU. */
 export function defaultMatrixKernels(): NamedKernel[] {

@@ -1,8 +1,15 @@
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
-import type { KernelParam } from '../kernel-param.js';
-import { int64 } from '../kernel-param.js';
-import { matrixKernel, TILE, TILE_TEXT, TILE_THREADS, tileGrid } from './matrix-kernel.js';
+import { type KernelParam, int64, pointer } from '../kernel-param.js';
+import {
+  matrixKernel,
+  TILE,
+  TILE_TEXT,
+  TILE_THREADS,
+  tileGrid,
+  type MatrixDType,
+} from './matrix-kernel.js';
+import { cudaType } from '../emit/literals.js';
 
 /** A kernel that does the same for every element of dense column-major matrices. */
 export interface ElementText {
@@ -38,5 +45,21 @@ export function elementKernel(text: ElementText): CudaKernel {
       '  }',
       '}',
     ),
+  });
+}
+
+/**
+ * Writes the identity into dense column-major matrices, where `infos` has an address only into those with infos[z] not 0: a
+ * library's iteration then has something finite to work on.
+ *
+ * Scalars: rows, columns, count (of matrices).
+ */
+export function emitIdentityMatrices(dtype: MatrixDType): CudaKernel {
+  return elementKernel({
+    name: `identity matrices ${dtype}`,
+    entry: `identity_matrices_${dtype}`,
+    pointers: [pointer('to', dtype, 'write'), pointer('infos', 'int32', 'read')],
+    first: ['if (infos != nullptr && infos[z] == 0) return;'],
+    each: [`to[at] = (${cudaType(dtype)})(row == column);`],
   });
 }

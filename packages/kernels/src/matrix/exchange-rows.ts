@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
-import { cudaType } from '../emit/cuda-literal.js';
-import { indent, lines } from '../emit/indent.js';
+import { cudaType } from '../emit/literals.js';
+import { cpp } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import { matrixKernel, type MatrixDType } from './matrix-kernel.js';
@@ -30,37 +30,33 @@ export function emitExchangeRows(dtype: MatrixDType): CudaKernel {
       int64('n'),
       int64('columns'),
     ],
-    body: lines(
-      `__shared__ ${type} rows[${mostExchangedRows(dtype)}];`,
-      'sides += (blockIdx.y * columns + blockIdx.x) * n;',
-      'pivots += blockIdx.y * n;',
-      `for (i64 i = threadIdx.x; i < n; i += ${THREADS}) rows[i] = sides[i];`,
-      '__syncthreads();',
-      'if (threadIdx.x < 32) {',
-      indent(
-        lines(
-          'const int lane = threadIdx.x;',
-          '// the next 32 pivots are on their way while one thread exchanges',
-          'int next = lane < n ? pivots[lane] - 1 : lane;',
-          'for (i64 first = 0; first < n; first += 32) {',
-          '  const int own = next;',
-          '  const i64 later = first + 32 + lane;',
-          '  next = later < n ? pivots[later] - 1 : 0;',
-          '  #pragma unroll 8',
-          '  for (int j = 0; j < 32; ++j) {',
-          '    const int other = __shfl_sync(0xffffffffu, own, j);',
-          '    if (lane == 0 && first + j < n) {',
-          `      const ${type} row = rows[first + j];`,
-          '      rows[first + j] = rows[other];',
-          '      rows[other] = row;',
-          '    }',
-          '  }',
-          '}',
-        ),
-      ),
-      '}',
-      '__syncthreads();',
-      `for (i64 i = threadIdx.x; i < n; i += ${THREADS}) sides[i] = rows[i];`,
-    ),
+    body: cpp`
+      __shared__ ${type} rows[${mostExchangedRows(dtype)}];
+      sides += (blockIdx.y * columns + blockIdx.x) * n;
+      pivots += blockIdx.y * n;
+      for (i64 i = threadIdx.x; i < n; i += ${THREADS}) rows[i] = sides[i];
+      __syncthreads();
+      if (threadIdx.x < 32) {
+        const int lane = threadIdx.x;
+        // the next 32 pivots are on their way while one thread exchanges
+        int next = lane < n ? pivots[lane] - 1 : lane;
+        for (i64 first = 0; first < n; first += 32) {
+          const int own = next;
+          const i64 later = first + 32 + lane;
+          next = later < n ? pivots[later] - 1 : 0;
+          #pragma unroll 8
+          for (int j = 0; j < 32; ++j) {
+            const int other = __shfl_sync(0xffffffffu, own, j);
+            if (lane == 0 && first + j < n) {
+              const ${type} row = rows[first + j];
+              rows[first + j] = rows[other];
+              rows[other] = row;
+            }
+          }
+        }
+      }
+      __syncthreads();
+      for (i64 i = threadIdx.x; i < n; i += ${THREADS}) sides[i] = rows[i];
+    `,
   });
 }

@@ -1,10 +1,10 @@
 import { blockGeometry, type CudaBlocks } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
-import { indent, lines } from '../emit/indent.js';
+import { cudaType } from '../emit/literals.js';
+import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { int64, type KernelParam } from '../kernel-param.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /** Dtypes of matrices. */
 export type MatrixDType = PairwiseDType;

@@ -3,17 +3,15 @@ import type { CudaKernel } from '../emitted-kernel.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { emitAddCorrections } from './add.js';
-import { emitDeterminants } from './determinant.js';
-import { emitIdentityMatrices } from './identity.js';
+import { emitDeterminants, emitDiagonalMeans, emitDiagonalZeros } from './diagonals.js';
+import { emitIdentityMatrices } from './element-kernel.js';
 import type { MatrixDType } from './matrix-kernel.js';
 import { emitKron } from './kron.js';
 import { emitMergeCodes } from './merge-codes.js';
 import { emitConditions, emitOneNorms } from './norms.js';
-import { emitPackMatrices } from './pack.js';
+import { emitPackMatrices, emitUnpackMatrices } from './pack.js';
 import { emitSmallSolve, type SmallSolveMethod } from './small-solve.js';
 import { emitEigenPowers, emitScaleMatrices, emitSingularReciprocals } from './spectral.js';
-import { emitDiagonalMeans, emitDiagonalZeros } from './triangle.js';
-import { emitUnpackMatrices } from './unpack.js';
 
 type Floats = Float32Array | Float64Array;
 

@@ -1,4 +1,4 @@
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import { matrixKernel } from './matrix-kernel.js';

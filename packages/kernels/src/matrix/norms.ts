@@ -1,5 +1,5 @@
-import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
-import { lines } from '../emit/indent.js';
+import { cudaLiteral, cudaType } from '../emit/literals.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel, Scalars } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import { entryGrid, matrixKernel, type MatrixDType } from './matrix-kernel.js';

@@ -1,4 +1,4 @@
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 
 /** Threads of a block that reduces one matrix or column. */
 export const REDUCE_THREADS = 256;

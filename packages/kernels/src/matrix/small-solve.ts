@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../dtype.js';
-import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
-import { lines } from '../emit/indent.js';
+import { cudaLiteral, cudaType } from '../emit/literals.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 import {

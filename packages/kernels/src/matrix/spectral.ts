@@ -1,5 +1,5 @@
-import { cudaLiteral, cudaType } from '../emit/cuda-literal.js';
-import { lines } from '../emit/indent.js';
+import { cudaLiteral, cudaType } from '../emit/literals.js';
+import { lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { elementKernel } from './element-kernel.js';
 import { float64, int64, pointer } from '../kernel-param.js';

@@ -18,7 +18,8 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { oneForExponent } from '../pairwise/norm-expressions.js';
-import type { PairwiseDType, Reduce } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { Reduce } from '../pairwise/problem.js';
 import { outerDerivative } from './outer-derivative.js';
 import { isEven, powerSum, type ForwardExpressions, type PowerSum } from './scaled-norm.js';
 

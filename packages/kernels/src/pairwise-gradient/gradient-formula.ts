@@ -10,7 +10,7 @@ import {
   type RealExpr,
   type VectorExpr,
 } from '@mercer/formula';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
 import {
   exchangeOperands,
   parameterGradients,

@@ -5,7 +5,8 @@ import { emitPairwise } from './emit.js';
 import { descriptorExpressions } from './kernel-expressions.js';
 import { normExpressions } from './norm-expressions.js';
 import { planPairwise } from './plan.js';
-import type { Layout, PairwiseDType, PairwiseProblem } from './problem.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { Layout, PairwiseProblem } from './problem.js';
 
 const [a, b, s, bandwidth] = [variable('a'), variable('b'), variable('s'), variable('bandwidth')];
 const gaussian = exp(mul(s, neg(div(0.5, mul(bandwidth, bandwidth)))));

@@ -1,5 +1,6 @@
 import { normExpressions } from './norm-expressions.js';
-import type { Layout, PairwiseDType, PairwiseProblem } from './problem.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { Layout, PairwiseProblem } from './problem.js';
 
 type Size = readonly [m: number, n: number, k: number, batch: number];
 

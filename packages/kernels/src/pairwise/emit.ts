@@ -1,6 +1,10 @@
 import { dtypeBytes } from '../dtype.js';
-import type { LaunchableKernel, Scalars } from '../emitted-kernel.js';
-import { programOf, type KernelProgram } from '../kernel-program.js';
+import {
+  type LaunchableKernel,
+  type Scalars,
+  programOf,
+  type KernelProgram,
+} from '../emitted-kernel.js';
 import { emitCpuPairwise } from './cpu/emit.js';
 import { diagonalKernel } from './cuda/diagonal-kernel.js';
 import { dotKernel } from './cuda/dot-kernel.js';

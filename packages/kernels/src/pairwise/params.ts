@@ -1,6 +1,6 @@
 import type { Scalars } from '../emitted-kernel.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import type { PairwiseDType } from './problem.js';
+import type { PairwiseDType } from '../dtype.js';
 
 /**
  * The parameters of every pairwise kernel. Sizes in elements; `lda`, `ldb`, `ldo` are the strides

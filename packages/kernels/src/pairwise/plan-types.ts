@@ -1,8 +1,7 @@
 import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
 import type { ProductsConfig } from '../products/products-config.js';
 import type { CpuPairwisePlan } from './cpu/plan.js';
-import type { PlanExtras } from './plan-extras.js';
-import type { Layout, PairwiseProblem } from './problem.js';
+import type { PlanExtras, Layout, PairwiseProblem } from './problem.js';
 
 /** Sizes of the kernel whose lanes share the sum over k. */
 export interface DotConfig {

@@ -1,8 +1,6 @@
+import type { PairwiseDType } from '../dtype.js';
 import type { RealExpr } from '@mercer/formula';
 import type { ProductsConfig } from '../products/products-config.js';
-
-/** Element types that pairwise kernels compute in. */
-export type PairwiseDType = 'float32' | 'float64';
 
 /**
  * Which of the last two axes is contiguous: 'row' the last one, 'column' the one before it. The
@@ -62,4 +60,21 @@ export interface PairwiseProblem {
    * is left is the second phase (`chooseProducts` tells where that is quicker). On a GPU alone.
    */
   readonly products?: ProductsConfig | undefined;
+}
+
+/** The parts of a plan that only some problems have; absent where the problem lacks them. */
+export interface PlanExtras {
+  /** Names of the launch's parameters besides the scalar p. */
+  readonly parameters?: readonly string[] | undefined;
+  readonly symmetric?: true | undefined;
+  readonly diagonal?: DiagonalMode | undefined;
+}
+
+/** What a plan keeps of a problem's optional parts. */
+export function planExtras({ parameters = [], symmetric, diagonal }: PairwiseProblem): PlanExtras {
+  return {
+    parameters: parameters.length === 0 ? undefined : Object.freeze([...parameters]),
+    symmetric: symmetric === true ? symmetric : undefined,
+    diagonal,
+  };
 }

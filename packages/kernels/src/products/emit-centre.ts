@@ -1,8 +1,7 @@
 import { prelude } from '../elementwise/conversion-text.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { SHORT_INTEGERS } from '../emit/parameter-text.js';
-import type { CudaKernel } from '../emitted-kernel.js';
+import { type CudaKernel, scalar } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
 
 /** Columns of a block, and the rows that its threads have at a time. */

@@ -1,8 +1,6 @@
-import { withConstants } from '../builtin-kernel.js';
+import { withConstants, type BuiltinKernel, scalar } from '../emitted-kernel.js';
 import { dtypeBytes, type DType } from '../dtype.js';
-import { scalar } from '../elementwise/copy-params.js';
-import type { BuiltinKernel } from '../emitted-kernel.js';
-import { elementNumber } from '../interpret/element-types.js';
+import { elementNumber } from '../elementwise/element-type.js';
 import { float64, int64, pointer } from '../kernel-param.js';
 
 /** Which numbers are drawn, and from how many bits. */

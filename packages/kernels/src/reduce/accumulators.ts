@@ -1,6 +1,5 @@
-import { cudaLiteral } from '../emit/cuda-literal.js';
-import type { DType } from '../dtype.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
+import { cudaLiteral } from '../emit/literals.js';
+import type { DType, PairwiseDType } from '../dtype.js';
 import type { ReduceKind } from './reduce-plan.js';
 
 /**

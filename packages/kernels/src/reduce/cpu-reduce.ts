@@ -1,9 +1,6 @@
-import { withConstants } from '../builtin-kernel.js';
-import type { DType } from '../dtype.js';
-import type { BuiltinKernel } from '../emitted-kernel.js';
-import { scalar } from '../elementwise/copy-params.js';
+import { withConstants, type BuiltinKernel, scalar } from '../emitted-kernel.js';
+import type { DType, PairwiseDType } from '../dtype.js';
 import { float64, int64, pointer } from '../kernel-param.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
 import type { BasicReduceKind } from './reduce-plan.js';
 
 /** In the order in which native/kernels/axis-reductions.h tells them apart. */

@@ -1,20 +1,24 @@
 import { dtypeBytes } from '../dtype.js';
 import { emitCudaExpression } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
+import { cudaType } from '../emit/literals.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
-import { indent, lines, upTo } from '../emit/indent.js';
+import { indent, lines, upTo } from '../emit/text.js';
 import { SHORT_INTEGERS, type ListSpelling } from '../emit/parameter-text.js';
-import type { CudaKernel, KernelCost, Scalars } from '../emitted-kernel.js';
+import {
+  type CudaKernel,
+  type KernelCost,
+  type Scalars,
+  withWorkspace,
+  type KernelProgram,
+  scalar,
+} from '../emitted-kernel.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { elementInfo } from '../elementwise/element-type.js';
 import { loadName, mapFormula } from '../elementwise/map-formula.js';
-import { mapVariables } from '../elementwise/map-params.js';
-import { shownFormula } from '../elementwise/shown-formula.js';
+import { mapVariables, shownFormula } from '../elementwise/map-params.js';
 import { QUOTIENT } from '../elementwise/strided-text.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import { withWorkspace, type KernelProgram } from '../kernel-program.js';
 import { ACCUMULATORS } from './accumulators.js';
 import { isSpread, REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
 

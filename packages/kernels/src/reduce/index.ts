@@ -8,6 +8,5 @@ export {
   type PlannedReduce,
   type ReduceInput,
   type ReduceKind,
-  type ReducePlan,
   type ReduceProblem,
 } from './reduce-plan.js';

@@ -1,9 +1,8 @@
 import { variables, type RealExpr } from '@mercer/formula';
 import type { CudaLimits } from '../device-limits.js';
-import type { DType } from '../dtype.js';
+import type { DType, PairwiseDType } from '../dtype.js';
 import type { MapPlan } from '../elementwise/map-plan-types.js';
 import type { Scalars } from '../emitted-kernel.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
 
 /** What is taken of elements along axes, on every device. */
 export type BasicReduceKind = 'sum' | 'prod' | 'min' | 'max' | 'argMin' | 'argMax' | 'any' | 'all';

@@ -1,8 +1,6 @@
-import { withConstants } from '../builtin-kernel.js';
-import type { BuiltinKernel } from '../emitted-kernel.js';
+import { withConstants, type BuiltinKernel } from '../emitted-kernel.js';
 import { int64 } from '../kernel-param.js';
-import { rowsCost, rowsParams } from './rows-params.js';
-import type { RowsPlan } from './rows-plan.js';
+import { rowsCost, rowsParams, type RowsPlan } from './rows-plan.js';
 
 /** Rows of one task. */
 const TASK_ROWS = 64;

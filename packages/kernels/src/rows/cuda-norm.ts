@@ -1,4 +1,4 @@
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import type { RowsPlan } from './rows-plan.js';
 
 /**

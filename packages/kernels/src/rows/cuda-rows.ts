@@ -1,10 +1,9 @@
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
-import { indent, lines } from '../emit/indent.js';
+import { cudaType } from '../emit/literals.js';
+import { indent, lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaNormFunctions } from './cuda-norm.js';
-import { rowsCost, rowsParams } from './rows-params.js';
-import type { RowsPlan } from './rows-plan.js';
+import { rowsCost, rowsParams, type RowsPlan } from './rows-plan.js';
 
 const THREADS = 256;
 /** Rows, and steps of k, of a tile that turns a column-major operand. */
@@ -46,14 +45,13 @@ function resultText(plan: RowsPlan, type: string, value: string): string {
 }
 
 function rowText(plan: RowsPlan, type: string): string {
-  const lanes = String(plan.threadsPerRow);
   const wholeBlock = plan.threadsPerRow > 32;
   const row =
     plan.threadsPerRow === THREADS
       ? 'blockIdx.x'
-      : `(long long)blockIdx.x * ${THREADS / plan.threadsPerRow} + threadIdx.x / ${lanes}`;
+      : `(long long)blockIdx.x * ${THREADS / plan.threadsPerRow} + threadIdx.x / ${plan.threadsPerRow}`;
   return lines(
-    `const int lane = threadIdx.x % ${lanes};`,
+    `const int lane = threadIdx.x % ${plan.threadsPerRow};`,
     `const long long index = ${row};`,
     'if (index >= m * batch) return;',
     'const long long layer = index / m, row = index - layer * m;',
@@ -63,20 +61,19 @@ function rowText(plan: RowsPlan, type: string): string {
     (plan.normalise || plan.norms) &&
       lines(
         wholeBlock && '__shared__ double parts[8];',
-        `const Norm norm = norm_of(value, lane, ${lanes}, k, ${wholeBlock ? 'BlockShare{parts}' : 'WarpShare{}'});`,
+        `const Norm norm = norm_of(value, lane, ${plan.threadsPerRow}, k, ${wholeBlock ? 'BlockShare{parts}' : 'WarpShare{}'});`,
       ),
     plan.norms && `if (lane == 0) norms[index] = (${type})(norm.unit * norm.root);`,
-    `for (long long c = lane; c < k; c += ${lanes}) target[c] = ${resultText(plan, type, 'value(c)')};`,
+    `for (long long c = lane; c < k; c += ${plan.threadsPerRow}) target[c] = ${resultText(plan, type, 'value(c)')};`,
   );
 }
 
 function columnText(plan: RowsPlan, type: string): string {
-  const tile = String(TILE);
   return lines(
-    `__shared__ ${type} turned[${tile}][${TILE + 1}];`,
-    `const int lane = threadIdx.x % ${tile}, group = threadIdx.x / ${tile};`,
-    `const long long tiles = (m + ${TILE - 1}) / ${tile}, layer = blockIdx.x / tiles;`,
-    `const long long start = (blockIdx.x - layer * tiles) * ${tile}, row = start + lane;`,
+    `__shared__ ${type} turned[${TILE}][${TILE + 1}];`,
+    `const int lane = threadIdx.x % ${TILE}, group = threadIdx.x / ${TILE};`,
+    `const long long tiles = (m + ${TILE - 1}) / ${TILE}, layer = blockIdx.x / tiles;`,
+    `const long long start = (blockIdx.x - layer * tiles) * ${TILE}, row = start + lane;`,
     'const bool live = row < m;',
     '// a lane past the end reads the last row and writes nothing',
     `const ${type}* const source = x + layer * batchStrideX + (live ? row : m - 1);`,
@@ -84,16 +81,16 @@ function columnText(plan: RowsPlan, type: string): string {
     valueText(plan, 'source[c * ldx]'),
     (plan.normalise || plan.norms) &&
       lines(
-        `__shared__ double parts[${GROUPS}][${tile}];`,
+        `__shared__ double parts[${GROUPS}][${TILE}];`,
         `const Norm norm = norm_of(value, group, ${GROUPS}, k, GroupShare{&parts[0][0] + lane});`,
       ),
     plan.norms &&
       `if (live && group == 0) norms[layer * m + row] = (${type})(norm.unit * norm.root);`,
-    `for (long long from = 0; from < k; from += ${tile}) {`,
+    `for (long long from = 0; from < k; from += ${TILE}) {`,
     '  __syncthreads();',
-    `  for (int c = group; c < ${tile} && from + c < k; c += ${GROUPS}) turned[c][lane] = ${resultText(plan, type, 'value(from + c)')};`,
+    `  for (int c = group; c < ${TILE} && from + c < k; c += ${GROUPS}) turned[c][lane] = ${resultText(plan, type, 'value(from + c)')};`,
     '  __syncthreads();',
-    `  for (int r = group; r < ${tile} && start + r < m; r += ${GROUPS})`,
+    `  for (int r = group; r < ${TILE} && start + r < m; r += ${GROUPS})`,
     '    if (from + lane < k) target[r * ldo + from + lane] = turned[lane][r];',
     '}',
   );

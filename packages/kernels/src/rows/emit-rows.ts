@@ -1,5 +1,4 @@
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import { programOf, type KernelProgram } from '../kernel-program.js';
+import { type LaunchableKernel, programOf, type KernelProgram } from '../emitted-kernel.js';
 import { cpuRowsKernel } from './cpu-rows.js';
 import { cudaRowsKernel } from './cuda-rows.js';
 import type { RowsPlan } from './rows-plan.js';

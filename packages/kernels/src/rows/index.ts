@@ -1,4 +1,4 @@
 export { emitRows } from './emit-rows.js';
-export { emitRowsGradient, planRowsGradient, type RowsGradientPlan } from './rows-gradient.js';
+export { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
 export { planRows, type RowsPlan } from './rows-plan.js';
-export type { RowsProblem } from './rows-problem.js';
+export type { RowsProblem } from './rows-plan.js';

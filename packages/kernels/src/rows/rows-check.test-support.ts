@@ -1,12 +1,10 @@
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { Matrices, random } from '../testing/pairwise-check.test-support.js';
 import { emitRows } from './emit-rows.js';
-import { planRows } from './rows-plan.js';
-import type { RowsProblem } from './rows-problem.js';
+import { planRows, type RowsProblem } from './rows-plan.js';
 
 /** How the scale of a launch is given. */
 export type ScaleForm = 'number' | 'feature' | 'batch and feature' | 'batch';

@@ -1,18 +1,18 @@
 import type { DeviceLimits } from '../device-limits.js';
-import { dtypeBytes } from '../dtype.js';
-import { withConstants } from '../builtin-kernel.js';
-import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaType } from '../emit/cuda-literal.js';
-import type {
-  BuiltinKernel,
-  CudaKernel,
-  KernelCost,
-  LaunchableKernel,
-  Scalars,
+import { dtypeBytes, type PairwiseDType } from '../dtype.js';
+import {
+  withConstants,
+  type BuiltinKernel,
+  type CudaKernel,
+  type KernelCost,
+  type LaunchableKernel,
+  type Scalars,
+  programOf,
+  type KernelProgram,
 } from '../emitted-kernel.js';
+import { cudaKernel } from '../emit/cuda-kernel.js';
+import { cudaType } from '../emit/literals.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
-import { programOf, type KernelProgram } from '../kernel-program.js';
-import type { PairwiseDType } from '../pairwise/problem.js';
 
 /**
  * Goes back through the preparation of rows, `y[l,m,k] = x[l,m,k] scale[l,k]`, then with `normalise`

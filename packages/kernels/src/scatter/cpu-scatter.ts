@@ -1,5 +1,4 @@
-import { withConstants } from '../builtin-kernel.js';
-import type { BuiltinKernel } from '../emitted-kernel.js';
+import { withConstants, type BuiltinKernel } from '../emitted-kernel.js';
 import { pointer } from '../kernel-param.js';
 import {
   countRowsCost,
@@ -9,7 +8,7 @@ import {
   scatterAddCost,
   scatterAddParams,
 } from './scatter-params.js';
-import { elementNumber } from '../interpret/element-types.js';
+import { elementNumber } from '../elementwise/element-type.js';
 import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 
 /** Entries of one task of a gather. */

@@ -43,7 +43,6 @@ const overLanes = (type: string, value: string): string => `
 export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
   const { from, to } = plan;
   const [S = '', D = ''] = [from, to].map((dtype) => elementInfo(dtype).storage);
-  const own = String(DIRECT_COLUMNS);
   return cudaKernel({
     name: plan.summary,
     entry: 'scatter_direct',
@@ -51,25 +50,25 @@ export function cudaDirectKernel(plan: ScatterAddPlan): CudaKernel {
     list: scatterSpelling({ values: S, out: D }),
     before: `${cudaHead}\n`,
     threads: THREADS,
-    body: `  __shared__ double sums[${WARPS}][${own}];
-  const i64 row = blockIdx.x, first = (i64)blockIdx.y * ${own};
+    body: `  __shared__ double sums[${WARPS}][${DIRECT_COLUMNS}];
+  const i64 row = blockIdx.x, first = (i64)blockIdx.y * ${DIRECT_COLUMNS};
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  double sum[${own}] = {};${entriesOfRow(
+  double sum[${DIRECT_COLUMNS}] = {};${entriesOfRow(
     (n) => `{
         const ${S}* const value = values + ${n} * valueStride + first;
         #pragma unroll
-        for (int c = 0; c < ${own}; ++c)
+        for (int c = 0; c < ${DIRECT_COLUMNS}; ++c)
           if (first + c < columns) sum[c] += (double)value[c];
       }`,
   )}
   #pragma unroll
-  for (int c = 0; c < ${own}; ++c) {
+  for (int c = 0; c < ${DIRECT_COLUMNS}; ++c) {
     if (first + c >= columns) break;${overLanes('double', 'sum[c]')}
     if (lane == 0) sums[warp][c] = sum[c];
   }
   __syncthreads();
   const int c = threadIdx.x;
-  if (c >= ${own} || first + c >= columns) return;
+  if (c >= ${DIRECT_COLUMNS} || first + c >= columns) return;
   double all = sums[0][c];
   #pragma unroll
   for (int w = 1; w < ${WARPS}; ++w) all += sums[w][c];

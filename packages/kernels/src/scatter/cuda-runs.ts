@@ -1,9 +1,8 @@
 import { elementInfo } from '../elementwise/element-type.js';
-import type { SumDType } from '../elementwise/sum-plan.js';
+import type { SumDType } from '../elementwise/emit-sum.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { type CudaKernel, type Scalars, withWorkspace } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
-import { withWorkspace } from '../kernel-program.js';
 import { sortWords, ROOM_TEXT } from './cuda-sort.js';
 import { cudaHead, THREADS } from './cuda-text.js';
 import { scatterAddCost, scatterSpelling } from './scatter-params.js';

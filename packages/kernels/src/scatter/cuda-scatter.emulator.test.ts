@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';

@@ -1,10 +1,9 @@
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { type CudaKernel, type Scalars, withWorkspace } from '../emitted-kernel.js';
 import { int64, pointer } from '../kernel-param.js';
-import { withWorkspace } from '../kernel-program.js';
 import { cudaHead, indexType, THREADS } from './cuda-text.js';
 import { scatterSpelling } from './scatter-params.js';
-import type { IndexDType } from './scatter-problem.js';
+import type { IndexDType } from './scatter-plan-types.js';
 
 /** Entries of one block in a pass of the sort. */
 export const SORT_TILE = 2048;

@@ -1,6 +1,6 @@
 import { prelude } from '../elementwise/conversion-text.js';
 import { elementInfo } from '../elementwise/element-type.js';
-import type { IndexDType } from './scatter-problem.js';
+import type { IndexDType } from './scatter-plan-types.js';
 
 /** Threads of a block in every kernel of the family. */
 export const THREADS = 256;

@@ -1,11 +1,10 @@
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
 import { planCountRows, planGatherRows, planScatterAdd } from './scatter-plan.js';
-import type { ScatterAddProblem } from './scatter-problem.js';
+import type { ScatterAddProblem } from './scatter-plan-types.js';
 
 const FLOATS = ['float32', 'float64'] as const;
 const INDICES = ['int32', 'int64'] as const;

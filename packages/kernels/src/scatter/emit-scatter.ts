@@ -1,5 +1,4 @@
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import { programOf, type KernelProgram } from '../kernel-program.js';
+import { type LaunchableKernel, programOf, type KernelProgram } from '../emitted-kernel.js';
 import { cpuCountRowsKernel, cpuGatherRowsKernel, cpuScatterKernel } from './cpu-scatter.js';
 import { cudaAtomicKernel, cudaCountRowsKernel } from './cuda-atomic.js';
 import { cudaDirectCountKernel, cudaDirectKernel } from './cuda-direct.js';

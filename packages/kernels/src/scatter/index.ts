@@ -1,5 +1,4 @@
 export { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
-export type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 export {
   countRowsScalars,
   planCountRows,
@@ -14,4 +13,4 @@ export {
   type IndexDType,
   type ScatterAddProblem,
   type ScatterSizes,
-} from './scatter-problem.js';
+} from './scatter-plan-types.js';

@@ -1,8 +1,7 @@
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES, dtypeBytes } from '../dtype.js';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
 import {
@@ -13,7 +12,7 @@ import {
   planScatterAdd,
   scatterAddScalars,
 } from './scatter-plan.js';
-import type { IndexDType, ScatterAddProblem, ScatterSizes } from './scatter-problem.js';
+import type { IndexDType, ScatterAddProblem, ScatterSizes } from './scatter-plan-types.js';
 
 type Run = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch) => void;
 

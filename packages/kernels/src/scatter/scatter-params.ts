@@ -8,19 +8,15 @@ import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-pl
  * The parameters of a sum by index in one step: `values` with rows `valueStride` elements apart, `index`, `out`, packed. Tasks of a CPU own
  * `rowsPerTask` rows and `columnsPerTask` columns (see `scatterAddScalars`).
  */
-export const scatterAddParams = ({
-  kind,
-  from,
-  to,
-  index,
-  mode,
-}: ScatterAddPlan): KernelParam[] => [
-  pointer('values', from, 'read'),
-  pointer('index', index, 'read'),
-  pointer('out', to, mode === 'atomic' ? 'readwrite' : 'write'),
-  ...['count', 'rows', 'columns', 'valueStride'].map(int64),
-  ...(kind === 'cuda' ? [] : ['rowsPerTask', 'columnsPerTask']).map(int64),
-];
+export function scatterAddParams({ kind, from, to, index, mode }: ScatterAddPlan): KernelParam[] {
+  return [
+    pointer('values', from, 'read'),
+    pointer('index', index, 'read'),
+    pointer('out', to, mode === 'atomic' ? 'readwrite' : 'write'),
+    ...['count', 'rows', 'columns', 'valueStride'].map(int64),
+    ...(kind === 'cuda' ? [] : ['rowsPerTask', 'columnsPerTask']).map(int64),
+  ];
+}
 
 /** The parameters of a count: `index` and `out`; on a CPU a task owns `rowsPerTask` rows. */
 export function countRowsParams({ index, to, kind, needsZeros }: CountRowsPlan): KernelParam[] {

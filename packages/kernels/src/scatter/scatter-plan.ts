@@ -3,13 +3,15 @@ import type { Scalars } from '../emitted-kernel.js';
 import { DIRECT_COLUMNS } from './cuda-direct.js';
 import { LARGEST_TILE } from './cuda-runs.js';
 import { passBits, sortPasses } from './cuda-sort.js';
-import type { CountRowsPlan, GatherRowsPlan, ScatterAddPlan } from './scatter-plan-types.js';
 import type {
+  CountRowsPlan,
+  GatherRowsPlan,
+  ScatterAddPlan,
   CountRowsProblem,
   GatherRowsProblem,
   ScatterAddProblem,
   ScatterSizes,
-} from './scatter-problem.js';
+} from './scatter-plan-types.js';
 
 /** Sums that a task keeps at hand in double precision: half of a usual second-level cache. */
 const SUMS_AT_HAND = 16384;

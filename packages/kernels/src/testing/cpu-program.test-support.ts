@@ -1,7 +1,11 @@
-import type { BuiltinKernel, CpuKernel, LaunchableKernel } from '../emitted-kernel.js';
+import type {
+  BuiltinKernel,
+  CpuKernel,
+  LaunchableKernel,
+  KernelProgram,
+} from '../emitted-kernel.js';
 import { packParams } from '../kernel-param.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
-import type { KernelProgram } from '../kernel-program.js';
 import { builtinLibrary, builtinSymbol } from './cpu-builtin.test-support.js';
 import {
   compileKernel,

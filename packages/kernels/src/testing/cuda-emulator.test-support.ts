@@ -1,6 +1,4 @@
-import type { CudaKernel } from '../emitted-kernel.js';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { CudaKernel, LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import {
   launchKernel,
   type Launch,

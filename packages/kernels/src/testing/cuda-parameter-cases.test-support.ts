@@ -3,7 +3,8 @@ import { FAMILIES, type Family, type ParameterCase } from './parameter-check.tes
 import { LAYOUTS } from './pairwise-check.test-support.js';
 import type { TileConfig } from '../pair-tile/cuda/tile-operand.js';
 import type { CudaPairwisePlan, DotConfig } from '../pairwise/plan-types.js';
-import type { PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { PairwiseProblem } from '../pairwise/problem.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import { planCudaPairwise } from '../pairwise/cuda/plan.js';
 import { tileConfigs } from '../pairwise/cuda/tile-configs.js';

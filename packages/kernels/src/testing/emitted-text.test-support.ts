@@ -1,6 +1,5 @@
 import type { CpuLimits } from '../device-limits.js';
-import { isEmitted, type LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import { isEmitted, type LaunchableKernel, type KernelProgram } from '../emitted-kernel.js';
 
 /** A usual CPU. */
 export const CPU: CpuLimits = {

@@ -1,7 +1,6 @@
 import { nvrtc, type CudaDevice, type DeviceBuffer } from '@mercer/cuda-runtime';
 import { packParams } from '../kernel-param.js';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import type { HostMemory } from './cpu-harness.test-support.js';
 import type { ProgramLaunch } from './cpu-program.test-support.js';
 

@@ -6,7 +6,8 @@ import { lanesOf, type CpuLevel } from '../emit/cpu-vector.js';
 import { emitCpuPairwise } from '../pairwise/cpu/emit.js';
 import { planCpuPairwise, type CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
-import type { Layout, PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { Layout, PairwiseProblem } from '../pairwise/problem.js';
 import { compileKernel } from './cpu-harness.test-support.js';
 import { runCpuKernel } from './cpu-program.test-support.js';
 

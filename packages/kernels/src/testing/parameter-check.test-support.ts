@@ -14,12 +14,12 @@ import {
   type RealExpr,
 } from '@mercer/formula';
 import { expect } from 'vitest';
-import type { LaunchableKernel } from '../emitted-kernel.js';
-import type { KernelProgram } from '../kernel-program.js';
+import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import { emitPairwise } from '../pairwise/emit.js';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { PairwisePlan } from '../pairwise/plan-types.js';
-import type { PairwiseDType, PairwiseProblem } from '../pairwise/problem.js';
+import type { PairwiseDType } from '../dtype.js';
+import type { PairwiseProblem } from '../pairwise/problem.js';
 import type { ProgramLaunch } from './cpu-program.test-support.js';
 import { Matrices, random, type Shape } from './pairwise-check.test-support.js';
 

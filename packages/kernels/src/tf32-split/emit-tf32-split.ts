@@ -1,8 +1,7 @@
 import { prelude } from '../elementwise/conversion-text.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { rowsGeometry, ROW_INDEXING } from '../elementwise/cuda-geometry.js';
 import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
 
 /**

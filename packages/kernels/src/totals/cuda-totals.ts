@@ -1,17 +1,21 @@
 import { simplify } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
-import { scalar } from '../elementwise/copy-params.js';
 import { segmentText } from '../elementwise/cuda-map.js';
 import { elementInfo } from '../elementwise/element-type.js';
-import { lanesOf } from '../elementwise/map-lanes.js';
-import { mapParams, mapSpelling, segmentCounts, segmentNames } from '../elementwise/map-params.js';
-import { shownFormula } from '../elementwise/shown-formula.js';
+import {
+  lanesOf,
+  mapParams,
+  mapSpelling,
+  segmentCounts,
+  segmentNames,
+  shownFormula,
+} from '../elementwise/map-params.js';
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
-import { indent, lines } from '../emit/indent.js';
-import type { CudaKernel, Scalars } from '../emitted-kernel.js';
+import { indent, lines } from '../emit/text.js';
+import { type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, pointer, type KernelParam } from '../kernel-param.js';
 import type { TotalsPlan } from './totals-plan.js';
 

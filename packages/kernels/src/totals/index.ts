@@ -1,8 +1,2 @@
 export { emitTotals, totalsBlocks } from './cuda-totals.js';
-export {
-  mostRuns,
-  planTotals,
-  type PlannedTotals,
-  type TotalsPlan,
-  type TotalsProblem,
-} from './totals-plan.js';
+export { mostRuns, planTotals, type TotalsProblem } from './totals-plan.js';

@@ -5,7 +5,7 @@ import {
   type Dialect,
 } from '../elementwise/conversion-text.js';
 import { elementInfo } from '../elementwise/element-type.js';
-import { lines } from '../emit/indent.js';
+import { lines } from '../emit/text.js';
 import { argumentsStruct, parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import type { EmittedKernel, Scalars } from '../emitted-kernel.js';
 import type { KernelParam } from '../kernel-param.js';

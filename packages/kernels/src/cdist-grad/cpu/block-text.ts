@@ -1,5 +1,4 @@
-import type { CpuExpression } from '../../emit/cpu-expression.js';
-import { uniformLocals, uniformsText } from '../../emit/cpu-uniform-struct.js';
+import { type CpuExpression, uniformLocals, uniformsText } from '../../emit/cpu-expression.js';
 import { AT_MOST, registerTileText } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 

@@ -3,9 +3,14 @@ import { emitCpuExpression, type CpuExpression } from '../../emit/cpu-expression
 import { cpuHelpers } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
-import type { CpuGeometry, CpuKernel, Scalars } from '../../emitted-kernel.js';
-import { cdistGradProgram } from '../../interpret/cdist-grad-program.js';
-import { programOf, type KernelProgram } from '../../kernel-program.js';
+import {
+  type CpuGeometry,
+  type CpuKernel,
+  type Scalars,
+  programOf,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
+import { cdistGradProgram } from '../../interpret/family-programs.js';
 import { countOps } from '../../pairwise/cpu/plan.js';
 import type { CpuCdistGradPlan } from '../plan-types.js';
 import { cdistGradCost, cdistGradParams, sizesOf } from '../program.js';

@@ -1,4 +1,4 @@
-import type { PairwiseDType } from '../../pairwise/problem.js';
+import type { PairwiseDType } from '../../dtype.js';
 import type { FmaConfig, MmaConfig } from '../plan-types.js';
 
 /** How long the arithmetic of one factor is: a few instructions, or dozens. */

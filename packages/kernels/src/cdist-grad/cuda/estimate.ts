@@ -1,12 +1,11 @@
 import type { CudaLimits } from '../../device-limits.js';
-import { dtypeBytes } from '../../dtype.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
 import type { CdistGradSizes } from '../problem.js';
 import type { FmaConfig, MmaConfig } from '../plan-types.js';
 import { FMA_THREADS, FMA_TILE_K } from './configs.js';
 import { fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaTile } from './mma-kernel.js';
-import { blockCount, type BlockTile } from './signature.js';
+import { blockCount, type BlockTile } from './staged-kernel.js';
 
 /** Cost of one factor a phi(delta). */
 export interface TermCost {

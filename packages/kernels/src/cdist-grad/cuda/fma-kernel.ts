@@ -1,5 +1,5 @@
-import { cudaType } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
+import { cudaType } from '../../emit/literals.js';
+import { indent, lines } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import {
   readFunctions,
@@ -9,8 +9,7 @@ import {
 } from '../../pair-tile/cuda/neighbours.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
 import { FMA_THREADS, FMA_TILE_K } from './configs.js';
-import type { BlockTile } from './signature.js';
-import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
+import { type BlockTile, stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** Extents of the tile of a block. */
@@ -60,7 +59,6 @@ const roundUp = (value: number, to: number): number => Math.ceil(value / to) * t
 export function fmaKernel(plan: FmaPlan): CudaKernel {
   const { fma: config, dtype } = plan;
   const type = cudaType(dtype);
-  const [rows, columns] = [String(config.perThreadN), String(config.perThreadM)];
   return stagedKernel(plan, {
     ...config,
     entry: 'cdist_grad_fma',
@@ -70,14 +68,14 @@ export function fmaKernel(plan: FmaPlan): CudaKernel {
     operands: fmaOperands(plan),
     functions: readFunctions(dtype),
     place: placeText(config, 'thread', 'place'),
-    setup: () => `  ${type} z[${rows}][${columns}];
+    setup: () => `  ${type} z[${config.perThreadN}][${config.perThreadM}];
   const ${type}* const zs = d + place.layer * batchStrideD + (place.nStart + nPlace) * ldd + place.mStart + mPlace;
   #pragma unroll
-  for (int i = 0; i < ${rows}; ++i)
+  for (int i = 0; i < ${config.perThreadN}; ++i)
     #pragma unroll
-    for (int j = 0; j < ${columns}; ++j)
+    for (int j = 0; j < ${config.perThreadM}; ++j)
       z[i][j] = nPlace + i < nHere && mPlace + j < mHere ? zs[i * ldd + j] : (${type})0;
-  ${type} sum[${config.tileO}][${rows}][${columns}] = {};`,
+  ${type} sum[${config.tileO}][${config.perThreadN}][${config.perThreadM}] = {};`,
     compute: ({ places }) => computeText(plan, places),
     placeAgain: placeText(config, 'threadAgain', 'end'),
     store: storeText(plan),

@@ -1,9 +1,8 @@
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { Pipeline } from '../../pair-tile/cuda/pipeline.js';
 import type { MmaConfig, MmaPlan } from '../plan-types.js';
-import type { BlockTile } from './signature.js';
-import { stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
+import { type BlockTile, stagedKernel, storeTarget, type GradOperand } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** Rows of c of one tensor-core product. */
@@ -120,7 +119,6 @@ __device__ __forceinline__ void read8(float* r, const float* s) {
 function computeText(plan: MmaPlan, { places, sharedMemBytes }: Pipeline): string {
   const { perWarpN, perWarpM } = plan.mma;
   const [a] = mmaOperands(plan);
-  const strideA = String(a?.stride ?? 0);
   const stage = 'reinterpret_cast<const float*>(memory) + stage * STAGE';
   const { term } = termStep(plan);
   return `${placeText(plan.mma, 'own')}
@@ -136,11 +134,11 @@ for (int half = 0; half < 2; ++half) {
   }
 }
 float w[${perWarpM}][8];
-const float* const as = ${stage} + ${places.get('a') ?? 0} + q * ${strideA} + mPlace + g;
+const float* const as = ${stage} + ${places.get('a') ?? 0} + q * ${a?.stride ?? 0} + mPlace + g;
 #pragma unroll
 for (int j = 0; j < ${perWarpM}; ++j)
   #pragma unroll
-  for (int e = 0; e < 8; ++e) w[j][e] = as[4 * e * ${strideA} + 8 * j];
+  for (int e = 0; e < 8; ++e) w[j][e] = as[4 * e * ${a?.stride ?? 0} + 8 * j];
 const float* const bs = ${stage} + ${places.get('b') ?? 0} + nPlace * ${STRIDE_K} + 8 * q;
 const float* const z = reinterpret_cast<const float*>(memory + ${sharedMemBytes}) + nPlace * ${mmaTile(plan.mma).m} + mPlace + g;
 #pragma unroll

@@ -10,7 +10,7 @@ import { FMA_TILE_K, fmaConfigs, mmaConfigs, STAGES, type TermWeight } from './c
 import { estimateFma, estimateMma } from './estimate.js';
 import { fmaOperands, fmaTile } from './fma-kernel.js';
 import { MMA_TILE_K, mmaOperands, mmaTile } from './mma-kernel.js';
-import { blockCount, type BlockTile } from './signature.js';
+import { blockCount, type BlockTile } from './staged-kernel.js';
 import { termStep } from './term-step.js';
 
 /** What measurements may fix instead of the estimate. */

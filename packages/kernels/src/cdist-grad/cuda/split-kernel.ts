@@ -1,10 +1,10 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import { sizesOf } from '../program.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';
-import { signature } from './signature.js';
+import { signature } from './staged-kernel.js';
 
 const THREADS = 256;
 

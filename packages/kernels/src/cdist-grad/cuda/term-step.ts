@@ -1,8 +1,8 @@
 import { constant, type RealExpr } from '@mercer/formula';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../emit/literals.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
 import { cudaHelpers, horner } from '../../emit/cuda-math.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import { EXP2_FLOAT32, EXP2_FLOAT64, LOG2_FLOAT32, LOG2_FLOAT64 } from '../../emit/polynomials.js';
 import { normDerivative, RUNTIME_DERIVATIVE } from '../norm-derivative.js';
 import type { CudaCdistGradPlan } from '../plan-types.js';

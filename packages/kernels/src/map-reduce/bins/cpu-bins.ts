@@ -1,19 +1,17 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { dtypeBytes } from '../../dtype.js';
-import type { CpuKernel } from '../../emitted-kernel.js';
+import { programOf, type KernelProgram } from '../../emitted-kernel.js';
 import { mapReduceProgramSteps } from '../../interpret/map-reduce-program.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
 import { limitOf } from '../cpu/first-step.js';
 import { computingKernel } from '../cpu/kernel.js';
-import { cpuReducerDialect, cpuSourceText } from '../cpu/text.js';
-import { mapReduceCost, mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
+import { cpuReducerDialect, cpuKernel } from '../cpu/text.js';
+import { mapReduceCost, mergeCost, resultRows, rowNames } from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
-import type { Accumulator } from '../reducers/reducer.js';
+import { type Accumulator, wordsOf } from '../reducers/reducer.js';
 import type { RunningResult } from '../reducers/running-result.js';
-import { wordsOf } from '../reducers/state-words.js';
 import { BIN, binsOf, inMemory, partOf, runningBins, type RunningBins } from './running-bins.js';
 
 /**
@@ -26,34 +24,25 @@ export function* emitCpuBins(plan: CpuMapReducePlan): Steps<KernelProgram> {
   const bins = runningBins(plan, cpuReducerDialect(plan, helpers));
   const { accumulators } = bins.reducer;
   const running = runningOf(plan, bins);
-  const params = mapReduceParams(plan);
-  const kernel = computingKernel(plan, running, helpers, {
-    params,
+  const rowBytes = binsOf(plan) * wordsOf(accumulators, plan.dtype) * dtypeBytes(plan.dtype);
+  const rows = plan.keptVectors * lanesOf(plan.level, plan.dtype);
+  const compute = computingKernel(plan, running, helpers, {
+    scratchBytes: plan.splits === 1 ? rows * rowBytes : 0,
     cost: (scalars) => mapReduceCost(plan, scalars),
   });
-  const rowBytes = binsOf(plan) * wordsOf(accumulators, plan.dtype) * dtypeBytes(plan.dtype);
   yield;
   if (plan.splits === 1) {
-    const rows = plan.keptVectors * lanesOf(plan.level, plan.dtype);
-    const compute: CpuKernel = {
-      ...kernel,
-      geometry: (scalars) => ({ ...kernel.geometry(scalars), scratchBytes: rows * rowBytes }),
-    };
     return programOf({ ...compute, program: yield* mapReduceProgramSteps(plan) });
   }
-  const entry = `${kernel.entry}_merge`;
-  const all = withWorkspace(params, 'read');
-  const merge: CpuKernel = {
-    ...kernel,
-    name: `${plan.summary}, merge`,
-    entry,
-    params: all,
-    source: cpuSourceText(plan, running, { entry, helpers, params: all, text: mergeText(plan) }),
-    geometry: (scalars) => ({ tasks: resultRows(plan, scalars), chunk: 1, scratchBytes: 0 }),
+  const merge = cpuKernel(plan, running, {
+    role: 'merge',
+    helpers,
+    text: () => mergeText(plan),
+    tasks: (scalars) => resultRows(plan, scalars),
     cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars) * binsOf(plan)),
-  };
+  });
   return {
-    steps: [{ kernel }, { kernel: merge }],
+    ...programOf(compute, merge),
     workspaceBytes: (scalars) => resultRows(plan, scalars) * plan.splits * rowBytes,
   };
 }

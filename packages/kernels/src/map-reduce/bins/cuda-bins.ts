@@ -1,6 +1,6 @@
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
-import type { KernelProgram } from '../../kernel-program.js';
+import type { KernelProgram } from '../../emitted-kernel.js';
 import { rowOfThread } from '../cuda/block.js';
 import { computingKernel } from '../cuda/kernel.js';
 import { MERGE_PLACE, mergeFrame, withMerge } from '../cuda/merge-kernel.js';

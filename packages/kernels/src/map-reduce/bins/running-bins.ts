@@ -1,9 +1,8 @@
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import type { LaunchedPlan } from '../launched-plan.js';
 import type { Accumulator, Reducer, ReducerDialect } from '../reducers/reducer.js';
 import { reducersOf } from '../reducers/reducers-of.js';
-import type { RunningResult } from '../reducers/running-result.js';
-import { stateText } from '../reducers/state-text.js';
+import { type RunningResult, stateText } from '../reducers/running-result.js';
 
 /** Where the definitions of the running result of one component stand: a kept row has an array of them in memory. */
 export const BIN = 'bin';

@@ -1,77 +1,60 @@
-import type { CpuKernel } from '../../emitted-kernel.js';
+import {
+  type CpuKernel,
+  type KernelProgram,
+  programOf,
+  type Scalars,
+} from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/indent.js';
-import { withWorkspace, type KernelProgram } from '../../kernel-program.js';
+import { cpp } from '../../emit/text.js';
 import {
   cpuOutputText,
   cpuRowCounts,
-  cpuSourceText,
   stateBytes,
   type CpuLaunchedPlan,
+  cpuKernel,
 } from './text.js';
 import { launchTasks, mergeCost, resultRows } from '../params.js';
 import type { RunningResult } from '../reducers/running-result.js';
-
-/** What a merge comes behind. */
-export interface ComputedParts {
-  readonly compute: CpuKernel;
-  /** The parameters of the problem, without the workspace. */
-  readonly params: CpuKernel['params'];
-  readonly helpers: ReadonlySet<CpuHelper>;
-}
 
 /** A kernel that leaves running results of parts in the workspace, and one that merges them in order. */
 export function withMergeKernel(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  { compute, params, helpers }: ComputedParts,
+  { compute, helpers }: { readonly compute: CpuKernel; readonly helpers: ReadonlySet<CpuHelper> },
 ): KernelProgram {
   const lanes = lanesOf(plan.level, plan.dtype);
-  const entry = `${compute.entry}_merge`;
-  const all = withWorkspace(params, 'read');
-  const text = mergeText(plan, running);
-  const merge: CpuKernel = {
-    dialect: 'cpu',
-    name: `${plan.summary}, merge`,
-    entry,
-    source: cpuSourceText(plan, running, { entry, helpers, params: all, text }),
-    params: all,
-    options: [],
-    geometry: (scalars) => ({
-      tasks: launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0),
-      chunk: 1,
-      scratchBytes: 0,
-    }),
+  const vectors = (scalars: Scalars): number =>
+    launchTasks(plan, scalars, lanes) * (scalars['batch'] ?? 0);
+  const merge = cpuKernel(plan, running, {
+    role: 'merge',
+    helpers,
+    text: () => mergeText(plan, running),
+    tasks: vectors,
     cost: (scalars) => mergeCost(plan, running, resultRows(plan, scalars)),
-  };
+  });
   return {
-    steps: [{ kernel: compute }, { kernel: merge }],
-    workspaceBytes: (scalars) =>
-      launchTasks(plan, scalars, lanes) *
-      (scalars['batch'] ?? 0) *
-      plan.splits *
-      stateBytes(plan, running),
+    ...programOf(compute, merge),
+    workspaceBytes: (scalars) => vectors(scalars) * plan.splits * stateBytes(plan, running),
   };
 }
 
 /** The body of the function that merges the parts of each vector of rows in order, a vector a task. */
 function mergeText(plan: CpuLaunchedPlan, running: RunningResult): string {
-  const parts = String(plan.splits);
-  return lines(
-    cpuRowCounts(plan),
-    'const int64_t vectors = (kept + LANES - 1) / LANES;',
-    'UNUSED const V count = splat((T)reduced);',
-    'for (int64_t task = begin; task < end; task++) {',
-    '  const int64_t layer = task / vectors, first = task % vectors * LANES;',
-    '  State total = empty();',
-    `  for (int64_t part = 0; part < ${parts}; part++) {`,
-    '    State t;',
-    `    const int64_t place = (layer * ${parts} + part) * vectors + first / LANES;`,
-    '    __builtin_memcpy(&t, g.workspace + place * sizeof(State), sizeof(State));',
-    '    merge(total, t);',
-    '  }',
-    indent(cpuOutputText(running, 'total', 'first', 'kept')),
-    '}',
-  );
+  return cpp`
+    ${cpuRowCounts(plan)}
+    const int64_t vectors = (kept + LANES - 1) / LANES;
+    UNUSED const V count = splat((T)reduced);
+    for (int64_t task = begin; task < end; task++) {
+      const int64_t layer = task / vectors, first = task % vectors * LANES;
+      State total = empty();
+      for (int64_t part = 0; part < ${plan.splits}; part++) {
+        State t;
+        const int64_t place = (layer * ${plan.splits} + part) * vectors + first / LANES;
+        __builtin_memcpy(&t, g.workspace + place * sizeof(State), sizeof(State));
+        merge(total, t);
+      }
+      ${cpuOutputText(running, 'total', 'first', 'kept')}
+    }
+  `;
 }

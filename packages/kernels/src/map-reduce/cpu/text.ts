@@ -1,21 +1,32 @@
-import { cpuLiteral } from '../../emit/cpu-literal.js';
+import { own } from '@mercer/options';
+import { cpuLiteral } from '../../emit/literals.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { anyLane, fusesProducts, vectorPrelude, vectorUnit } from '../../emit/cpu-vector.js';
-import { indent, lines } from '../../emit/indent.js';
+import { cpp, lines } from '../../emit/text.js';
 import { argumentsStruct, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
+import { withWorkspace, type CpuKernel, type Scalars } from '../../emitted-kernel.js';
 import type { KernelParam } from '../../kernel-param.js';
-import { pairsFunctions } from './pair-inputs.js';
-import { halfLoads } from '../half-storage.js';
+import { halfLoads, elementType, loaded } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';
-import { columnStrides, rowNames, strideName, tableRows, TASK_COUNT } from '../params.js';
+import {
+  columnStrides,
+  rowNames,
+  strideName,
+  tableRows,
+  TASK_COUNT,
+  inputName,
+  mapReduceParams,
+} from '../params.js';
 import type { CpuMapReducePlan } from '../plan-types.js';
-import type { ReducerDialect } from '../reducers/reducer.js';
-import { wordsOf } from '../reducers/state-words.js';
+import { type ReducerDialect, wordsOf } from '../reducers/reducer.js';
 import type { RunningOutput, RunningResult } from '../reducers/running-result.js';
+import { rowInputs } from '../plan-inputs.js';
 
 /** What both texts of a CPU's plan share. */
 export type CpuLaunchedPlan = LaunchedPlan &
-  Pick<CpuMapReducePlan, 'level' | 'keptVectors' | 'tile' | 'splits'>;
+  Pick<CpuMapReducePlan, 'level' | 'keptVectors' | 'tile' | 'splits'> & {
+    readonly interpreted?: true | undefined;
+  };
 
 /** How host C++ writes vectors `V`; what it calls goes into `helpers`. */
 export function cpuReducerDialect(
@@ -69,7 +80,10 @@ export function cpuRowsDialect(
 export function cpuPrelude(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  { helpers, params }: Pick<EntryText, 'helpers' | 'params'>,
+  {
+    helpers,
+    params,
+  }: { readonly helpers: ReadonlySet<CpuHelper>; readonly params: readonly KernelParam[] },
 ): string {
   const { dtype, level } = plan;
   return `${vectorPrelude(level, dtype)}
@@ -185,28 +199,72 @@ function oneOutput(
   );
 }
 
-/** A function of a host kernel. */
-interface EntryText {
-  readonly entry: string;
-  readonly params: readonly KernelParam[];
+/** What a host kernel of a plan is made from; texts are C++. */
+export interface CpuKernelParts extends Pick<CpuKernel, 'cost'> {
+  /** It computes the formula, or merges what its parts have left. */
+  readonly role: 'compute' | 'merge';
+  /** Its parameters but for the workspace. Default: those of a map-reduce. */
+  readonly params?: CpuKernel['params'];
+  /** What its text and that of the running result call, once it is written. */
   readonly helpers: ReadonlySet<CpuHelper>;
-  readonly text: string;
-  /** Name of the task's scratch memory, where it is used. */
-  readonly scratch?: string | undefined;
+  /** Functions in front of it. */
+  readonly functions?: string;
+  /** Declares the task's scratch memory, where it is used. */
+  readonly scratch?: string;
+  readonly scratchBytes?: number;
+  readonly text: () => string;
+  readonly tasks: (scalars: Scalars) => number;
 }
 
-/** The whole text of a host kernel. */
-export function cpuSourceText(
+const OPTIONAL = ['params', 'functions', 'scratch', 'scratchBytes', 'cost'] as const;
+
+/** A host kernel of a plan; without text where the plan is interpreted. */
+export function cpuKernel(
   plan: CpuLaunchedPlan,
   running: RunningResult,
-  { entry, helpers, params, text, scratch }: EntryText,
-): string {
+  parts: CpuKernelParts,
+): CpuKernel {
+  const { role, helpers, text, tasks } = parts;
+  const given = own(parts, ...OPTIONAL);
+  const { params = mapReduceParams(plan), scratch = 'void*', scratchBytes = 0, cost } = given;
+  const access = role === 'merge' ? 'read' : 'write';
+  const all = plan.splits > 1 ? withWorkspace(params, access) : params;
+  const entry = role === 'merge' ? 'mercer_map_reduce_merge' : 'mercer_map_reduce';
+  const source = (body: string): string =>
+    cpp`
+      ${cpuPrelude(plan, running, { helpers, params: all })}
+      ${given.functions}
+      extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, ${scratch}) {
+        const Args& g = *(const Args*)args;
+        ${body}
+      }
+    `.concat('\n');
+  return {
+    dialect: 'cpu',
+    name: role === 'merge' ? `${plan.summary}, merge` : plan.summary,
+    entry,
+    source: plan.interpreted === true ? '' : source(text()),
+    params: all,
+    options: [],
+    geometry: (scalars) => ({ tasks: tasks(scalars), chunk: 1, scratchBytes }),
+    ...(cost && { cost }),
+  };
+}
+
+/** The function that reads values of pairs of an input. */
+export const pairsName = (position: number): string => `pairs_${inputName(position)}`;
+
+/** Of every input with values of pairs a function that reads those of a vector of kept rows with one reduced row. */
+function pairsFunctions({ inputs }: Pick<LaunchedPlan, 'inputs'>): string {
   return lines(
-    cpuPrelude(plan, running, { helpers, params }),
-    `extern "C" void ${entry}(const void* args, int64_t begin, int64_t end, void*${scratch === undefined ? '' : ` ${scratch}`}) {`,
-    '  const Args& g = *(const Args*)args;',
-    indent(text),
-    '}',
-    '',
-  ).concat('\n');
+    ...rowInputs(inputs, 'pair').map((input) =>
+      lines(
+        `INLINE V ${pairsName(input.position)}(const ${elementType(input, 'T')}* x, int64_t stride, const int64_t* places) {`,
+        '  V r = splat(0);',
+        `  for (int lane = 0; lane < LANES; lane++) r[lane] = ${loaded(input, 'x[places[lane] * stride]')};`,
+        '  return r;',
+        '}',
+      ),
+    ),
+  );
 }

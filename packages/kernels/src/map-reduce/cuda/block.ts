@@ -1,4 +1,4 @@
-import { indent, lines } from '../../emit/indent.js';
+import { cpp } from '../../emit/text.js';
 import type { CudaTile } from '../plan-types.js';
 import type { RunningResult } from '../reducers/running-result.js';
 
@@ -46,19 +46,19 @@ export function mergeSlices(
 ): string {
   const rows = String(blockRows(block));
   const unrolled = Math.max(1, Math.floor(LOADED_SLOTS / accumulators.length));
-  return lines(
-    '__syncthreads();',
-    everyRow(`sliced[slice * ${rows} + lane + r * ${lanesOf(block)}] = total[r];`),
-    '__syncthreads();',
-    `for (int mine = threadIdx.x; mine < ${rows}; mine += ${block.threads}) {`,
-    '  const long long row = first + mine;',
-    `  if (row >= ${limit}) continue;`,
-    '  State all = sliced[mine];',
-    `  #pragma unroll ${unrolled}`,
-    `  for (int n = 1; n < ${block.slices}; ++n) merge(all, sliced[n * ${rows} + mine]);`,
-    indent(store('all')),
-    '}',
-  );
+  return cpp`
+    __syncthreads();
+    ${everyRow(`sliced[slice * ${rows} + lane + r * ${lanesOf(block)}] = total[r];`)}
+    __syncthreads();
+    for (int mine = threadIdx.x; mine < ${rows}; mine += ${block.threads}) {
+      const long long row = first + mine;
+      if (row >= ${limit}) continue;
+      State all = sliced[mine];
+      #pragma unroll ${unrolled}
+      for (int n = 1; n < ${block.slices}; ++n) merge(all, sliced[n * ${rows} + mine]);
+      ${store('all')}
+    }
+  `;
 }
 
 interface SlicesText {

@@ -1,8 +1,12 @@
 import type { CudaHelper } from '../../emit/cuda-math.js';
-import type { CudaKernel } from '../../emitted-kernel.js';
+import {
+  type CudaKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { indent } from '../../emit/indent.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
+import { indent } from '../../emit/text.js';
 import { blockRows } from './block.js';
 import { firstStepText } from './first-step.js';
 import { cudaMergeKernel, withMerge } from './merge-kernel.js';

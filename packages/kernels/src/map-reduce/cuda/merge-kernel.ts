@@ -1,8 +1,12 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { indent, lines } from '../../emit/indent.js';
-import type { CudaKernel } from '../../emitted-kernel.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../kernel-program.js';
+import { cpp, indent } from '../../emit/text.js';
+import {
+  type CudaKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import {
   allOutputsText,
   cudaPrelude,
@@ -13,7 +17,7 @@ import {
 import type { LaunchedPlan } from '../launched-plan.js';
 import { mapReduceParams, mergeCost, resultRows, rowNames } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import { wordsOf } from '../reducers/state-words.js';
+import { wordsOf } from '../reducers/reducer.js';
 
 const THREADS = 128;
 /** Words that a thread waits for at a time. */
@@ -30,20 +34,20 @@ export function cudaMergeKernel(
   );
   return mergeFrame(plan, running, {
     states: 1,
-    body: lines(
-      `const long long kept = ${rowNames(plan.axis).kept};`,
-      MERGE_PLACE,
-      'if (place >= kept * batch) return;',
-      'const long long layer = place / kept, row = place - layer * kept;',
-      'State total = empty();',
-      `#pragma unroll ${unrolled}`,
-      `for (int part = 0; part < ${plan.splits}; ++part) {`,
-      '  State t;',
-      indent(stateWords(plan, running).load('t')),
-      '  merge(total, t);',
-      '}',
-      allOutputsText(plan, running, 'total'),
-    ),
+    body: cpp`
+      const long long kept = ${rowNames(plan.axis).kept};
+      ${MERGE_PLACE}
+      if (place >= kept * batch) return;
+      const long long layer = place / kept, row = place - layer * kept;
+      State total = empty();
+      #pragma unroll ${unrolled}
+      for (int part = 0; part < ${plan.splits}; ++part) {
+        State t;
+        ${stateWords(plan, running).load('t')}
+        merge(total, t);
+      }
+      ${allOutputsText(plan, running, 'total')}
+    `,
   });
 }
 

@@ -1,11 +1,11 @@
-import { indent, lines } from '../../emit/indent.js';
+import { cpp, lines } from '../../emit/text.js';
 import { blockRows, laneOfThread, lanesOf, rowOfThread } from './block.js';
 import { loaded } from '../half-storage.js';
 import type { MapReduceInput } from '../launched-plan.js';
 import { batchStrideName, inputName, pairStrides } from '../params.js';
 import { rowInputs } from '../plan-inputs.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import type { UsedComponent } from '../used-components.js';
+import type { UsedComponent } from '../pair-statements.js';
 
 /** How values of pairs are read; nothing where no input has any. */
 export interface CudaPairInputs {
@@ -63,26 +63,26 @@ function stageText(
   const along = pairStrides(plan, p);
   const rows = blockRows(plan);
   const width = plan.tile * dim;
-  const copy = (row: string, column: string): string =>
-    lines(
-      '#pragma unroll 4',
-      `for (int e = threadIdx.x; e < ${rows * width}; e += ${plan.threads}) {`,
-      `  const int r = ${row}, c = ${column};`,
-      `  const long long row = first + r < ${limit} ? first + r : ${limit} - 1;`,
-      `  if (c < count * ${dim})`,
-      `    ${pairsName(p)}[r * ${width + 1} + c] = ${loaded({ storage }, `matrix[row * ${along.kept} + (start + c / ${dim}) * ${along.reduced} + c % ${dim}]`)};`,
-      '}',
-    );
-  return lines(
-    '{',
-    `  const auto* const matrix = ${inputName(p)} + layer * ${batchStrideName(p)};`,
-    `  if (${along.reduced} <= ${along.kept}) {`,
-    indent(copy(`e / ${width}`, `e % ${width}`), 4),
-    '  } else {',
-    indent(copy(`e / ${dim} % ${rows}`, `e / ${rows * dim} * ${dim} + e % ${dim}`), 4),
-    '  }',
-    '}',
-  );
+  const from = `matrix[row * ${along.kept} + (start + c / ${dim}) * ${along.reduced} + c % ${dim}]`;
+  const copy = (row: string, column: string): string => cpp`
+    #pragma unroll 4
+    for (int e = threadIdx.x; e < ${rows * width}; e += ${plan.threads}) {
+      const int r = ${row}, c = ${column};
+      const long long row = first + r < ${limit} ? first + r : ${limit} - 1;
+      if (c < count * ${dim})
+        ${pairsName(p)}[r * ${width + 1} + c] = ${loaded({ storage }, from)};
+    }
+  `;
+  return cpp`
+    {
+      const auto* const matrix = ${inputName(p)} + layer * ${batchStrideName(p)};
+      if (${along.reduced} <= ${along.kept}) {
+        ${copy(`e / ${width}`, `e % ${width}`)}
+      } else {
+        ${copy(`e / ${dim} % ${rows}`, `e / ${rows * dim} * ${dim} + e % ${dim}`)}
+      }
+    }
+  `;
 }
 
 /** Many values of a pair are read where they lie. */

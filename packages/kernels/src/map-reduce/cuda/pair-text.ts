@@ -1,7 +1,7 @@
 import { emitCudaExpressions, type CudaExpressionOptions } from '../../emit/cuda-expression.js';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../emit/literals.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { loaded } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';
 import { pairText, type PairDialect, type PairText } from '../pair-statements.js';

@@ -1,5 +1,5 @@
 import { sidesOf } from '../params.js';
-import { indent, lines, unrolled, upTo } from '../../emit/indent.js';
+import { cpp, lines, unrolled, upTo } from '../../emit/text.js';
 import { rowOfThread } from './block.js';
 import type { CudaPairInputs } from './pair-inputs.js';
 import type { CudaPairText } from './pair-text.js';
@@ -33,22 +33,20 @@ export function pairsLoopText(
       otherRow !== undefined && `const V ${otherRow} = (V)(start + ${q});`,
       ...statements,
     );
-  const one = lines(
-    indent(staged.vectors(other, 'q', '')),
-    indent(
-      everyRow(
-        plan,
-        lines(
-          ownText,
-          pairText('q', ''),
-          running.add('total[r]', 's[r]', [...results, '(I)(start + q)']),
-        ),
-      ),
-    ),
-    '}',
-  );
+  const number = '(I)(start + q)';
+  const row = cpp`
+    ${ownText}
+    ${pairText('q', '')}
+    ${running.add('total[r]', 's[r]', [...results, number])}
+  `;
+  const one = lines(staged.vectors(other, 'q', ''), everyRow(plan, row));
   if (running.several === undefined) {
-    return lines(`#pragma unroll ${plan.unroll}`, 'for (int q = 0; q < count; ++q) {', one);
+    return cpp`
+      #pragma unroll ${plan.unroll}
+      for (int q = 0; q < count; ++q) {
+        ${one}
+      }
+    `;
   }
   const value = (result: string, c: number, u: number): string =>
     isNumber(result) ? result : `f${c}_${u}`;
@@ -57,43 +55,34 @@ export function pairsLoopText(
   const declared = rows.flatMap((u) =>
     results.flatMap((result, c) => (isNumber(result) ? [] : value(result, c, u))),
   );
-  return lines(
-    'int q = 0;',
-    '#pragma unroll 1',
-    `for (; q + ${plan.unrolledRows} <= count; q += ${plan.unrolledRows}) {`,
-    ...rows.map((u) => indent(staged.vectors(other, `(${at(u)})`, `_${u}`))),
-    indent(
-      everyRow(
-        plan,
-        lines(
-          ownText,
-          declared.length > 0 && `V ${declared.join(', ')};`,
-          ...rows.map((u) =>
-            lines(
-              '{',
-              indent(pairText(at(u), `_${u}`)),
-              ...results.map((result, c) =>
-                isNumber(result) ? '' : `  ${value(result, c, u)} = ${result};`,
-              ),
-              '}',
-            ),
-          ),
-          running.several(
-            'total[r]',
-            's[r]',
-            rows.map((u) => [
-              ...results.map((result, c) => value(result, c, u)),
-              `(I)(start + ${at(u)})`,
-            ]),
-          ),
-        ),
-      ),
-    ),
-    '}',
-    '#pragma unroll 1',
-    'for (; q < count; ++q) {',
-    one,
-  );
+  const keep = (u: number): string => cpp`
+    {
+      ${pairText(at(u), `_${u}`)}
+      ${results.map((result, c) => !isNumber(result) && `${value(result, c, u)} = ${result};`)}
+    }
+  `;
+  const values = rows.map((u) => [
+    ...results.map((result, c) => value(result, c, u)),
+    `(I)(start + ${at(u)})`,
+  ]);
+  const together = cpp`
+    ${ownText}
+    ${declared.length > 0 && `V ${declared.join(', ')};`}
+    ${rows.map(keep)}
+    ${running.several('total[r]', 's[r]', values)}
+  `;
+  return cpp`
+    int q = 0;
+    #pragma unroll 1
+    for (; q + ${plan.unrolledRows} <= count; q += ${plan.unrolledRows}) {
+      ${rows.map((u) => staged.vectors(other, `(${at(u)})`, `_${u}`))}
+      ${everyRow(plan, together)}
+    }
+    #pragma unroll 1
+    for (; q < count; ++q) {
+      ${one}
+    }
+  `;
 }
 
 const isNumber = (text: string): boolean => /^-?[\d.]+(?:e[-+]?\d+)?f?$/.test(text);

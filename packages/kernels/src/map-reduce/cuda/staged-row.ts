@@ -1,7 +1,6 @@
-import { dtypeBytes } from '../../dtype.js';
-import { lines } from '../../emit/indent.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
-import type { UsedComponent } from '../used-components.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
+import { lines } from '../../emit/text.js';
+import type { UsedComponent } from '../pair-statements.js';
 
 /** How a row of the reduced side lies in shared memory: in vectors that one load takes. */
 export interface StagedRow {

@@ -1,13 +1,18 @@
-import { cudaLiteral, cudaType } from '../../emit/cuda-literal.js';
+import { cudaLiteral, cudaType } from '../../emit/literals.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
-import { lines } from '../../emit/indent.js';
+import { lines } from '../../emit/text.js';
 import type { ListSpelling } from '../../emit/parameter-text.js';
 import { halfLoads, halfTypes } from '../half-storage.js';
 import type { LaunchedPlan } from '../launched-plan.js';
 import { rowNames } from '../params.js';
 import type { CudaMapReducePlan } from '../plan-types.js';
-import type { Reducer, ReducerDialect, Accumulator } from '../reducers/reducer.js';
-import { accumulatorWords, wordsOf } from '../reducers/state-words.js';
+import {
+  type Reducer,
+  type ReducerDialect,
+  type Accumulator,
+  accumulatorWords,
+  wordsOf,
+} from '../reducers/reducer.js';
 import {
   outputNames,
   runningResult,

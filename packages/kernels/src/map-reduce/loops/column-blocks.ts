@@ -1,8 +1,7 @@
 import { traitsOf, type ReductionKind } from '@mercer/formula';
-import { reducerOf } from '../reducers/reducer-of.js';
-import type { SumOptions } from '../reducers/sum-options.js';
+import { reducerOf } from '../reducers/reducers-of.js';
+import type { SumOptions, Reducer, ReducerDialect } from '../reducers/reducer.js';
 import { rankedReducer } from './ranked-reducer.js';
-import type { Reducer, ReducerDialect } from '../reducers/reducer.js';
 import type { ColumnReduction } from './loop-formula.js';
 
 /** How the columns of a reduction are reduced. */

@@ -8,7 +8,7 @@ import {
   type Steps,
 } from '@mercer/formula';
 import type { InputReads } from '../plan-inputs.js';
-import { PAIR_TILE_LIMITS } from '../limits.js';
+import { PAIR_TILE_LIMITS } from '../choose-schedule.js';
 import { counterIndex, fixedIndex } from '../lowering/index-expr.js';
 import { lowering, type LoweringOptions } from '../lowering/lower.js';
 import { splitPairValues } from './pair-values.js';

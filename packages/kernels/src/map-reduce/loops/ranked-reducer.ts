@@ -1,7 +1,7 @@
 import { traitsOf } from '@mercer/formula';
 import type { Reducer, ReducerParts } from '../reducers/reducer.js';
-import { lines, upTo } from '../../emit/indent.js';
-import { kExtremaOfVectors } from '../reducers/vector-k-extrema.js';
+import { lines, upTo } from '../../emit/text.js';
+import { kExtremaOfVectors } from '../reducers/k-extrema.js';
 
 /** Above this the ranks stay a loop: a state in registers would not be one. */
 const MOST_UNROLLED = 32;

@@ -1,11 +1,10 @@
 import { traitsOf, variables, type ReductionKind } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
-import { dtypeBytes } from '../../dtype.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
 import type { KernelCost, Scalars } from '../../emitted-kernel.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
 import { inputBytes, rowsOf } from '../params.js';
 import { NO_TEXT } from '../reducers/reducers-of.js';
-import { wordsOf } from '../reducers/state-words.js';
+import { wordsOf } from '../reducers/reducer.js';
 import { blockReducer, type ColumnBlock } from './column-blocks.js';
 import { isLoop, loopGroups, type ScheduledLoop } from './loop-order.js';
 import { scheduledLoops } from './tile-text.js';

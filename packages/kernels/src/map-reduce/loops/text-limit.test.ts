@@ -2,7 +2,7 @@ import { ops, reduction, vi, vj, type VectorExpr } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import { isBeyondCompiler } from '../../plan-error.js';
 import { emitMapReduce, planMapReduce, type MapReduceProblem } from '../index.js';
-import { PAIR_TILE_LIMITS } from '../limits.js';
+import { PAIR_TILE_LIMITS } from '../choose-schedule.js';
 
 const CPU = {
   kind: 'cpu',

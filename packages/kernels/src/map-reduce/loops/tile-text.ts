@@ -1,7 +1,6 @@
 import { variables, type Expr } from '@mercer/formula';
-import { indent, lines } from '../../emit/indent.js';
+import { indent, lines } from '../../emit/text.js';
 import { ROW_NAMES } from '../lowering/lower.js';
-import { declareText, PARTIAL, updateText } from './combine-text.js';
 import {
   isLoop,
   loopGroups,
@@ -226,4 +225,59 @@ export function tileText(formula: LoopFormula, dialect: TileDialect): TileText {
     return lines(...declared, scoped(runs));
   };
   return { loops, values, roots, read };
+}
+
+/** Ends the name of a sum of one run. */
+const PARTIAL = 'part';
+const BEST = 'best';
+
+const isLargest = (combine: ScheduledLoop['combine']): boolean =>
+  combine === 'max' || combine === 'argmax';
+
+/** Declares what a loop leaves, or the part of it with `suffix`. */
+function declareText(
+  { name, combine }: ScheduledLoop,
+  dialect: TileDialect,
+  suffix: string,
+): string {
+  const worst = dialect.lit(isLargest(combine) ? -Infinity : Infinity);
+  switch (combine) {
+    case 'sum':
+      return dialect.declare(name + suffix, dialect.lit(0));
+    case 'max':
+    case 'min':
+      return dialect.declare(name, worst);
+    case 'argmax':
+    case 'argmin':
+      return lines(dialect.declare(name, dialect.lit(0)), dialect.declare(name + BEST, worst));
+  }
+}
+
+/** Combines `f`, the value of one step, with what came before; a NaN is better than any number. */
+function updateText(
+  { name, combine, counter }: ScheduledLoop,
+  f: string,
+  inParts: boolean,
+  at: (name: string) => string,
+  dialect: TileDialect,
+): string {
+  const all = at(name);
+  const sign = isLargest(combine) ? '>' : '<';
+  switch (combine) {
+    case 'sum': {
+      const sum = inParts ? at(name + PARTIAL) : all;
+      return `${sum} = ${sum} + ${f};`;
+    }
+    case 'max':
+    case 'min':
+      return `${all} = (I)(${f} ${sign} ${all}) | (I)(${f} != ${f}) ? ${f} : ${all};`;
+    case 'argmax':
+    case 'argmin': {
+      const best = at(name + BEST);
+      return lines(
+        `{ const I better = (I)(${best} == ${best}) & ((I)(${f} != ${f}) | (I)(${f} ${sign} ${best}));`,
+        `  ${best} = better ? ${f} : ${best}; ${all} = better ? ${dialect.number(counter)} : ${all}; }`,
+      );
+    }
+  }
 }

@@ -13,6 +13,7 @@ import {
   type RealExpr,
   type Steps,
   type VectorExpr,
+  postOrderVector,
 } from '@mercer/formula';
 import { expandFunctions } from '../../math/expand-functions.js';
 import { PlanError } from '../../plan-error.js';
@@ -24,7 +25,6 @@ import type {
   ComponentNumber,
 } from '../loops/loop-formula.js';
 import { contractionIndices, type ContractionIndices } from './contraction-index.js';
-import { followedSides } from './followed-sides.js';
 import {
   affineIndex,
   clampIndex,
@@ -349,4 +349,16 @@ function* loop(
   const name = `A${state.loops.length}`;
   state.loops.push({ name, counter: counter.name, size, combine, parent, body: value });
   return variable(name);
+}
+
+/** The sides whose rows the value of a formula depends on. */
+function followedSides(formula: VectorExpr): readonly ('i' | 'j')[] {
+  const nodes = postOrderVector(formula);
+  return (['i', 'j'] as const).filter((side) =>
+    nodes.some(
+      (node) =>
+        (node.kind === 'variable' && (node.category === side || node.category === 'pair')) ||
+        (node.kind === 'index' && node.axis === side),
+    ),
+  );
 }

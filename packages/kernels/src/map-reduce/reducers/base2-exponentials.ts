@@ -1,4 +1,4 @@
-import { indent, lines, upTo } from '../../emit/indent.js';
+import { indent, lines, upTo } from '../../emit/text.js';
 import type { Reducer, Base2Dialect, ReducerParts } from './reducer.js';
 
 /** Above a mean of 2^5 of what eight rows count, the power of two that sums are taken by is chosen anew. */

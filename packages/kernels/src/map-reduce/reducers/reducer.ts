@@ -1,5 +1,28 @@
 import type { Reduction } from '@mercer/formula';
-import type { SumOptions } from './sum-options.js';
+import type { PairwiseDType } from '../../dtype.js';
+
+/** How sums are added up: of blocks, of terms one by one, or with what each addition lost. */
+export type SumScheme = 'block' | 'direct' | 'kahan';
+
+/** How a reducer adds up sums. */
+export interface SumOptions {
+  readonly scheme: SumScheme;
+  /** Running sums of type `W`, float64, of values of type `V`, float32. */
+  readonly inFloat64: boolean;
+}
+
+/** What reducers do where nothing is said. */
+export const PLAIN_SUMS: SumOptions = { scheme: 'block', inFloat64: false };
+
+/**
+ * Kahan's addition (CACM 8, 1965): `low` is what `total` has too much. What is infinite or NaN loses nothing.
+ */
+export const compensatedText = (zero: string): string =>
+  `INLINE void compensated(V& total, V& low, V f) {
+  const V wanted = f - low, next = total + wanted, lost = (next - total) - wanted;
+  low = lost - lost == ${zero} ? lost : ${zero};
+  total = next;
+}`;
 
 /** How a dialect writes numbers and functions of the type `V`: a value, or a vector of values, one per kept row. */
 export interface ReducerDialect {
@@ -107,3 +130,11 @@ export interface ReducerParts {
   /** How sums are added up. Default: of blocks, in the data type. */
   readonly sums?: SumOptions | undefined;
 }
+
+/** Words of the data type that a member of a running result takes. */
+export const accumulatorWords = ({ type }: Accumulator, dtype: PairwiseDType): 1 | 2 =>
+  type === 'W' && dtype === 'float32' ? 2 : 1;
+
+/** Words of the data type that a running result takes. */
+export const wordsOf = (accumulators: readonly Accumulator[], dtype: PairwiseDType): number =>
+  accumulators.reduce((sum, accumulator) => sum + accumulatorWords(accumulator, dtype), 0);

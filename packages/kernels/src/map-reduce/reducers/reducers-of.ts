@@ -1,7 +1,41 @@
-import type { PlannedReduction } from '../launched-plan.js';
-import type { MapReducePlan } from '../plan-types.js';
-import { reducerOf } from './reducer-of.js';
-import type { Reducer, ReducerDialect } from './reducer.js';
+import type { ReductionKind } from '@mercer/formula';
+import type { LaunchedPlan, PlannedReduction } from '../launched-plan.js';
+import type { Reducer, ReducerDialect, ReducerParts } from './reducer.js';
+import { exponentialReducer } from './exponentials.js';
+import { extremaReducer } from './extrema.js';
+import { kExtremaReducer } from './k-extrema.js';
+import { countReducer, sumReducer } from './sums.js';
+import { varianceReducer } from './variance.js';
+
+const REDUCERS: { readonly [K in ReductionKind]: (parts: ReducerParts) => Reducer } = {
+  Sum: sumReducer,
+  Prod: sumReducer,
+  Mean: sumReducer,
+  Var: varianceReducer,
+  Any: countReducer,
+  All: countReducer,
+  Count: countReducer,
+  LogSumExp: exponentialReducer,
+  SumSoftMaxWeight: exponentialReducer,
+  MaxSumShiftExp: exponentialReducer,
+  Min: extremaReducer,
+  Max: extremaReducer,
+  ArgMin: extremaReducer,
+  ArgMax: extremaReducer,
+  MinArgMin: extremaReducer,
+  MaxArgMax: extremaReducer,
+  KMin: kExtremaReducer,
+  ArgKMin: kExtremaReducer,
+  KMinArgKMin: kExtremaReducer,
+  KMax: kExtremaReducer,
+  ArgKMax: kExtremaReducer,
+  KMaxArgKMax: kExtremaReducer,
+};
+
+/** The text of a reduction. */
+export function reducerOf(parts: ReducerParts): Reducer {
+  return REDUCERS[parts.kind](parts);
+}
 
 const nothing = (): string => '';
 /** For what is asked of a reducer beside its text. */
@@ -25,7 +59,7 @@ export function reducersOf(
     further = [],
     sums,
     bins,
-  }: Pick<MapReducePlan, keyof PlannedReduction | 'further' | 'sums' | 'bins'>,
+  }: Pick<LaunchedPlan, keyof PlannedReduction | 'further' | 'sums' | 'bins'>,
   dialect: ReducerDialect = NO_TEXT,
 ): Reducer[] {
   if (bins !== undefined)

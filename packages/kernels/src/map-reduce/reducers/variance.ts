@@ -1,4 +1,4 @@
-import { upTo } from '../../emit/indent.js';
+import { upTo } from '../../emit/text.js';
 import type { Reducer, ReducerParts } from './reducer.js';
 
 /**

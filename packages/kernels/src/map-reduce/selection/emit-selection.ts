@@ -1,12 +1,15 @@
 import { finish } from '@mercer/formula';
 import type { CpuHelper } from '../../emit/cpu-math.js';
-import { cpuLiteral } from '../../emit/cpu-literal.js';
+import { cpuLiteral, cudaLiteral } from '../../emit/literals.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
-import type { CpuKernel, CudaKernel } from '../../emitted-kernel.js';
+import { indent, lines } from '../../emit/text.js';
+import {
+  type CpuKernel,
+  type CudaKernel,
+  programOf,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import { mapReduceProgram, selectionProgram } from '../../interpret/map-reduce-program.js';
-import { programOf, type KernelProgram } from '../../kernel-program.js';
 import { computingKernel as cpuKernel } from '../cpu/kernel.js';
 import { rowOfThread } from '../cuda/block.js';
 import { computingKernel as cudaKernel } from '../cuda/kernel.js';
@@ -18,8 +21,10 @@ import type { TileNeeds } from '../loops/cuda/dialect.js';
 import { tileKernel as cudaTileKernel } from '../loops/cuda/kernel.js';
 import { cudaSelectionText } from '../loops/cuda/one-column-text.js';
 import type { CpuPairTilePlan, CudaPairTilePlan } from '../loops/plan-types.js';
-import { selectedRows, selectionParams, type WriteText } from './selected-rows.js';
 import type { SelectionPlan } from './plan-selection.js';
+import { pointer, type KernelParam } from '../../kernel-param.js';
+import { paramsAround } from '../params.js';
+import type { RunningResult } from '../reducers/running-result.js';
 
 const NOTHING: ReadonlySet<CudaHelper> = new Set();
 
@@ -166,3 +171,36 @@ const writeText = (values: readonly string[], row: string, valueDim: number): st
     ...values.map((value, c) => `  values[at * ${valueDim} + ${c}] = ${value};`),
     '}',
   );
+
+/** How a dialect writes a pair that is wanted. */
+interface WriteText {
+  /** The number of pairs that a row has written so far is `state.seen`. */
+  readonly add: (total: string, mask: string, values: readonly string[], row: string) => string;
+}
+
+/** The parameters of a selection, see `emitSelection`; values where there are any. */
+function selectionParams({ pass, valueDim }: SelectionPlan): KernelParam[] {
+  return paramsAround(pass, [
+    pointer('offsets', 'int64', 'read'),
+    pointer('rows', 'int32', 'write'),
+    ...(valueDim > 0 ? [pointer('values', pass.dtype, 'write')] : []),
+  ]);
+}
+
+/** A running result that counts the pairs of a row, and writes each where the row's offset and the count say. */
+function selectedRows({ add }: WriteText): RunningResult {
+  return {
+    block: undefined,
+    several: undefined,
+    inMemory: undefined,
+    text: lines(
+      'struct State { I seen; };',
+      'INLINE State empty() {',
+      indent('State s;\ns.seen = number(0);\nreturn s;'),
+      '}',
+    ),
+    accumulators: [{ name: 'seen', type: 'I', empty: 'number(0)' }],
+    add: (total, _, [mask = '', ...rest]) => add(total, mask, rest.slice(0, -1), rest.at(-1) ?? ''),
+    outputs: [],
+  };
+}

@@ -1,8 +1,7 @@
 import { finish, ops, reduction, type Reduction, type VectorExpr } from '@mercer/formula';
 import type { DeviceLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
-import { scheduleCosts } from '../choose-schedule.js';
-import { MAP_REDUCE_LIMITS } from '../limits.js';
+import { scheduleCosts, MAP_REDUCE_LIMITS } from '../choose-schedule.js';
 import type { MapReducePlan } from '../plan-types.js';
 import { planUnrolled } from '../plan.js';
 import { wholeProblem, type MapReduceProblem } from '../problem.js';

@@ -1,7 +1,7 @@
 import { indexJ, inputsOf, ops, vectorEvaluator, vi, type Category } from '@mercer/formula';
 import { expect } from 'vitest';
 import type { DeviceLimits } from '../../device-limits.js';
-import type { KernelProgram } from '../../kernel-program.js';
+import type { KernelProgram } from '../../emitted-kernel.js';
 import type { ProgramLaunch } from '../../testing/cpu-program.test-support.js';
 import { wholeNumber } from '../map-reduce-check.test-support.js';
 import type { KeptRanges } from '../ranges/ranges.js';

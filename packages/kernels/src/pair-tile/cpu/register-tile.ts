@@ -1,4 +1,4 @@
-import { lines, upTo } from '../../emit/indent.js';
+import { lines, upTo } from '../../emit/text.js';
 
 /** A tile of sums that stay in registers while k runs: rows whose elements are broadcast, by vectors of columns. Texts are C++. */
 export interface RegisterTile {

@@ -1,5 +1,5 @@
-import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { cudaType } from '../../emit/literals.js';
+import { indent } from '../../emit/text.js';
 import { readNeighbours } from './neighbours.js';
 import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';
 import { group, type TileConfig, type TileOperand } from './tile-operand.js';
@@ -67,12 +67,11 @@ function inParts(rows: Elements, columns: Elements, tile: TileConfig, step: Step
   const part = { operand, count: size, together: size, at: 'partTile' };
   const [x, y] = byRows ? [part, columns] : [rows, part];
   const type = cudaType(operand.dtype);
-  const perGroup = String(together / size);
   const sum = (place: string): string => (byRows ? `sum[${place}][j]` : `sum[i][${place}]`);
   const index = byRows ? 'i' : 'j';
   return `#pragma unroll 1
 for (int part = 0; part < ${all / size}; ++part) {
-  const ${type}* const partTile = ${at} + part / ${perGroup} * ${operand.threads * together} + part % ${perGroup} * ${size};
+  const ${type}* const partTile = ${at} + part / ${together / size} * ${operand.threads * together} + part % ${together / size} * ${size};
 ${indent(loopOverK(x, y, tile, step))}
   #pragma unroll
   for (int i = 0; i < ${x.count}; ++i)

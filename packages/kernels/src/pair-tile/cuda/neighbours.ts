@@ -1,7 +1,6 @@
-import { dtypeBytes } from '../../dtype.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import { lines } from '../../emit/indent.js';
-import type { PairwiseDType } from '../../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
+import { cudaType } from '../../emit/literals.js';
+import { lines } from '../../emit/text.js';
 
 /** Elements in the 16 bytes that one instruction moves at most. */
 export const widest = (dtype: PairwiseDType): number => 16 / dtypeBytes(dtype);

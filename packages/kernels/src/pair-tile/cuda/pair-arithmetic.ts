@@ -1,5 +1,5 @@
 import type { CudaHelper } from '../../emit/cuda-math.js';
-import { indent } from '../../emit/indent.js';
+import { indent } from '../../emit/text.js';
 
 /** The new accumulator for one pair, as text; `place` is the pair's number in the thread's tile. */
 export type StepText = (accumulator: string, x: string, y: string, place: string) => string;

@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
+import { cudaType } from '../../emit/literals.js';
+import { indent, lines } from '../../emit/text.js';
 import {
   copiedPart,
   copyFunctions,
@@ -224,16 +224,15 @@ asm volatile("mov.u32 %0, %%tid.x;" : "=r"(own));`,
 }
 
 function loopText(stages: number, { from, own }: Kept, compute: string): string {
-  const ahead = String(stages - 1);
-  return `  // the first ${ahead} turns only load
+  return `  // the first ${stages - 1} turns only load
   #pragma unroll 1
-  for (int turn = -${ahead}; turn < ${from}turns; ++turn) {
+  for (int turn = -${stages - 1}; turn < ${from}turns; ++turn) {
     if (turn >= 0) {
       asm volatile("cp.async.wait_group ${stages - 2};" ::: "memory");
       __syncthreads();
     }
 ${indent(own, 4)}
-    load(turn + ${ahead}, (turn + ${ahead}) % ${stages}, own);
+    load(turn + ${stages - 1}, (turn + ${stages - 1}) % ${stages}, own);
     if (turn >= 0) {
       const int stage = turn % ${stages};
 ${indent(compute, 6)}

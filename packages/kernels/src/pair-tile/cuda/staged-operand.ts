@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../../dtype.js';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 
 /**
  * One operand's part of a stage in shared memory. In device memory it is `outer` lines of `inner` contiguous

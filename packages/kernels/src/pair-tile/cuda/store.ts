@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import { indent, lines } from '../../emit/indent.js';
+import { cudaType } from '../../emit/literals.js';
+import { indent, lines } from '../../emit/text.js';
 import { vectorMembers, widest } from './neighbours.js';
 import {
   blockThreads,

@@ -1,5 +1,5 @@
-import { dtypeBytes } from '../../dtype.js';
-import type { Layout, PairwiseDType } from '../../pairwise/problem.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
+import type { Layout } from '../../pairwise/problem.js';
 import { widest } from './neighbours.js';
 import type { PipelineOperand } from './pipeline.js';
 
@@ -105,6 +105,5 @@ export function group(operand: TileOperand): number {
 export function placeInTile(operand: TileOperand, coordinate: string, index: string): string {
   const g = group(operand);
   if (g === 1) return `${coordinate} + ${index} * ${operand.threads}`;
-  const step = String(operand.threads * g);
-  return `${coordinate} * ${g} + ${index} / ${g} * ${step} + ${index} % ${g}`;
+  return `${coordinate} * ${g} + ${index} / ${g} * ${operand.threads * g} + ${index} % ${g}`;
 }

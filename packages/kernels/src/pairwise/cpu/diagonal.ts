@@ -1,6 +1,5 @@
 import { dtypeBytes } from '../../dtype.js';
-import { withConstants } from '../../builtin-kernel.js';
-import type { BuiltinKernel } from '../../emitted-kernel.js';
+import { withConstants, type BuiltinKernel } from '../../emitted-kernel.js';
 import type { CpuPairwisePlan } from './plan.js';
 import { diagonalLength, diagonalParams } from '../params.js';
 

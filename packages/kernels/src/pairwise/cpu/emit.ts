@@ -1,19 +1,22 @@
 import { isNonNegative, type RealExpr } from '@mercer/formula';
 import { dtypeBytes } from '../../dtype.js';
-import type { CpuKernel, LaunchableKernel } from '../../emitted-kernel.js';
+import {
+  type CpuKernel,
+  type LaunchableKernel,
+  programOf,
+  type KernelProgram,
+} from '../../emitted-kernel.js';
 import { emitCpuExpression } from '../../emit/cpu-expression.js';
-import { cpuLiteral } from '../../emit/cpu-literal.js';
+import { cpuLiteral } from '../../emit/literals.js';
 import { cpuHelpers, type CpuHelper } from '../../emit/cpu-math.js';
 import { vectorPrelude } from '../../emit/cpu-vector.js';
-import { pairwiseProgram } from '../../interpret/pairwise-program.js';
-import { programOf, type KernelProgram } from '../../kernel-program.js';
+import { pairwiseProgram } from '../../interpret/family-programs.js';
 import { cpuDiagonalKernel } from './diagonal.js';
-import { cpuPairwiseCost, cpuPairwiseGeometry } from './geometry.js';
+import { cpuPairwiseCost, cpuPairwiseGeometry, TRIANGLE_TEXT } from './geometry.js';
 import { microKernelText, type CpuReduction } from './micro-kernel.js';
 import { packingText } from './packing.js';
 import type { CpuPairwisePlan } from './plan.js';
 import { storeText } from './store.js';
-import { TRIANGLE_TEXT } from './triangle.js';
 import { argumentsText, launchText, setUniforms, uniformNames } from './uniforms.js';
 import { pairwiseParams } from '../params.js';
 

@@ -1,6 +1,5 @@
-import type { CpuExpression } from '../../emit/cpu-expression.js';
-import { uniformLocals } from '../../emit/cpu-uniform-struct.js';
-import { lines } from '../../emit/indent.js';
+import { type CpuExpression, uniformLocals } from '../../emit/cpu-expression.js';
+import { lines } from '../../emit/text.js';
 import { registerTileText } from '../../pair-tile/cpu/register-tile.js';
 import type { CpuPairwisePlan } from './plan.js';
 

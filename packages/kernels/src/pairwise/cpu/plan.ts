@@ -1,8 +1,7 @@
 import { postOrder, type Expr, type Op } from '@mercer/formula';
 import type { CpuLimits } from '../../device-limits.js';
 import { lanesOf, vectorUnit, type CpuLevel } from '../../emit/cpu-vector.js';
-import { planExtras, type PlanExtras } from '../plan-extras.js';
-import type { PairwiseProblem } from '../problem.js';
+import { planExtras, type PlanExtras, type PairwiseProblem } from '../problem.js';
 
 /**
  * How a pairwise problem is computed on a CPU. Rows are the points that are broadcast, columns those

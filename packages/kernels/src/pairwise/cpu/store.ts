@@ -1,6 +1,5 @@
-import type { CpuExpression } from '../../emit/cpu-expression.js';
+import { type CpuExpression, uniformLocals } from '../../emit/cpu-expression.js';
 import { streamingText } from '../../emit/cpu-vector.js';
-import { uniformLocals } from '../../emit/cpu-uniform-struct.js';
 import type { CpuPairwisePlan } from './plan.js';
 
 /** Rows of a block on the diagonal that are mirrored together. */

@@ -1,5 +1,4 @@
-import type { CpuExpression } from '../../emit/cpu-expression.js';
-import { uniformsText } from '../../emit/cpu-uniform-struct.js';
+import { type CpuExpression, uniformsText } from '../../emit/cpu-expression.js';
 import { argumentsStruct, snakeCase, STANDARD_INTEGERS } from '../../emit/parameter-text.js';
 import type { CpuPairwisePlan } from './plan.js';
 import { pairwiseParams } from '../params.js';

@@ -1,6 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { diagonalLength, diagonalParams } from '../params.js';

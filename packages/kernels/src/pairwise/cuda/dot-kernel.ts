@@ -1,14 +1,19 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { cudaType } from '../../emit/literals.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { DotPlan } from '../plan-types.js';
-import { pairwiseCost } from './cost.js';
-import { operandRoles, signature, tileCount } from './kernel-signature.js';
+import { pairwiseCost, operandRoles, signature, tileCount } from './kernel-signature.js';
 import { everyCase, type StepText } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { triangleFunctions } from './triangle.js';
-import { finishFunction, pairFunctions, pairStep, type FinishFunction } from './pair-step.js';
+import {
+  finishFunction,
+  layerSetup,
+  pairFunctions,
+  pairStep,
+  type FinishFunction,
+} from './pair-step.js';
 
 const THREADS = 256;
 
@@ -20,9 +25,6 @@ export function dotKernel(plan: DotPlan): CudaKernel {
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
   const triangle = { tileRows: rows, tileColumns: columns, together: 1 };
-  const layerSetup = [step.perLayer === true ? step.setup : '', finish.setup('layer')].filter(
-    (text) => text !== '',
-  );
   const groupsPerBlock = warps > 1 ? 1 : THREADS / lanes;
   const width = lanes * warps * vector;
   const outputs = rows * columns;
@@ -56,7 +58,7 @@ ${
 }
   const ${type}* const rowSource = rows + layer * rowBatch;
   const ${type}* const columnSource = columns + layer * columnBatch;
-${layerSetup.map((text) => `  ${text}\n`).join('')}
+${layerSetup(step, finish)}
   ${type} sum[${rows}][${columns}] = {};
   #pragma unroll ${outputs >= 4 || step.cases !== undefined ? 1 : 4}
   for (long long at = lane * ${vector}; at < k; at += ${width}) {

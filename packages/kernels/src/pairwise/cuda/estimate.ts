@@ -1,6 +1,5 @@
 import type { CudaLimits } from '../../device-limits.js';
-import { dtypeBytes } from '../../dtype.js';
-import type { PairwiseDType } from '../problem.js';
+import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
 import type { DotConfig } from '../plan-types.js';
 import { blockThreads, stageBytes, type TileConfig } from '../../pair-tile/cuda/tile-operand.js';
 import { tilesOf } from './triangle.js';

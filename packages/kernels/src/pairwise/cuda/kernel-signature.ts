@@ -1,11 +1,14 @@
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { parameterList } from '../../emit/parameter-text.js';
-import type { Scalars } from '../../emitted-kernel.js';
+import type { Scalars, KernelCost } from '../../emitted-kernel.js';
 import type { KernelParam } from '../../kernel-param.js';
 import { pairwiseParams } from '../params.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { parameterText } from './parameters.js';
 import { tilesOf, type Triangle } from './triangle.js';
+import { dtypeBytes } from '../../dtype.js';
+import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
+import { finishFunction } from './pair-step.js';
 
 /** The parameters of a pairwise kernel, and their text, where those of the problem go by their number; `own` makes them of those of all. */
 export function signature(
@@ -61,4 +64,29 @@ export function roleSizes(
 ): { rows: number; columns: number; k: number; batch: number } {
   const { m = 0, n = 0, k = 0, batch = 0 } = scalars;
   return { rows: plan.swapped ? n : m, columns: plan.swapped ? m : n, k, batch };
+}
+
+/**
+ * What a pairwise launch must do at least: operands read once, the output written once; of a symmetric
+ * problem one operand and one half of the pairs.
+ */
+export function pairwiseCost(
+  plan: CudaPairwisePlan,
+  step: Pick<PairStep, 'slots' | 'special'>,
+  scalars: Scalars,
+): KernelCost {
+  const { m = 0, n = 0, k = 0, batch = 0, batchStrideA = 1, batchStrideB = 1 } = scalars;
+  const layers = (stride: number): number => (stride === 0 ? Math.min(batch, 1) : batch);
+  const symmetric = plan.symmetric === true;
+  const other = symmetric ? 0 : layers(batchStrideB) * n * k;
+  const elements = layers(batchStrideA) * m * k + other + batch * m * n;
+  const outputs = batch * (symmetric ? (m * (m + 1)) / 2 : m * n);
+  const pairs = outputs * k;
+  const roots = outputs * finishFunction(plan).slots;
+  return {
+    bytes: elements * dtypeBytes(plan.dtype),
+    flops: 2 * (pairs * step.slots + roots),
+    issueSlots: pairs * step.slots + roots,
+    specialOps: pairs * step.special,
+  };
 }

@@ -1,12 +1,11 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { cudaType } from '../../emit/literals.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { OuterPlan } from '../plan-types.js';
-import { pairwiseCost } from './cost.js';
-import { operandRoles, signature, roleSizes } from './kernel-signature.js';
+import { pairwiseCost, operandRoles, signature, roleSizes } from './kernel-signature.js';
 import { everyCase, type StepText } from '../../pair-tile/cuda/pair-arithmetic.js';
-import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
+import { finishFunction, layerSetup, pairFunctions, pairStep } from './pair-step.js';
 import { tilesOf } from './triangle.js';
 
 /** How far the block's first row lies below its first column; far away only the sign matters. */
@@ -25,9 +24,6 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
-  const layerSetup = [step.perLayer === true ? step.setup : '', finish.setup('layer')].filter(
-    (text) => text !== '',
-  );
   const body = `  __shared__ ${type} rowTile[${tileRows * Math.max(k, 1)}], columnTile[${tileColumns * Math.max(k, 1)}];
   ${operandRoles(plan)}
   ${step.perLayer === true ? '' : step.setup}
@@ -36,7 +32,7 @@ export function outerKernel(plan: OuterPlan): CudaKernel {
   const unsigned layer = blockIdx.x / (columnTiles * rowTiles), index = blockIdx.x % (columnTiles * rowTiles);
   const long long rowStart = (long long)(index / columnTiles) * ${tileRows};
   const long long columnStart = (long long)(index % columnTiles) * ${tileColumns};
-${layerSetup.map((text) => `  ${text}\n`).join('')}${symmetric ? LEAD : ''}  const int rowsHere = (int)min(rowCount - rowStart, ${tileRows}ll);
+${layerSetup(step, finish)}${symmetric ? LEAD : ''}  const int rowsHere = (int)min(rowCount - rowStart, ${tileRows}ll);
   const int columnsHere = (int)min(columnCount - columnStart, ${tileColumns}ll);
 ${indent(fill(plan, 'row', tileRows))}
 ${indent(fill(plan, 'column', tileColumns))}

@@ -1,12 +1,11 @@
 import { abs, isNonNegative, pow, sub, variable, variables, type RealExpr } from '@mercer/formula';
-import { cudaType } from '../../emit/cuda-literal.js';
+import { cudaType } from '../../emit/literals.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';
-import { lines } from '../../emit/indent.js';
-import { readValue, renameParameters, valueFunction } from './parameters.js';
+import { cpp, lines } from '../../emit/text.js';
+import { readValue, renameParameters, valueFunction, splitUniforms } from './parameters.js';
 import type { PairStep } from '../../pair-tile/cuda/pair-arithmetic.js';
 import { absoluteStep, accuratePowerStep, eitherPowerStep, fastPowerStep } from './power-step.js';
-import { splitUniforms } from './uniforms.js';
 import type { CudaPairwisePlan, PairArithmeticPlan } from '../plan-types.js';
 
 const a = variable('a');
@@ -93,15 +92,13 @@ export function finishFunction(plan: CudaPairwisePlan): FinishFunction {
   });
   const argument = split === undefined ? 'double p' : `const ${split.type}& uniforms`;
   return {
-    text: lines(
-      split?.text,
-      `__device__ __forceinline__ ${type} finish(${type} s, ${argument}) {`,
-      ...(split?.locals ?? [])
-        .concat(text.uniformStatements, text.statements)
-        .map((line) => `  ${line}`),
-      `  return ${text.result};`,
-      '}',
-    ),
+    text: cpp`
+      ${split?.text}
+      __device__ __forceinline__ ${type} finish(${type} s, ${argument}) {
+      ${(split?.locals ?? []).concat(text.uniformStatements, text.statements).map((line) => `  ${line}`)}
+        return ${text.result};
+      }
+    `,
     helpers: new Set(text.helpers),
     slots: text.slots,
     call: (value) => `finish(${value}, ${split === undefined ? 'p' : 'finishUniforms'})`,
@@ -120,3 +117,9 @@ export function pairFunctions(plan: CudaPairwisePlan, step: PairStep): string {
     finish.text,
   );
 }
+
+/** The locals that a batch entry's step and epilogue need, as lines of a kernel; `layer` is in scope. */
+export const layerSetup = ({ perLayer, setup }: PairStep, finish: FinishFunction): string =>
+  [perLayer === true ? setup : '', finish.setup('layer')]
+    .map((text) => (text === '' ? '' : `  ${text}\n`))
+    .join('');

@@ -8,7 +8,8 @@ import { emitPairwise } from '../emit.js';
 import { normExpressions } from '../norm-expressions.js';
 import type { CudaPairwisePlan } from '../plan-types.js';
 import { planPairwise } from '../plan.js';
-import type { Layout, PairwiseDType, PairwiseProblem } from '../problem.js';
+import type { PairwiseDType } from '../../dtype.js';
+import type { Layout, PairwiseProblem } from '../problem.js';
 
 type Size = readonly [m: number, n: number, k: number];
 type Layouts = readonly [a: Layout, b: Layout, out: Layout];

@@ -1,9 +1,8 @@
-import { abs, postOrder, pow, sub, variable, variables, type Op } from '@mercer/formula';
+import { abs, postOrder, pow, sub, variable, variables, type Op, print } from '@mercer/formula';
 import { own } from '@mercer/options';
 import type { CudaLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
-import { planExtras } from '../plan-extras.js';
-import type { PairwiseProblem } from '../problem.js';
+import { planExtras, type PairwiseProblem } from '../problem.js';
 import type {
   CudaPairwisePlan,
   DotConfig,
@@ -14,9 +13,8 @@ import type {
 } from '../plan-types.js';
 import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
 import { pairStep } from './pair-step.js';
-import { summarise } from './summarise.js';
 import { tileConfigs, type StepWeight } from './tile-configs.js';
-import { stageBytes } from '../../pair-tile/cuda/tile-operand.js';
+import { stageBytes, blockThreads } from '../../pair-tile/cuda/tile-operand.js';
 
 /** Sums up to this long are bound by writing the output. */
 const LONGEST_OUTER_SUM = 4;
@@ -169,4 +167,46 @@ function dotConfigs(
 
 function powerOfTwoFrom(count: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, count)));
+}
+
+/** One readable line about a plan. */
+function summarise(plan: UnnamedCudaPlan): string {
+  const operand = (layout: string, aligned: boolean): string =>
+    `${layout}${aligned ? '' : ' unaligned'}`;
+  const parts = [
+    `${plan.reduce} of ${print(plan.inner)}`,
+    plan.dtype,
+    strategy(plan),
+    `${operand(plan.rowsLayout, plan.alignedRows)} x ${operand(plan.columnsLayout, plan.alignedColumns)}`,
+  ];
+  if (plan.symmetric === true) parts.push('symmetric');
+  if (plan.parameters !== undefined) parts.push(`parameters ${plan.parameters.join(' ')}`);
+  if (plan.diagonal !== undefined) parts.push(`diagonal ${plan.diagonal}`);
+  if (plan.swapped) parts.push('transposed output');
+  if (plan.power !== undefined) parts.push(`${plan.power} power`);
+  return `pairwise ${parts.join(', ')}`;
+}
+
+function strategy(plan: UnnamedCudaPlan): string {
+  switch (plan.strategy) {
+    case 'tile': {
+      const { tileRows, tileColumns, tileK, stages, slicesK } = plan.tile;
+      const split = plan.splitK === 1 ? '' : ` split ${plan.splitK}`;
+      const threads = String(blockThreads(plan.tile));
+      const slices = slicesK === 1 ? '' : `, ${slicesK} slices of k`;
+      return `tile ${tileRows}x${tileColumns}x${tileK} (${threads} threads, ${stages} stages${slices})${split}`;
+    }
+    case 'dot': {
+      const { lanes, warps, rows, columns } = plan.dot;
+      return `dot ${rows}x${columns} over ${lanes * warps} lanes`;
+    }
+    case 'products': {
+      const { chunk, chunks, closeness } = plan.products;
+      return `products on tensor cores (${chunks} chunks of ${chunk}, pairs nearer than ${closeness.toFixed(2)} of their norms by differences)`;
+    }
+    case 'outer': {
+      const { k, threadsX, threadsY, vector } = plan.outerProduct;
+      return `outer k=${k} (${threadsX}x${threadsY} threads, ${vector} a store)`;
+    }
+  }
 }

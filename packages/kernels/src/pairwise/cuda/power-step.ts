@@ -1,4 +1,4 @@
-import { cudaLiteral } from '../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../emit/literals.js';
 import { horner } from '../../emit/cuda-math.js';
 import { EXP2_FLOAT32 } from '../../emit/polynomials.js';
 import type { PairStep, StepText } from '../../pair-tile/cuda/pair-arithmetic.js';

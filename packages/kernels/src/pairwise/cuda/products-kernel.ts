@@ -1,6 +1,6 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaLiteral } from '../../emit/cuda-literal.js';
-import { indent } from '../../emit/indent.js';
+import { cudaLiteral } from '../../emit/literals.js';
+import { indent } from '../../emit/text.js';
 import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
 import { pointer, type KernelParam } from '../../kernel-param.js';
 import type { ProductsPlan } from '../plan-types.js';

@@ -1,8 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import type { CudaKernel, Scalars } from '../../emitted-kernel.js';
-import { withWorkspace } from '../../kernel-program.js';
+import { cudaType } from '../../emit/literals.js';
+import { type CudaKernel, type Scalars, withWorkspace } from '../../emitted-kernel.js';
 import type { TilePlan } from '../plan-types.js';
 import { signature, roleCounts, roleSizes } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';

@@ -1,4 +1,4 @@
-import type { PairwiseDType } from '../problem.js';
+import type { PairwiseDType } from '../../dtype.js';
 import type { TileConfig } from '../../pair-tile/cuda/tile-operand.js';
 
 /** What the arithmetic of one pair asks of a tile. */

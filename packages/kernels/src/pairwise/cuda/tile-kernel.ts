@@ -1,7 +1,7 @@
 import { cudaKernel } from '../../emit/cuda-kernel.js';
-import { cudaType } from '../../emit/cuda-literal.js';
-import { lines } from '../../emit/indent.js';
-import type { CudaKernel } from '../../emitted-kernel.js';
+import { cudaType } from '../../emit/literals.js';
+import { lines } from '../../emit/text.js';
+import { type CudaKernel, withWorkspace } from '../../emitted-kernel.js';
 import { computeTile } from '../../pair-tile/cuda/contraction.js';
 import { readFunctions } from '../../pair-tile/cuda/neighbours.js';
 import { pipelineOf } from '../../pair-tile/cuda/pipeline.js';
@@ -12,10 +12,8 @@ import {
   tileOperands,
   type TileConfig,
 } from '../../pair-tile/cuda/tile-operand.js';
-import { withWorkspace } from '../../kernel-program.js';
 import type { TilePlan } from '../plan-types.js';
-import { pairwiseCost } from './cost.js';
-import { operandRoles, signature, tileCount } from './kernel-signature.js';
+import { pairwiseCost, operandRoles, signature, tileCount } from './kernel-signature.js';
 import { finishFunction, pairFunctions, pairStep } from './pair-step.js';
 import { triangleFunctions, type Triangle } from './triangle.js';
 

@@ -1,13 +1,18 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { cpp, indent, lines, upTo } from '../../../emit/text.js';
 import { inputName, sidesOf, strideName } from '../../params.js';
-import type { RunningResult } from '../../reducers/running-result.js';
-import { blocksOf, columnBlocks, type ColumnBlock } from '../column-blocks.js';
+import type { RunningResult, RunningOutput } from '../../reducers/running-result.js';
+import {
+  blocksOf,
+  columnBlocks,
+  type ColumnBlock,
+  resultPlace,
+  resultWidth,
+} from '../column-blocks.js';
 import { cpuTileDialect, packedInputs } from './dialect.js';
 import { cpuPairText } from './pair-text.js';
 import { cpuSpans } from './spans-text.js';
-import { cpuStoreText } from './store-text.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
 import { isOfOneSide } from '../loop-formula.js';
@@ -21,15 +26,15 @@ export function* cpuColumnsText(
 ): Steps<string> {
   const { formula, keptVectors, reducedAtOnce: rows } = plan;
   const { pair } = formula;
-  const [blocks, tile] = [String(plan.blocks), String(plan.tile)];
-  const all = String(columnBlocks(plan));
+  const all = columnBlocks(plan);
   const { block } = running;
   // the running results that rows are added to, and the names that they have while a tile passes
   const isSingle = plan.columns.length === 1;
   const totals = { array: 'totals', type: 'State', name: isSingle ? 's' : 't' };
   const parts = block && { array: 'parts', type: block.type, name: 's' };
   const states = parts === undefined ? [totals] : isSingle ? [parts] : [totals, parts];
-  const vectors = upTo(keptVectors).map(String);
+  const every = (text: (state: typeof totals, v: number) => string): string[] =>
+    states.flatMap((state) => upTo(keptVectors).map((v) => text(state, v)));
   const at = '(block - firstBlock) * VECTORS';
   const hold = (results: readonly string[]): string =>
     lines(
@@ -37,52 +42,48 @@ export function* cpuColumnsText(
         (result, n) => `staged[((q + r - start) * ${pair} + ${n}) * VECTORS + v] = ${result};`,
       ),
     );
-  const each = (body: string): string =>
-    lines('for (int64_t n = 0; n < states; n++) {', indent(body), '}');
-  const merge =
-    block && each(lines('merge(totals[n], parts[n]);', `parts[n] = ${block.empty('totals[n]')};`));
+  const each = (body: string): string => cpp`
+    for (int64_t n = 0; n < states; n++) {
+      ${body}
+    }
+  `;
+  const begun = block && `parts[n] = ${block.empty('totals[n]')};`;
+  const merge = begun && each(lines('merge(totals[n], parts[n]);', begun));
   const pairs = pair > 0 && (yield* cpuPairText(plan, upTo(pair), hold, helpers));
   const columns = yield* blockText(plan, running, helpers);
-  return lines(
-    `const int64_t firstBlock = part * ${blocks};`,
-    `const int64_t lastBlock = firstBlock + ${blocks} < ${all} ? firstBlock + ${blocks} : ${all};`,
-    'const int64_t states = (lastBlock - firstBlock) * VECTORS;',
-    `State* const totals = (State*)(own + ${packedInputs(plan).count} * VECTORS);`,
-    each('totals[n] = empty();'),
-    block &&
-      lines(
-        block.type === 'State'
-          ? 'State* const parts = totals + states;'
-          : `${block.type}* const parts = (${block.type}*)(totals + states);`,
-        each(`parts[n] = ${block.empty('totals[n]')};`),
-      ),
-    pair > 0 && `V staged[${tile} * ${pair} * VECTORS];`,
-    cpuSpans(
-      plan,
-      plan.tile,
-      lines(
-        pairs !== false &&
-          lines(`for (int64_t q = start; q < stop; q += ${rows}) {`, indent(pairs), '}'),
-        'for (int64_t block = firstBlock; block < lastBlock; block++) {',
-        ...states.flatMap(({ array, type, name }) =>
-          vectors.map((v) => `  ${type} ${name}${v} = ${array}[${at} + ${v}];`),
-        ),
-        '  for (int64_t q = start; q < stop; q++) {',
-        indent(columns, 4),
-        '  }',
-        ...states.flatMap(({ array, name }) =>
-          vectors.map((v) => `  ${array}[${at} + ${v}] = ${name}${v};`),
-        ),
-        '}',
-      ),
-      merge,
-    ),
-    'for (int64_t block = firstBlock; block < lastBlock; block++) {',
-    '  for (int64_t v = 0; v < VECTORS; v++) {',
-    indent(cpuStoreText(plan, running, `totals[${at} + v]`), 4),
-    '  }',
-    '}',
-  );
+  const pairLoop = cpp`
+    for (int64_t q = start; q < stop; q += ${rows}) {
+      ${pairs}
+    }
+  `;
+  const tile = cpp`
+    ${pairs !== false && pairLoop}
+    for (int64_t block = firstBlock; block < lastBlock; block++) {
+      ${every(({ array, type, name }, v) => `${type} ${name}${v} = ${array}[${at} + ${v}];`)}
+      for (int64_t q = start; q < stop; q++) {
+        ${columns}
+      }
+      ${every(({ array, name }, v) => `${array}[${at} + ${v}] = ${name}${v};`)}
+    }
+  `;
+  const place =
+    block?.type === 'State' ? 'totals + states' : `(${block?.type ?? ''}*)(totals + states)`;
+  return cpp`
+    const int64_t firstBlock = part * ${plan.blocks};
+    const int64_t lastBlock = firstBlock + ${plan.blocks} < ${all} ? firstBlock + ${plan.blocks} : ${all};
+    const int64_t states = (lastBlock - firstBlock) * VECTORS;
+    State* const totals = (State*)(own + ${packedInputs(plan).count} * VECTORS);
+    ${each('totals[n] = empty();')}
+    ${block && `${block.type}* const parts = ${place};`}
+    ${begun && each(begun)}
+    ${pair > 0 && `V staged[${plan.tile} * ${pair} * VECTORS];`}
+    ${cpuSpans(plan, plan.tile, tile, merge)}
+    for (int64_t block = firstBlock; block < lastBlock; block++) {
+      for (int64_t v = 0; v < VECTORS; v++) {
+        ${cpuStoreText(plan, running, `totals[${at} + v]`)}
+      }
+    }
+  `;
 }
 
 /** Adds reduced row `q` to the states `s0`, `s1` and so on of a block of columns of every reduction. */
@@ -125,20 +126,24 @@ function reductionText(
   const column = tile.roots.slice(root, root + 1);
   const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
   const value = (b: number, v: number): string => `f${b}_${v}`;
-  const last = String(columns - 1);
+  const valueText = (v: number, name: string): string => {
+    const { text, results } = tile.values(column, '0', String(v));
+    return cpp`
+      {
+        ${text}
+        ${name} = ${results.join('')};
+      }
+    `;
+  };
   const columnText = (b: number): string => {
-    const number = `block * ${block} + ${b}`;
-    const clamped = columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`;
-    return lines(
-      '{',
-      `  UNUSED const Step ${counter} = ${clamped};`,
-      indent(tile.loops(counter, column)),
-      ...upTo(keptVectors).map((v) => {
-        const { text, results } = tile.values(column, '0', String(v));
-        return indent(lines('{', indent(text), `  ${value(b, v)} = ${results.join('')};`, '}'));
-      }),
-      '}',
-    );
+    const [number, last] = [`block * ${block} + ${b}`, columns - 1];
+    return cpp`
+      {
+        UNUSED const Step ${counter} = ${columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`};
+        ${tile.loops(counter, column)}
+        ${upTo(keptVectors).map((v) => valueText(v, value(b, v)))}
+      }
+    `;
   };
   const addText = (v: number): string => {
     const { text, results } = tile.values(rest, '0', String(v));
@@ -147,12 +152,16 @@ function reductionText(
       ...upTo(block).map((b) => value(b, v)),
       ...[...results, 'number((L)q)'],
     ];
-    return lines('{', indent(text), indent(add(v, args)), '}');
+    return cpp`
+      {
+        ${text}
+        ${add(v, args)}
+      }
+    `;
   };
+  const names = upTo(block).flatMap((b) => upTo(keptVectors).map((v) => value(b, v)));
   return lines(
-    `V ${upTo(block)
-      .flatMap((b) => upTo(keptVectors).map((v) => value(b, v)))
-      .join(', ')};`,
+    `V ${names.join(', ')};`,
     ...upTo(block).map(columnText),
     ...upTo(keptVectors).map(addText),
   );
@@ -176,5 +185,42 @@ function prefetchText(plan: CpuPairTilePlan): string {
         return `__builtin_prefetch(${inputName(p)} + ${row} * g.${strideName(p)} + ${first}, 0, 2);`;
       });
     }),
+  );
+}
+
+/** Writes the results of block `block` of columns from `state`, for the kept rows of vector `v`. */
+function cpuStoreText(plan: CpuPairTilePlan, { outputs }: RunningResult, state: string): string {
+  const texts = outputs.map((output, n) =>
+    lines(
+      output.bind(state),
+      ...plan.columns.slice(n, n + 1).map((one) => oneText(one, columnBlocks(plan), output)),
+    ),
+  );
+  return texts.length === 1 ? lines(...texts) : lines(...texts.map((text) => `{\n${text}\n}`));
+}
+
+function oneText(one: ColumnBlock, blocks: number, { value, index, names }: RunningOutput): string {
+  const statement = (entry: number, to: string, text: string): string => {
+    const { offset, column } = resultPlace(one, entry);
+    const at = (place: string): string =>
+      `g.${to}[(layer * kept + row) * ${resultWidth(one)} + ${place}]`;
+    if (column === undefined) return `if (block == 0) ${at(String(offset))} = ${text};`;
+    const isInside = one.columns === blocks * one.block;
+    const inside = isInside ? '' : `if (block * ${one.block} + ${column} < ${one.columns}) `;
+    return `${inside}${at(`block * ${one.block} + ${offset}`)} = ${text};`;
+  };
+  return lines(
+    value.length > 0 && `const V value[] = {${value.join(', ')}};`,
+    index.length > 0 && `const I found[] = {${index.join(', ')}};`,
+    'for (int64_t lane = 0; lane < LANES; lane++) {',
+    '  const int64_t row = first + v * LANES + lane;',
+    '  if (row >= limit) break;',
+    indent(
+      lines(
+        ...upTo(value.length).map((e) => statement(e, names.value, `value[${e}][lane]`)),
+        ...upTo(index.length).map((e) => statement(e, names.index, `(int32_t)found[${e}][lane]`)),
+      ),
+    ),
+    '}',
   );
 }

@@ -1,8 +1,8 @@
 import { emitCpuStatements } from '../../../emit/cpu-expression.js';
-import { cpuLiteral } from '../../../emit/cpu-literal.js';
+import { cpuLiteral } from '../../../emit/literals.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
-import { pairsName } from '../../cpu/pair-inputs.js';
+import { indent, lines, upTo } from '../../../emit/text.js';
+import { pairsName } from '../../cpu/text.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, pairStrides, sidesOf, strideName, tableRowsName } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';

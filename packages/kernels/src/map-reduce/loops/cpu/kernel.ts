@@ -1,32 +1,28 @@
 import type { Steps } from '@mercer/formula';
-import { cpuLiteral } from '../../../emit/cpu-literal.js';
+import { cpuLiteral } from '../../../emit/literals.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';
-import { indent, lines } from '../../../emit/indent.js';
-import type { CpuKernel } from '../../../emitted-kernel.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import { indent, lines } from '../../../emit/text.js';
+import { type CpuKernel, programOf, type KernelProgram } from '../../../emitted-kernel.js';
 import { withMergeKernel } from '../../cpu/merge-kernel.js';
-import { cpuPrelude, cpuReducerDialect, cpuRowCounts, cpuRowsDialect } from '../../cpu/text.js';
-import { elementType, loaded } from '../../half-storage.js';
 import {
-  batchStrideName,
-  inputName,
-  launchTasks,
-  mapReduceParams,
-  sidesOf,
-  strideName,
-} from '../../params.js';
+  cpuReducerDialect,
+  cpuRowCounts,
+  cpuRowsDialect,
+  cpuKernel,
+  type CpuKernelParts,
+} from '../../cpu/text.js';
+import { elementType, loaded } from '../../half-storage.js';
+import { batchStrideName, inputName, launchTasks, sidesOf, strideName } from '../../params.js';
 import { rowInputs } from '../../plan-inputs.js';
 import { runningResult, type RunningResult } from '../../reducers/running-result.js';
-import { wordsOf } from '../../reducers/state-words.js';
+import { wordsOf } from '../../reducers/reducer.js';
 import { blockReducer, columnBlocks } from '../column-blocks.js';
 import { cpuColumnsText } from './columns-text.js';
 import { packedInputs, takenName, takenOnceName } from './dialect.js';
 import { cpuOneColumnText } from './one-column-text.js';
 import { pairTileCost } from '../shape.js';
 import type { CpuPairTilePlan } from '../plan-types.js';
-
-const ENTRY = 'mercer_map_reduce';
 
 /** The host kernels of a map-reduce over long vectors: loops over components, tiles of pairs in registers. */
 export function* emitCpuPairTile(plan: CpuPairTilePlan): Steps<KernelProgram> {
@@ -44,16 +40,13 @@ export function* emitCpuPairTile(plan: CpuPairTilePlan): Steps<KernelProgram> {
     reducers.flatMap((one) => (one.rounds ? (one.block ?? one).accumulators : [])),
     plan.dtype,
   );
-  const params = mapReduceParams(plan);
-  const compute = tileKernel(plan, running, helpers, { params, body, parts });
+  const compute = tileKernel(plan, running, helpers, { body, parts });
   if (plan.splits === 1) return programOf(compute);
-  return withMergeKernel(plan, running, { compute, params, helpers });
+  return withMergeKernel(plan, running, { compute, helpers });
 }
 
 /** What a kernel over tiles is made from. */
-interface TileBody {
-  /** Its parameters but for the workspace. */
-  readonly params: CpuKernel['params'];
+interface TileBody extends Pick<CpuKernelParts, 'params'> {
   readonly body: string;
   /** Words of the running results that parts are summed in. */
   readonly parts: number;
@@ -64,37 +57,21 @@ export function tileKernel(
   plan: CpuPairTilePlan,
   running: RunningResult,
   helpers: Set<CpuHelper>,
-  { params, body, parts }: TileBody,
+  { body, parts, ...rest }: TileBody,
 ): CpuKernel {
-  const lanes = lanesOf(plan.level, plan.dtype);
-  const split = plan.splits > 1;
-  const all = split ? withWorkspace(params, 'write') : params;
-  const shares = split ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
-  const words = wordsOf(running.accumulators, plan.dtype);
-  return {
-    dialect: 'cpu',
-    name: plan.summary,
-    entry: ENTRY,
-    source: lines(
-      cpuPrelude(plan, running, { helpers, params: all }),
-      'typedef int64_t Step;',
-      functionsText(plan),
-      `extern "C" void ${ENTRY}(const void* args, int64_t begin, int64_t end, UNUSED void* scratch) {`,
-      '  const Args& g = *(const Args*)args;',
-      indent(tasksText(plan, shares, body)),
-      '}',
-      '',
-    ).concat('\n'),
-    params: all,
-    options: [],
-    geometry: (scalars) => ({
-      tasks:
-        launchTasks(plan, scalars, plan.keptVectors * lanes) * shares * (scalars['batch'] ?? 0),
-      chunk: 1,
-      scratchBytes: scratchOf(plan, words, parts),
-    }),
+  const rows = plan.keptVectors * lanesOf(plan.level, plan.dtype);
+  const shares = plan.splits > 1 ? plan.splits : Math.ceil(columnBlocks(plan) / plan.blocks);
+  return cpuKernel(plan, running, {
+    ...rest,
+    role: 'compute',
+    helpers,
+    functions: lines('typedef int64_t Step;', functionsText(plan)),
+    scratch: 'UNUSED void* scratch',
+    scratchBytes: scratchOf(plan, wordsOf(running.accumulators, plan.dtype), parts),
+    text: () => tasksText(plan, shares, body),
+    tasks: (scalars) => launchTasks(plan, scalars, rows) * shares * (scalars['batch'] ?? 0),
     cost: (scalars) => pairTileCost(plan, scalars),
-  };
+  });
 }
 
 /** The copied rows, and the running results of a task: in parts and in all where there are columns. */
@@ -145,22 +122,21 @@ function tablesText({ inputs, dtype }: CpuPairTilePlan): string {
 /** Tasks `begin` to `end`: the rows of each, and `body`. */
 function tasksText(plan: CpuPairTilePlan, parts: number, body: string): string {
   const { ranges } = plan;
-  const count = String(parts);
   return lines(
     cpuRowCounts(plan),
     !ranges && 'const int64_t rowBlocks = (kept + ROWS - 1) / ROWS;',
     'UNUSED V* const own = (V*)scratch;',
     'for (int64_t task = begin; task < end; task++) {',
-    `  UNUSED const int64_t part = task % ${count};`,
+    `  UNUSED const int64_t part = task % ${parts};`,
     indent(
       ranges
         ? lines(
-            `const int64_t layer = task / ${count} / g.taskCount;`,
-            `const int64_t* const here = g.tasks + task / ${count} % g.taskCount * 4;`,
+            `const int64_t layer = task / ${parts} / g.taskCount;`,
+            `const int64_t* const here = g.tasks + task / ${parts} % g.taskCount * 4;`,
             'const int64_t first = here[0], limit = first + here[1];',
           )
         : lines(
-            `const int64_t layer = task / ${count} / rowBlocks, first = task / ${count} % rowBlocks * ROWS;`,
+            `const int64_t layer = task / ${parts} / rowBlocks, first = task / ${parts} % rowBlocks * ROWS;`,
             'const int64_t limit = kept;',
           ),
     ),

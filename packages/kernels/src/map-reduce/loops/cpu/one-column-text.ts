@@ -1,8 +1,8 @@
 import type { Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines } from '../../../emit/indent.js';
+import { indent, lines } from '../../../emit/text.js';
 import { cpuOutputText, storeParts } from '../../cpu/text.js';
-import { addSeveral } from '../../cpu/several-rows.js';
+import { addSeveral } from '../../cpu/rows-loop.js';
 import type { RunningResult } from '../../reducers/running-result.js';
 import { packedInputs } from './dialect.js';
 import { cpuPairText } from './pair-text.js';

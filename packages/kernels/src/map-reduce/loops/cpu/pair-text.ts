@@ -1,7 +1,7 @@
 import type { Expr, Steps } from '@mercer/formula';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
-import { declareValues, keepValues } from '../../cpu/several-rows.js';
+import { indent, lines, upTo } from '../../../emit/text.js';
+import { declareValues, keepValues } from '../../cpu/rows-loop.js';
 import { cpuTileDialect } from './dialect.js';
 import { tileText } from '../tile-text.js';
 import type { CpuPairTilePlan } from '../plan-types.js';

@@ -1,7 +1,7 @@
 import type { CudaLimits } from '../../../device-limits.js';
 import { dtypeBytes } from '../../../dtype.js';
 import { PlanError } from '../../../plan-error.js';
-import { CUDA_SPLITS } from '../../cuda/splits.js';
+import { CUDA_SPLITS } from '../../cuda/choose-tile.js';
 import { columnThreads } from './column-threads.js';
 import { entriesOfThread } from './row-lists.js';
 import { LONGEST_RUN } from '../tile-text.js';
@@ -74,20 +74,11 @@ export function chooseCudaPairTile(shape: PairTileShape, limits: CudaLimits): Pa
 
 /** One column: the tile of pairs and the parts that keep multiprocessors busiest. */
 function oneColumnCut(
-  {
-    dtype,
-    accumulators,
-    sums,
-    pairLoads,
-    sizes,
-    operations,
-    ranked,
-    keptRows,
-    reducedRows,
-    mergeable,
-  }: PairTileShape,
+  shape: PairTileShape,
   { multiprocessors }: CudaLimits,
 ): Pick<PairTileCut, 'keptPerThread' | 'reducedPerThread' | 'splits'> {
+  const { dtype, accumulators, sums, pairLoads, sizes, operations } = shape;
+  const { ranked, keptRows, reducedRows, mergeable } = shape;
   const words = dtypeBytes(dtype) / 4;
   // a sum of runs has two running sums
   const runs = sizes.some((size) => size > LONGEST_RUN) ? 2 : 1;

@@ -1,17 +1,25 @@
 import type { Steps } from '@mercer/formula';
-import { indent, lines, unrolled, upTo } from '../../../emit/indent.js';
-import { stateWords } from '../../cuda/text.js';
+import { cpp, indent, lines, unrolled, upTo } from '../../../emit/text.js';
+import { stateWords, type CudaRunningResult } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';
 import type { Reducer } from '../../reducers/reducer.js';
 import type { RunningOutput, RunningResult } from '../../reducers/running-result.js';
 import { resultPlace, resultWidth, type ColumnBlock } from '../column-blocks.js';
 import { cudaTileDialect, unrolledPairs, unrollPragma, type TileNeeds } from './dialect.js';
-import { columnOfThread, columnThreads, hasFirstColumn, threadsOf } from './column-threads.js';
+import {
+  columnOfThread,
+  columnThreads,
+  hasFirstColumn,
+  threadsOf,
+  columnsOfThread,
+} from './column-threads.js';
 import { cudaSpans } from './spans-text.js';
 import { cudaStaging } from './staging.js';
 import type { TileDialect } from '../tile-dialect.js';
 import { tileText } from '../tile-text.js';
 import { BLOCK_ROWS, CUDA_SIDE, type CudaPairTilePlan } from '../plan-types.js';
+import type { CudaKernel } from '../../../emitted-kernel.js';
+import { MERGE_PLACE, mergeFrame } from '../../cuda/merge-kernel.js';
 
 /**
  * A batch entry of a result of many columns: the values of a tile of pairs go into shared memory, and every
@@ -26,57 +34,46 @@ export function* cudaColumnsText(
   const { formula, keptPerThread, tile, splits } = plan;
   const { block } = running;
   const { pair } = formula;
-  const mergeRuns =
-    block &&
-    unrolled('g', keptPerThread, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
+  const begun = block && `s[g] = ${block.empty('total[g]')};`;
+  const mergeRuns = begun && unrolled('g', keptPerThread, lines('merge(total[g], s[g]);', begun));
   yield;
   const pairs = pair > 0 && pairText(plan, needs);
   yield;
   const columns = columnsText(plan, running, needs);
-  return lines(
-    pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * keptPerThread}];`,
-    `State total[${keptPerThread}];`,
-    block && lines(`${block.type} s[${keptPerThread}];`, 'int fresh = 0;'),
-    unrolled(
-      'g',
-      keptPerThread,
-      lines('total[g] = empty();', block && `s[g] = ${block.empty('total[g]')};`),
-    ),
-    cudaSpans(
-      plan,
-      tile,
-      lines(
-        '#pragma unroll 1',
-        `for (long long start = spanFrom; start < spanEnd; start += ${tile}) {`,
-        `  const int count = spanEnd - start < ${tile} ? (int)(spanEnd - start) : ${tile};`,
-        pairs !== false && indent(lines('__syncthreads();', pairs, '__syncthreads();')),
-        indent(unrollPragma(rowsAtOnce(plan, reducers), Infinity, columns.instructions)),
-        '  for (int q = 0; q < count; ++q) {',
-        indent(columns.text, 4),
-        '  }',
-        mergeRuns &&
-          lines(
-            '  fresh += count;',
-            `  if (fresh >= ${BLOCK_ROWS}) {`,
-            '    fresh = 0;',
-            indent(mergeRuns, 4),
-            '  }',
-          ),
-        '}',
-      ),
-    ),
-    mergeRuns,
-    unrolled(
-      'g',
-      keptPerThread,
-      lines(
-        `const long long row = blockFirst + ty * ${keptPerThread} + g;`,
-        'if (row < limit) {',
-        indent(splits > 1 ? keepText(plan, running) : storeColumns(plan, running, 'total[g]')),
-        '}',
-      ),
-    ),
-  );
+  const mergeLong = cpp`
+    fresh += count;
+    if (fresh >= ${BLOCK_ROWS}) {
+      fresh = 0;
+      ${mergeRuns}
+    }
+  `;
+  const tiles = cpp`
+    #pragma unroll 1
+    for (long long start = spanFrom; start < spanEnd; start += ${tile}) {
+      const int count = spanEnd - start < ${tile} ? (int)(spanEnd - start) : ${tile};
+      ${pairs !== false && ['__syncthreads();', pairs, '__syncthreads();']}
+      ${unrollPragma(rowsAtOnce(plan, reducers), Infinity, columns.instructions)}
+      for (int q = 0; q < count; ++q) {
+        ${columns.text}
+      }
+      ${mergeRuns && mergeLong}
+    }
+  `;
+  return cpp`
+    ${pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * keptPerThread}];`}
+    State total[${keptPerThread}];
+    ${block && [`${block.type} s[${keptPerThread}];`, 'int fresh = 0;']}
+    ${unrolled('g', keptPerThread, lines('total[g] = empty();', begun))}
+    ${cudaSpans(plan, tile, tiles)}
+    ${mergeRuns}
+    #pragma unroll
+    for (int g = 0; g < ${keptPerThread}; ++g) {
+      const long long row = blockFirst + ty * ${keptPerThread} + g;
+      if (row < limit) {
+        ${splits > 1 ? keepText(plan, running) : storeColumns(plan, running, 'total[g]')}
+      }
+    }
+  `;
 }
 
 /** Reduced rows whose columns are read together: where results are plain. */
@@ -85,14 +82,14 @@ const rowsAtOnce = ({ columns }: CudaPairTilePlan, reducers: readonly Reducer[])
 
 /** Puts the state of a thread of columns into the workspace, as that of a row of its own. */
 function keepText(plan: CudaPairTilePlan, running: RunningResult): string {
-  const threads = String(columnThreads(plan));
-  return lines(
-    `const long long states = kept * ${threads}, state = row * ${threads} + columnThread;`,
-    '{',
-    '  const long long kept = states, row = state;',
-    indent(stateWords(plan, running).store('total[g]')),
-    '}',
-  );
+  const threads = columnThreads(plan);
+  return cpp`
+    const long long states = kept * ${threads}, state = row * ${threads} + columnThread;
+    {
+      const long long kept = states, row = state;
+      ${stateWords(plan, running).store('total[g]')}
+    }
+  `;
 }
 
 /** Computes the pair values of a tile. */
@@ -119,26 +116,20 @@ function pairText(plan: CudaPairTilePlan, needs: TileNeeds): string {
     (result, n) => `staged[${n}][place_q][ty * ${keptPerThread} + g] = ${result};`,
   );
   const loops = text.loops('', roots);
-  return lines(
-    read.has('row') &&
-      lines(
-        `long long row[${rows}];`,
-        '#pragma unroll',
-        `for (int r = 0; r < ${rows}; ++r) row[r] = ${clamped(`start + tx * ${rows} + r`)};`,
-      ),
-    loops,
-    unrolledPairs(
-      rows,
-      keptPerThread,
-      lines(
-        `const int place_q = tx * ${rows} + r;`,
-        values.text,
-        ...(tile < CUDA_SIDE * rows
-          ? [`if (place_q < ${tile}) {`, ...store.map((line) => `  ${line}`), '}']
-          : store),
-      ),
-    ),
-  );
+  const isPartial = tile < CUDA_SIDE * rows;
+  const rowNumbers = cpp`
+    long long row[${rows}];
+    #pragma unroll
+    for (int r = 0; r < ${rows}; ++r) row[r] = ${clamped(`start + tx * ${rows} + r`)};
+  `;
+  const one = cpp`
+    const int place_q = tx * ${rows} + r;
+    ${values.text}
+    ${isPartial && `if (place_q < ${tile}) {`}
+      ${isPartial && store}
+    ${isPartial ? '}' : store}
+  `;
+  return lines(read.has('row') && rowNumbers, loops, unrolledPairs(rows, keptPerThread, one));
 }
 
 /**
@@ -192,7 +183,6 @@ function columnText(
   const tile = tileText(formula, dialect);
   const column = tile.roots.slice(root, root + 1);
   const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
-  const last = String(columns - 1);
   const { text, results, slots } = tile.values(column, '0', 'g');
   const loops = tile.loops(counter, column);
   const restValues = tile.values(rest, '0', 'g');
@@ -202,29 +192,25 @@ function columnText(
     ...restValues.results,
     '(I)(start + q)',
   ];
-  const added = lines(
-    `V f[${block}][${keptPerThread}];`,
-    loops === '' ? '#pragma unroll' : '#pragma unroll 1',
-    `for (int b = 0; b < ${block}; ++b) {`,
-    columns > 1 &&
-      lines(
-        `  const int wanted = ${columnOfThread(one, 'b')};`,
-        `  const Step ${counter} = wanted < ${last} ? wanted : ${last};`,
-      ),
-    indent(loops),
-    indent(unrolled('g', keptPerThread, lines(text, `f[b][g] = ${results.join('')};`))),
-    '}',
-    unrolled('g', keptPerThread, lines(restValues.text, add(args))),
-  );
+  const counterText = cpp`
+    const int wanted = ${columnOfThread(one, 'b')};
+    const Step ${counter} = wanted < ${columns - 1} ? wanted : ${columns - 1};
+  `;
+  const added = cpp`
+    V f[${block}][${keptPerThread}];
+    ${loops === '' ? '#pragma unroll' : '#pragma unroll 1'}
+    for (int b = 0; b < ${block}; ++b) {
+      ${columns > 1 && counterText}
+      ${loops}
+      ${unrolled('g', keptPerThread, lines(text, `f[b][g] = ${results.join('')};`))}
+    }
+    ${unrolled('g', keptPerThread, lines(restValues.text, add(args)))}
+  `;
   return { text: added, instructions: (slots * block + restValues.slots) * keptPerThread };
 }
 
 /** Writes the results of a thread's blocks of columns from `state`. */
-export function storeColumns(
-  plan: CudaPairTilePlan,
-  running: RunningResult,
-  state: string,
-): string {
+function storeColumns(plan: CudaPairTilePlan, running: RunningResult, state: string): string {
   const isSingle = plan.columns.length === 1;
   return lines(
     ...running.outputs.flatMap((output, n) =>
@@ -262,4 +248,33 @@ function storeText(
     ...value.map(statement(names.value, 'V')),
     ...index.map(statement(names.index, 'int')),
   );
+}
+
+/** Merges the parts of every kept row and thread of columns in order. */
+export function cudaColumnsMerge(plan: CudaPairTilePlan, running: CudaRunningResult): CudaKernel {
+  const threads = columnThreads(plan);
+  const state = plan.columns.length === 1 ? 's' : 'total';
+  return mergeFrame(plan, running, {
+    states: threads,
+    body: cpp`
+      const long long kept = ${rowNames(plan.axis).kept}, states = kept * ${threads};
+      ${MERGE_PLACE}
+      if (place >= states * batch) return;
+      const long long layer = place / states, state = place - layer * states;
+      const long long row = state / ${threads};
+      const int columnThread = (int)(state - row * ${threads});
+      ${columnsOfThread(plan)}
+      State ${state} = empty();
+      #pragma unroll 4
+      for (int part = 0; part < ${plan.splits}; ++part) {
+        State t;
+        {
+          const long long kept = states, row = state;
+          ${stateWords(plan, running).load('t')}
+        }
+        merge(${state}, t);
+      }
+      ${storeColumns(plan, running, state)}
+    `,
+  });
 }

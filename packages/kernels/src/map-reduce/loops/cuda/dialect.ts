@@ -1,7 +1,7 @@
 import { emitCudaExpressions } from '../../../emit/cuda-expression.js';
-import { cudaLiteral } from '../../../emit/cuda-literal.js';
+import { cudaLiteral } from '../../../emit/literals.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
-import { lines, unrolled } from '../../../emit/indent.js';
+import { lines, unrolled } from '../../../emit/text.js';
 import { pairOptions } from '../../cuda/pair-text.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, pairStrides, sidesOf, strideName, tableRowsName } from '../../params.js';

@@ -1,10 +1,14 @@
 import type { Steps } from '@mercer/formula';
 import { cudaKernel } from '../../../emit/cuda-kernel.js';
-import { cudaType } from '../../../emit/cuda-literal.js';
+import { cudaType } from '../../../emit/literals.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';
-import { indent, lines, unrolled } from '../../../emit/indent.js';
-import type { CudaKernel } from '../../../emitted-kernel.js';
-import { programOf, withWorkspace, type KernelProgram } from '../../../kernel-program.js';
+import { cpp, indent, lines } from '../../../emit/text.js';
+import {
+  type CudaKernel,
+  programOf,
+  withWorkspace,
+  type KernelProgram,
+} from '../../../emitted-kernel.js';
 import { cudaMergeKernel, withMerge } from '../../cuda/merge-kernel.js';
 import {
   cudaPrelude,
@@ -16,8 +20,7 @@ import {
 import { elementType } from '../../half-storage.js';
 import { batchStrideName, inputName, launchGrid, mapReduceParams, rowNames } from '../../params.js';
 import { blockReducer } from '../column-blocks.js';
-import { cudaColumnsMerge } from './columns-merge.js';
-import { cudaColumnsText } from './columns-text.js';
+import { cudaColumnsMerge, cudaColumnsText } from './columns-text.js';
 import { columnThreads, columnsOfThread } from './column-threads.js';
 import type { TileNeeds } from './dialect.js';
 import { cudaOneColumnText } from './one-column-text.js';
@@ -75,7 +78,6 @@ export function tileKernel(
 ): CudaKernel {
   const { formula, keptPerThread, splits, dtype } = plan;
   const hasOneColumn = formula.columns === 1;
-  const side = String(CUDA_SIDE);
   const before = lines(
     cudaPrelude(plan, running, needs.helpers),
     helper,
@@ -94,7 +96,7 @@ export function tileKernel(
     resident: LEAST_BLOCKS,
     body: lines(
       indent(rowsText(plan)),
-      `  const int tx = threadIdx.x % ${side}, ty = threadIdx.x / ${side};`,
+      `  const int tx = threadIdx.x % ${CUDA_SIDE}, ty = threadIdx.x / ${CUDA_SIDE};`,
       hasOneColumn && splits > 1 && '  const int part = blockIdx.y;',
       !hasOneColumn && indent(columnThreadText(plan)),
       needs.others.has('place') && indent(placesText(keptPerThread)),
@@ -143,16 +145,13 @@ function columnThreadText(plan: CudaPairTilePlan): string {
 
 /** The numbers of a thread's kept rows. */
 function placesText(keptPerThread: number): string {
-  return lines(
-    `long long place[${keptPerThread}];`,
-    unrolled(
-      'g',
-      keptPerThread,
-      lines(
-        '// a row past the end computes what the last one does, and nothing of it is written',
-        `const long long wanted = blockFirst + ty * ${keptPerThread} + g;`,
-        'place[g] = wanted < limit ? wanted : limit - 1;',
-      ),
-    ),
-  );
+  return cpp`
+    long long place[${keptPerThread}];
+    #pragma unroll
+    for (int g = 0; g < ${keptPerThread}; ++g) {
+      // a row past the end computes what the last one does, and nothing of it is written
+      const long long wanted = blockFirst + ty * ${keptPerThread} + g;
+      place[g] = wanted < limit ? wanted : limit - 1;
+    }
+  `;
 }

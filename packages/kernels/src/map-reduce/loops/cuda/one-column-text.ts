@@ -1,10 +1,10 @@
 import { traitsOf, type Steps } from '@mercer/formula';
 import { dtypeBytes } from '../../../dtype.js';
-import { cudaLiteral } from '../../../emit/cuda-literal.js';
-import { indent, lines, unrolled } from '../../../emit/indent.js';
+import { cudaLiteral } from '../../../emit/literals.js';
+import { cpp, lines, unrolled } from '../../../emit/text.js';
 import { allOutputsText, stateWords } from '../../cuda/text.js';
 import type { RunningResult } from '../../reducers/running-result.js';
-import { wordsOf } from '../../reducers/state-words.js';
+import { wordsOf } from '../../reducers/reducer.js';
 import { reducesInPairs } from './choose-tile.js';
 import { cudaTileDialect, unrollPragma, type TileNeeds } from './dialect.js';
 import { cudaSpans } from './spans-text.js';
@@ -31,37 +31,33 @@ export function* cudaOneColumnText(
   const { keptPerThread, reducedPerThread: rows, splits, ranges } = plan;
   const { block } = running;
   const lists = rowLists(plan);
-  const storeOf = (state: string): string =>
-    lines(
-      `const long long row = blockFirst + ty * ${keptPerThread} + g;`,
-      'if (row < limit) {',
-      indent(
-        splits > 1 ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state),
-      ),
-      '}',
-    );
+  const everyRow = (body: string): string => unrolled('g', keptPerThread, body);
+  const storeOf = (state: string): string => cpp`
+    const long long row = blockFirst + ty * ${keptPerThread} + g;
+    if (row < limit) {
+      ${splits > 1 ? stateWords(plan, running).store(state) : allOutputsText(plan, running, state)}
+    }
+  `;
   const stretch = yield* stretchText(plan, running, needs, lists);
   if (lists !== undefined) {
-    return lines(
-      lists.declare,
-      cudaSpans(plan, CUDA_SIDE * rows, stretch),
-      lists.found(storeOf('found')),
-    );
+    return cpp`
+      ${lists.declare}
+      ${cudaSpans(plan, CUDA_SIDE * rows, stretch)}
+      ${lists.found(storeOf('found'))}
+    `;
   }
-  return lines(
-    `State total[${keptPerThread}];`,
-    unrolled('g', keptPerThread, 'total[g] = empty();'),
-    block &&
-      lines(
-        `${block.type} s[${keptPerThread}];`,
-        unrolled('g', keptPerThread, `s[g] = ${block.empty('total[g]')};`),
-      ),
-    cudaSpans(plan, CUDA_SIDE * rows, lines(stretch, ranges && blockReductionText(plan, running))),
-    !ranges && blockReductionText(plan, running),
-    'if (tx == 0) {',
-    indent(unrolled('g', keptPerThread, storeOf('total[g]'))),
-    '}',
-  );
+  const reduced = blockReductionText(plan, running);
+  return cpp`
+    State total[${keptPerThread}];
+    ${everyRow('total[g] = empty();')}
+    ${block && `${block.type} s[${keptPerThread}];`}
+    ${block && everyRow(`s[g] = ${block.empty('total[g]')};`)}
+    ${cudaSpans(plan, CUDA_SIDE * rows, lines(stretch, ranges && reduced))}
+    ${!ranges && reduced}
+    if (tx == 0) {
+      ${everyRow(storeOf('total[g]'))}
+    }
+  `;
 }
 
 /**
@@ -75,43 +71,33 @@ export function* cudaSelectionText(
 ): Steps<string> {
   const { keptPerThread, reducedPerThread: rows } = plan;
   const stretch = yield* stretchText(plan, running, needs);
-  const [side, last] = [String(CUDA_SIDE), String(CUDA_SIDE - 1)];
-  return lines(
-    `State total[${keptPerThread}];`,
-    unrolled('g', keptPerThread, 'total[g] = empty();'),
-    cudaSpans(
-      plan,
-      CUDA_SIDE * rows,
-      lines(
-        `I found[${keptPerThread}], all[${keptPerThread}];`,
-        unrolled('g', keptPerThread, 'found[g] = number(0);'),
-        '#pragma unroll 1',
-        'for (int phase = 0; phase < 2; ++phase) {',
-        indent(stretch),
-        '  if (phase == 0) {',
-        indent(
-          unrolled(
-            'g',
-            keptPerThread,
-            lines(
-              'I upTo = found[g];',
-              '#pragma unroll',
-              `for (int far = 1; far < ${side}; far *= 2) {`,
-              `  const I before = __shfl_up_sync(${ALL_LANES}, upTo, far, ${side});`,
-              '  upTo += tx >= far ? before : number(0);',
-              '}',
-              `all[g] = __shfl_sync(${ALL_LANES}, upTo, ${last}, ${side});`,
-              'found[g] = upTo - found[g];',
-            ),
-          ),
-          4,
-        ),
-        '  }',
-        '}',
-        unrolled('g', keptPerThread, 'total[g].seen += all[g];'),
-      ),
-    ),
-  );
+  const text = cpp`
+    I found[${keptPerThread}], all[${keptPerThread}];
+    ${unrolled('g', keptPerThread, 'found[g] = number(0);')}
+    #pragma unroll 1
+    for (int phase = 0; phase < 2; ++phase) {
+      ${stretch}
+      if (phase == 0) {
+        #pragma unroll
+        for (int g = 0; g < ${keptPerThread}; ++g) {
+          I upTo = found[g];
+          #pragma unroll
+          for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {
+            const I before = __shfl_up_sync(${ALL_LANES}, upTo, far, ${CUDA_SIDE});
+            upTo += tx >= far ? before : number(0);
+          }
+          all[g] = __shfl_sync(${ALL_LANES}, upTo, ${CUDA_SIDE - 1}, ${CUDA_SIDE});
+          found[g] = upTo - found[g];
+        }
+      }
+    }
+    ${unrolled('g', keptPerThread, 'total[g].seen += all[g];')}
+  `;
+  return cpp`
+    State total[${keptPerThread}];
+    ${unrolled('g', keptPerThread, 'total[g] = empty();')}
+    ${cudaSpans(plan, CUDA_SIDE * rows, text)}
+  `;
 }
 
 /** A thread's stretch of the rows from `spanFrom` to `spanEnd`. */
@@ -122,7 +108,6 @@ function* stretchText(
   lists?: RowLists,
 ): Steps<string> {
   const { formula, keptPerThread, reducedPerThread: rows } = plan;
-  const all = String(rows);
   const clamped = (row: string): string => `(${row} < spanEnd ? ${row} : spanEnd - 1)`;
   const rowOf = (thread: string, r: string): string =>
     clamped(`(spanFrom + ${thread} * length + q + ${r})`);
@@ -156,25 +141,30 @@ function* stretchText(
   const merge =
     block &&
     unrolled('g', keptPerThread, `merge(total[g], s[g]);\ns[g] = ${block.empty('total[g]')};`);
-  return lines(
-    `const long long least = (spanEnd - spanFrom + ${CUDA_SIDE - 1}) / ${CUDA_SIDE};`,
-    `const long long length = (least + ${rows - 1}) / ${all} * ${all};`,
-    'const long long from = spanFrom + tx * length;',
-    'const long long end = from + length < spanEnd ? from + length : spanEnd;',
-    '#pragma unroll 1',
-    `for (long long q = 0; q < length; q += ${all}) {`,
-    read.has('row') &&
-      lines(
-        `  long long row[${all}];`,
-        '  #pragma unroll',
-        `  for (int r = 0; r < ${all}; ++r) row[r] = ${clamped('from + q + r')};`,
-      ),
-    indent(loops),
-    indent(lists === undefined ? addText(plan, running, ending) : enterText(plan, ending, lists)),
-    merge && lines(`  if ((q + ${all}) % ${BLOCK_ROWS} == 0) {`, indent(merge, 4), '  }'),
-    '}',
-    merge,
-  );
+  const rowNumbers = cpp`
+    long long row[${rows}];
+    #pragma unroll
+    for (int r = 0; r < ${rows}; ++r) row[r] = ${clamped('from + q + r')};
+  `;
+  const mergeNow = cpp`
+    if ((q + ${rows}) % ${BLOCK_ROWS} == 0) {
+      ${merge}
+    }
+  `;
+  return cpp`
+    const long long least = (spanEnd - spanFrom + ${CUDA_SIDE - 1}) / ${CUDA_SIDE};
+    const long long length = (least + ${rows - 1}) / ${rows} * ${rows};
+    const long long from = spanFrom + tx * length;
+    const long long end = from + length < spanEnd ? from + length : spanEnd;
+    #pragma unroll 1
+    for (long long q = 0; q < length; q += ${rows}) {
+      ${read.has('row') && rowNumbers}
+      ${loops}
+      ${lists === undefined ? addText(plan, running, ending) : enterText(plan, ending, lists)}
+      ${merge && mergeNow}
+    }
+    ${merge}
+  `;
 }
 
 /** Adds the pairs of a thread's tile. */
@@ -184,16 +174,15 @@ function addText(
   { text, results }: Ending,
 ): string {
   const add = running.add('total[g]', 's[g]', [...results, '(I)number']);
-  return unrolled(
-    'r',
-    rows,
-    lines(
-      'const long long number = from + q + r;',
-      'if (number < end) {',
-      indent(unrolled('g', keptPerThread, lines(text, add))),
-      '}',
-    ),
-  );
+  return cpp`
+    #pragma unroll
+    for (int r = 0; r < ${rows}; ++r) {
+      const long long number = from + q + r;
+      if (number < end) {
+        ${unrolled('g', keptPerThread, lines(text, add))}
+      }
+    }
+  `;
 }
 
 /** Enters the pairs of a thread's tile in the lists of the K best. */
@@ -203,70 +192,58 @@ function enterText(
   lists: RowLists,
 ): string {
   const worst = cudaLiteral(traitsOf(reduction).extremum === 'least' ? Infinity : -Infinity, dtype);
-  return lines(
-    `V entered[${rows}][${keptPerThread}];`,
-    '#pragma unroll',
-    `for (int r = 0; r < ${rows}; ++r) {`,
-    '  const long long number = from + q + r;',
-    indent(unrolled('g', keptPerThread, `entered[r][g] = ${worst};`)),
-    '  if (number < end) {',
-    indent(unrolled('g', keptPerThread, lines(text, `entered[r][g] = ${results[0] ?? ''};`)), 4),
-    '  }',
-    '}',
-    lists.enter,
-  );
+  return cpp`
+    V entered[${rows}][${keptPerThread}];
+    #pragma unroll
+    for (int r = 0; r < ${rows}; ++r) {
+      const long long number = from + q + r;
+      ${unrolled('g', keptPerThread, `entered[r][g] = ${worst};`)}
+      if (number < end) {
+        ${unrolled('g', keptPerThread, lines(text, `entered[r][g] = ${results.join('')};`))}
+      }
+    }
+    ${lists.enter}
+  `;
 }
 
 /** Merges the results of a row of threads, in order, into those of the first one. */
 function blockReductionText(plan: CudaPairTilePlan, { accumulators }: RunningResult): string {
   const { keptPerThread, dtype } = plan;
-  const writers = CUDA_SIDE / 2;
   if (reducesInPairs(wordsOf(accumulators, dtype), dtypeBytes(dtype))) {
     // pairs of neighbours, then pairs of pairs
-    return lines(
-      '{',
-      `  __shared__ State partial[${CUDA_SIDE}][${writers}];`,
-      '  #pragma unroll 1',
-      `  for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {`,
-      indent(
-        unrolled(
-          'g',
-          keptPerThread,
-          lines(
-            '__syncthreads();',
-            'if (tx % (2 * far) == far) partial[ty][tx / (2 * far)] = total[g];',
-            '__syncthreads();',
-            'if (tx % (2 * far) == 0) merge(total[g], partial[ty][tx / (2 * far)]);',
-            'else total[g] = empty();',
-          ),
-        ),
-        4,
-      ),
-      '  }',
-      '}',
-    );
+    return cpp`
+      {
+        __shared__ State partial[${CUDA_SIDE}][${CUDA_SIDE / 2}];
+        #pragma unroll 1
+        for (int far = 1; far < ${CUDA_SIDE}; far *= 2) {
+          #pragma unroll
+          for (int g = 0; g < ${keptPerThread}; ++g) {
+            __syncthreads();
+            if (tx % (2 * far) == far) partial[ty][tx / (2 * far)] = total[g];
+            __syncthreads();
+            if (tx % (2 * far) == 0) merge(total[g], partial[ty][tx / (2 * far)]);
+            else total[g] = empty();
+          }
+        }
+      }
+    `;
   }
-  return lines(
-    '{',
-    `  __shared__ State partial[${CUDA_SIDE}];`,
-    indent(
-      unrolled(
-        'g',
-        keptPerThread,
-        lines(
-          '#pragma unroll 1',
-          `for (int next = 1; next < ${CUDA_SIDE}; ++next) {`,
-          '  __syncthreads();',
-          '  if (tx == next) {',
-          '    partial[ty] = total[g];',
-          '    total[g] = empty();',
-          '  }',
-          '  __syncthreads();',
-          '  if (tx == 0) merge(total[g], partial[ty]);',
-          '}',
-        ),
-      ),
-    ),
-    '}',
-  );
+  return cpp`
+    {
+      __shared__ State partial[${CUDA_SIDE}];
+      #pragma unroll
+      for (int g = 0; g < ${keptPerThread}; ++g) {
+        #pragma unroll 1
+        for (int next = 1; next < ${CUDA_SIDE}; ++next) {
+          __syncthreads();
+          if (tx == next) {
+            partial[ty] = total[g];
+            total[g] = empty();
+          }
+          __syncthreads();
+          if (tx == 0) merge(total[g], partial[ty]);
+        }
+      }
+    }
+  `;
 }

@@ -1,4 +1,4 @@
-import { indent, lines } from '../../../emit/indent.js';
+import { cpp, lines } from '../../../emit/text.js';
 import type { CudaPairTilePlan } from '../plan-types.js';
 
 /**
@@ -7,23 +7,22 @@ import type { CudaPairTilePlan } from '../plan-types.js';
  */
 export function cudaSpans(plan: CudaPairTilePlan, piece: number, body: string): string {
   if (plan.ranges) {
-    return lines(
-      'long long seen = 0;',
-      '#pragma unroll 1',
-      'for (long long span = here[2]; span < here[3]; ++span) {',
-      '  const long long spanFrom = spans[2 * span], spanEnd = spans[2 * span + 1];',
-      indent(body),
-      '  seen += spanEnd - spanFrom;',
-      '}',
-    );
+    return cpp`
+      long long seen = 0;
+      #pragma unroll 1
+      for (long long span = here[2]; span < here[3]; ++span) {
+        const long long spanFrom = spans[2 * span], spanEnd = spans[2 * span + 1];
+        ${body}
+        seen += spanEnd - spanFrom;
+      }
+    `;
   }
   if (plan.splits === 1) return lines('const long long spanFrom = 0, spanEnd = reduced;', body);
-  const [parts, size] = [String(plan.splits), String(piece)];
-  return lines(
-    `const long long pieces = (reduced + ${size} - 1) / ${size};`,
-    `const long long share = (pieces + ${parts} - 1) / ${parts} * ${size};`,
-    'const long long spanFrom = part * share < reduced ? part * share : reduced;',
-    'const long long spanEnd = spanFrom + share < reduced ? spanFrom + share : reduced;',
-    body,
-  );
+  return cpp`
+    const long long pieces = (reduced + ${piece} - 1) / ${piece};
+    const long long share = (pieces + ${plan.splits} - 1) / ${plan.splits} * ${piece};
+    const long long spanFrom = part * share < reduced ? part * share : reduced;
+    const long long spanEnd = spanFrom + share < reduced ? spanFrom + share : reduced;
+    ${body}
+  `;
 }

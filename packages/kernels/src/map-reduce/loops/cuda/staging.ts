@@ -1,5 +1,5 @@
 import { dtypeBytes } from '../../../dtype.js';
-import { indent, lines, upTo } from '../../../emit/indent.js';
+import { cpp, indent, lines, upTo } from '../../../emit/text.js';
 import { loaded } from '../../half-storage.js';
 import { inputName, sidesOf, strideName } from '../../params.js';
 import type { TileNeeds } from './dialect.js';
@@ -79,17 +79,17 @@ function copyOf(
     `(${element} / ${steps / lanes})`,
     `(${element} % ${steps / lanes} * ${lanes})`,
   ];
-  const each = (body: string): string =>
-    lines(
-      '#pragma unroll',
-      `for (int n = 0; n < ${rounds}; ++n) {`,
-      indent(
-        fetches % PAIR_TILE_THREADS === 0
-          ? body
-          : lines(`if (${element} < ${fetches}) {`, indent(body), '}'),
-      ),
-      '}',
-    );
+  const each = (body: string): string => {
+    const isWhole = fetches % PAIR_TILE_THREADS === 0;
+    return cpp`
+      #pragma unroll
+      for (int n = 0; n < ${rounds}; ++n) {
+        ${!isWhole && `if (${element} < ${fetches}) {`}
+        ${isWhole ? body : indent(body)}
+        ${!isWhole && '}'}
+      }
+    `;
+  };
   // vectors of the rows of a thread, for all threads of a row
   const side = String(Math.min(rows, inVector));
   const span = String(CUDA_SIDE * Math.min(rows, inVector));
@@ -109,36 +109,34 @@ function copyOf(
     );
   const canVector = storage === undefined && step === 1 && lanes === inVector;
   const vector = dtype === 'float32' ? 'float4' : 'double2';
+  const start = `in${inputName(position)}`;
+  const stored = storage === undefined ? {} : { storage };
   return {
     name,
-    setup: lines(
-      `__shared__ __align__(16) V copy${name}[2][${steps}][${CUDA_SIDE * threadRows + inVector}];`,
-      `const ${type}* ${from}[${rounds}];`,
-      `${type} ${fetched}[${rounds}][${lanes}];`,
-      each(`${from}[n] = in${inputName(position)} + ${row} * ${strideName(position)} + ${offset};`),
-      canVector &&
-        `const bool vectors${name} = ((unsigned long long)(in${inputName(position)} + ${offset}) | (unsigned long long)${strideName(position)} * sizeof(V)) % ${VECTOR_BYTES} == 0;`,
-    ),
+    setup: cpp`
+      __shared__ __align__(16) V copy${name}[2][${steps}][${CUDA_SIDE * threadRows + inVector}];
+      const ${type}* ${from}[${rounds}];
+      ${type} ${fetched}[${rounds}][${lanes}];
+      ${each(`${from}[n] = ${start} + ${row} * ${strideName(position)} + ${offset};`)}
+      ${canVector && `const bool vectors${name} = ((unsigned long long)(${start} + ${offset}) | (unsigned long long)${strideName(position)} * sizeof(V)) % ${VECTOR_BYTES} == 0;`}
+    `,
     fetch: (begin) => {
       const k = `(${begin} + ${first})`;
       if (!canVector) return each(singles(k));
-      const fits = isWhole ? '' : ` && ${k} + ${lanes} <= ${size}`;
-      return each(
-        lines(
-          `if (vectors${name}${fits}) {`,
-          `  const ${vector} all = *reinterpret_cast<const ${vector}*>(${from}[n] + ${k});`,
-          ...upTo(lanes).map((c) => `  ${fetched}[n][${c}] = all.${'xyzw'[c] ?? ''};`),
-          '} else {',
-          indent(singles(k)),
-          '}',
-        ),
-      );
+      return each(cpp`
+        if (vectors${name}${isWhole ? '' : ` && ${k} + ${lanes} <= ${size}`}) {
+          const ${vector} all = *reinterpret_cast<const ${vector}*>(${from}[n] + ${k});
+          ${upTo(lanes).map((c) => `${fetched}[n][${c}] = all.${'xyzw'[c] ?? ''};`)}
+        } else {
+          ${singles(k)}
+        }
+      `);
     },
     commit: each(
       lines(
         ...upTo(lanes).map(
           (c) =>
-            `copy${name}[${half}][${first} + ${c}][${at}] = ${loaded(storage === undefined ? {} : { storage }, `${fetched}[n][${c}]`)};`,
+            `copy${name}[${half}][${first} + ${c}][${at}] = ${loaded(stored, `${fetched}[n][${c}]`)};`,
         ),
       ),
     ),

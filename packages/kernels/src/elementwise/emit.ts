@@ -1,8 +1,16 @@
-import type { BuiltinKernel, CudaKernel, LaunchableKernel } from '../emitted-kernel.js';
+import type {
+  BuiltinKernel,
+  CudaKernel,
+  LaunchableKernel,
+  EmittedKernel,
+} from '../emitted-kernel.js';
 import type { Dialect } from './conversion-text.js';
 import { cpuCopyKernel } from './cpu-copy.js';
 import { emitCudaCopy } from './cuda-copy.js';
 import type { ElementsPlan } from './copy-plan.js';
+import { emitCpuMap } from './cpu-map.js';
+import { emitCudaMap } from './cuda-map.js';
+import type { MapPlan } from './map-plan-types.js';
 
 /**
  * A copy or cast, for any pair of element types, or a fill, of any rank up to 8: CUDA C++, or a built-in function of the CPU's runtime. A fill takes
@@ -28,4 +36,14 @@ export function emitCopy(plan: ElementsPlan, dialect: 'cpu'): BuiltinKernel;
 export function emitCopy(plan: ElementsPlan, dialect: Dialect): LaunchableKernel;
 export function emitCopy(plan: ElementsPlan, dialect: Dialect): LaunchableKernel {
   return dialect === 'cuda' ? emitCudaCopy(plan) : cpuCopyKernel(plan);
+}
+
+/**
+ * A map in the dialect of the plan's target. Pointers: the plan's inputs in order, then the output; the numbers of the
+ * launch are scalars, so another value needs no other kernel.
+ *
+ * @throws RangeError for a variable that is neither an input nor a parameter nor an index
+ */
+export function emitMap(plan: MapPlan): EmittedKernel {
+  return plan.target.kind === 'cuda' ? emitCudaMap(plan) : emitCpuMap(plan, plan.target.level);
 }

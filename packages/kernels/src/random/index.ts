@@ -1,1 +1,0 @@
-export { cpuRandomKernel, type RandomNumbers } from './cpu-random.js';

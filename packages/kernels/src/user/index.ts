@@ -1,1 +1,0 @@
-export { emitUserKernel, type UserKernel } from './user-kernel.js';
