@@ -5,7 +5,6 @@ export {
   MOST_SPREAD,
   planReduce,
   type BasicReduceKind,
-  type PlannedReduce,
   type ReduceInput,
   type ReduceKind,
   type ReduceProblem,
