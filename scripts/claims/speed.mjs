@@ -11,7 +11,7 @@ import { pick, reduction } from './measurements.mjs';
 function row(work, cell, peer, name, drawn) {
   const ms = cell?.peers[peer]?.ms?.median;
   if (!cell || ms === undefined) throw new Error(`no measurement of ${work} beside ${name}`);
-  const torch = (cell.peers.torch ?? cell.peers['torch.cdist'])?.ms?.median;
+  const torch = cell.peers.torch?.ms?.median;
   return { work, ms: cell.ms.median, peer: { name, ms }, torch, drawn };
 }
 
@@ -32,7 +32,7 @@ export function speedRows() {
   const drawn = ['Gaussian sum, D = 3, 1e4 x 1e4', '10 nearest, D = 3, 1e4 x 1e6'];
   return [
     ...distances.map((cell) =>
-      row(`distances, p = ${cell.p}, ${shape}`, cell, 'kermac.cdist', 'Kermac', cell.p !== 1.3),
+      row(`distances, p = ${cell.p}, ${shape}`, cell, 'kermac', 'Kermac', cell.p !== 1.3),
     ),
     row('weightedDifferences, p = 1, 1024, 1024, 16, 4096', gradient, 'kermac', 'Kermac', false),
     ...reductions.map((cell) =>
