@@ -53,8 +53,80 @@ const percent = (share) => `${(100 * share).toPrecision(3)}%`;
 
 /** @param {string} name */
 const day = (name) => measurement(name).startedAt.slice(0, 10);
+/** Why rows stay below 85% of their floors: the first that fits. @type {readonly (readonly [fits: (cell: Cell) => boolean, why: string])[]} */
+const REASONS = [
+  [({ floor }) => floor?.kind === 'launch', 'what surrounds a launch decides'],
+  [
+    ({ operation, d, k }) => operation === 'nearest' && (d ?? k) < 32,
+    'keeping the nearest in order is not in the floor',
+  ],
+  [
+    ({ operation }) => operation === 'nearest',
+    'differences, where the floor counts inner products; and the order of the nearest',
+  ],
+  [({ operation }) => operation === 'kMeans', 'the sort of the labels and the sums are not in it'],
+  [
+    ({ operation, d }) => operation === 'gaussianGradient' && d > 40,
+    'differences, and two passes, where the floor has inner products and one',
+  ],
+  [
+    ({ d }) => d >= 32,
+    'differences, where the floor counts inner products: 80% of what they allow',
+  ],
+  [({ d, m }) => d <= 10 && m <= 1e4, 'a launch before and a merge behind take 10 us and more'],
+  [({ operation }) => operation === 'laplacianSum', 'root and exponential on one unit'],
+  [({ p }) => p === 'inf', 'maxima and additions share one pipe, and loads with them'],
+];
+
+/** The quickest peer of a cell. @param {Cell} cell @returns {readonly [name: string, ms: number] | undefined} */
+function quickest({ peers }) {
+  const named = { pykeops: 'KeOps', kermac: 'Kermac', torch: 'torch' };
+  return Object.entries(named)
+    .flatMap(([peer, name]) => {
+      const ms = peers[peer]?.ms?.median;
+      return ms === undefined ? [] : [/** @type {const} */ ([name, ms])];
+    })
+    .toSorted(([, a], [, b]) => a - b)[0];
+}
+
 /** @type {import('./claims.mjs').Claim[]} */
 export const PERFORMANCE = [
+  {
+    file: 'docs/performance/README.md',
+    name: 'where each row stands',
+    text() {
+      const rows = [...cells('h200-cdist-large'), ...sorted(cells('h200-keops'))];
+      return table(
+        [
+          [
+            'work',
+            (cell) =>
+              cell.p === undefined
+                ? reduction(cell)
+                : `distances, p = ${norm(cell)}, 30000 x 30000 x 1024`,
+          ],
+          ours,
+          [
+            'quickest other',
+            (cell) => {
+              const other = quickest(cell);
+              return other ? `${formatMs(other[1])} (${other[0]})` : '';
+            },
+          ],
+          ['times as quick', (cell) => short((quickest(cell)?.[1] ?? NaN) / cell.ms.median)],
+          share('of floor'),
+          [
+            'what is missing to 85%',
+            (cell) =>
+              (cell.shareOfFloor ?? 1) < 0.845
+                ? (REASONS.find(([fits]) => fits(cell))?.[1] ?? '')
+                : '',
+          ],
+        ],
+        rows,
+      );
+    },
+  },
   {
     file: PAIRWISE,
     name: 'distances beside the peers',
