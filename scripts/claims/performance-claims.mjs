@@ -69,13 +69,14 @@ const REASONS = [
     ({ operation, d }) => operation === 'gaussianGradient' && d > 40,
     'differences, and two passes, where the floor has inner products and one',
   ],
+  [({ d }) => d >= 200, 'splitting the operands, and the pass behind the products'],
   [
     ({ d }) => d >= 32,
     'differences, where the floor counts inner products: 80% of what they allow',
   ],
   [({ d, m }) => d <= 10 && m <= 1e4, 'a launch before and a merge behind take 10 us and more'],
   [({ operation }) => operation === 'laplacianSum', 'root and exponential on one unit'],
-  [({ p }) => p === 'inf', 'maxima and additions share one pipe, and loads with them'],
+  [({ p }) => p === 'inf', 'not found out yet'],
 ];
 
 /** The quickest peer of a cell. @param {Cell} cell @returns {readonly [name: string, ms: number] | undefined} */
@@ -113,7 +114,11 @@ export const PERFORMANCE = [
               return other ? `${formatMs(other[1])} (${other[0]})` : '';
             },
           ],
-          ['times as quick', (cell) => short((quickest(cell)?.[1] ?? NaN) / cell.ms.median)],
+          [
+            'times as quick',
+            (cell) =>
+              String(Number(((quickest(cell)?.[1] ?? NaN) / cell.ms.median).toPrecision(3))),
+          ],
           share('of floor'),
           [
             'what is missing to 85%',
