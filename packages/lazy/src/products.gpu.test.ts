@@ -98,6 +98,20 @@ describe.each(gpus)('reductions through products on $id', (gpu) => {
     }
   });
 
+  it('of rows that begin at any element are those of their copies', async () => {
+    const [m, n, k] = [4096, 6000, 1000];
+    // many pairs are close, and computed again
+    using a = await put(rowsOf(m, k + 4, 0.9, 1), m, k + 4);
+    using b = await put(rowsOf(n, k + 4, 0.9, 2), n, k + 4);
+    const [x, y] = [a.slice(null, [1, k + 1]), b.slice(null, [1, k + 1])];
+    using least = await lazyI(x).sqdist(lazyJ(y)).min('j');
+    if (isHopper) expect(planOf(least)?.summary).toMatch(/products on tensor cores/);
+    using u = await x.contiguous();
+    using v = await y.contiguous();
+    using wanted = await lazyI(u).sqdist(lazyJ(v)).min('j');
+    expect(await least.toTypedArray()).toEqual(await wanted.toTypedArray());
+  });
+
   it('of the rows themselves have distance 0', async () => {
     const [m, k] = [5000, 512];
     using x = await put(rowsOf(m, k, 0.5, 3), m, k);

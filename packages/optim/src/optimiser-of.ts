@@ -256,6 +256,14 @@ function slotsIn(
   );
 }
 
+/** That a state is one of an optimiser of this name. @throws OptimError WRONG_STATE */
+export function assertStateOf(what: string, state: OptimiserState): void {
+  if (!((state as Partial<OptimiserState> | undefined)?.tensors instanceof Map)) {
+    throw wrongState(what, `the state is ${describeValue(state)}`);
+  }
+  if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);
+}
+
 /** Checks that a state is an optimiser's and has these tensors on a device, and no others. @throws OptimError WRONG_STATE; MercerError DISPOSED */
 export function checkTensors(
   what: string,
@@ -263,11 +271,8 @@ export function checkTensors(
   device: Tensor['device'],
   wanted: Readonly<Record<string, SlotOf>>,
 ): ReadonlyMap<string, Tensor> {
-  if (!((state as Partial<OptimiserState> | undefined)?.tensors instanceof Map)) {
-    throw wrongState(what, `the state is ${describeValue(state)}`);
-  }
+  assertStateOf(what, state);
   const { tensors } = state;
-  if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);
   for (const [name, { shape, dtype }] of Object.entries(wanted)) {
     const found = tensors.get(name);
     if (found === undefined) throw wrongState(what, `the state has no ${name}`);

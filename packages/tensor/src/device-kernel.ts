@@ -166,21 +166,23 @@ export class DeviceKernel implements LoadedKernel {
   }
 
   /**
-   * Captures a launch whose arguments each replay brings: it reads and writes these storages, and others that only replays know.
+   * Captures a launch whose other arguments each replay brings: it reads these storages and writes new memory of the replay, or it writes them
+   * and reads the arguments of the replay.
    *
    * @returns its point of the capture, for `replaceIn`; undefined where nothing is launched
    */
   captureOpen(
     core: StreamCore,
     { packer, geometry }: KernelArguments,
-    reads: readonly StorageBlock[],
-    writes: readonly StorageBlock[],
+    side: 'reads' | 'writes',
+    storages: readonly StorageBlock[],
   ): number | undefined {
     const { capture, captureLine } = core;
     if (geometry === undefined || isEmpty(geometry)) return undefined;
     if (capture === undefined || captureLine === undefined) throw new Error('nothing is captured');
     core.admit();
-    capture.begin(reads, writes);
+    if (side === 'reads') capture.begin(storages, []);
+    else capture.beginWithArguments(storages);
     try {
       this.#native.launch(geometry, core, packer.bytes, []);
       core.enqueued++;

@@ -51,6 +51,8 @@ export interface StreamCapture {
   touch(storage: Storage, writes: boolean): void;
   /** Work that touches these storages and nothing else is captured from here to `end`: it need not wait for what does not touch them. */
   begin(reads: readonly Storage[], writes: readonly Storage[]): void;
+  /** The same for work that reads the arguments of each replay, which may be any memory that was there before. */
+  beginWithArguments(writes: readonly Storage[]): void;
   end(): void;
 }
 

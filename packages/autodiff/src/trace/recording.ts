@@ -141,7 +141,10 @@ export abstract class Recording implements Trace {
     refuseOutputs(primitive.name, args.all);
     const { derivative } = primitive;
     if (isComposition(derivative) && this.composes(primitive.name, derivative, args)) {
-      const given = derivative.isTransparent === true ? this.#withConstants(args.all) : args.all;
+      // where values have a hidden axis, what has none stays what it is
+      const { hiddenAxes } = this as Trace;
+      const adopts = derivative.isTransparent === true && hiddenAxes === undefined;
+      const given = adopts ? this.#withConstants(args.all) : args.all;
       const made = derivative.composedOf(...(given as never));
       return isThenable(made) ? promisesTraced(pending(made as Promise<unknown>)) : made;
     }

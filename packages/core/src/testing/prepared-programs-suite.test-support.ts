@@ -132,6 +132,23 @@ export function preparedProgramsSuite(name: string, deviceOf: () => Device): voi
       }
     });
 
+    it('a state that is an argument too is read before it is written', async () => {
+      const f = async (x: Floats, state: Floats): Promise<Floats> => {
+        const given = await x.mul(2);
+        await state.fill(0);
+        return given;
+      };
+      const size = 4096;
+      const [state, other] = [await make([size], 1), await make([size], 2)];
+      const wanted = await (await state.mul(2)).toTypedArray();
+      const prepared = await prepare((x: Floats) => f(x, state), other);
+      await state.copyFrom(await make([size], 1));
+      using found = prepared(state);
+      expect(await found.toTypedArray()).toEqual(wanted);
+      expect((await state.toTypedArray()).every((one) => one === 0)).toBe(true);
+      prepared.dispose();
+    });
+
     it('the likelihood of a Gaussian process, with its gradient', async () => {
       const [x, y] = [await make([10, 2], 1), await make([10, 1], 2)];
       const identity = await eye(10, { device: deviceOf() });

@@ -47,7 +47,9 @@ export function emitUserKernel(
     const head = `extern "C" __global__ void ${entry}(${signature}) {`;
     const source = `${lines(before, head, inside)}\n`;
     const found = { ...kernel, dialect, source, geometry: cudaOf };
-    return helpers === '' ? found : { ...found, hasVariables: true };
+    // variables outlive a launch and are no parameters
+    const hasVariables = helpers !== '' || /\bstatic\b/.test(body);
+    return hasVariables ? { ...found, hasVariables } : found;
   }
   const given = params.map((param) => `p.${param.name}`).join(', ');
   const source = lines(

@@ -14,6 +14,7 @@ import {
   coreOf,
   flatArguments,
   formatShape,
+  isTraced,
   mapArguments,
   readOptions,
   type Value,
@@ -227,6 +228,10 @@ async function part(tree: unknown, start: number, stop: number, count: number): 
   );
 }
 
+/** Whether another transform, outside of this one, traces what a layer is called with. */
+const isSeenFromOutside = ({ args, outputGradient }: ObservedLayer): boolean =>
+  [...flatArguments(args), outputGradient].some(isTraced);
+
 async function disposeAll(tree: unknown): Promise<void> {
   if (isTree(tree)) for (const { value } of await leavesOf(tree, WHAT)) value.dispose();
 }
@@ -257,6 +262,9 @@ async function byRules(
     });
     using value = seen.value;
     ({ layers } = seen);
+    if (layers.some(isSeenFromOutside)) {
+      throw new NotByRules('values of another transform reach a layer');
+    }
     checkAxes(layers, count);
     await checkMoved(call, layers, inputs, targets, count);
     using numbers = await arange(count, { dtype: 'int64', device: value.device });

@@ -30,12 +30,16 @@ export const wasRefreshed = (state: OptimiserState): Promise<boolean> =>
  * How a rule is refreshed by hand.
  *
  * @param compute enqueues all, and gives the most failures in a row of a matrix
+ * @param check throws before anything is written where it cannot
  */
 export const byHand = (
   what: string,
   compute: (scope: Scope, now: RuleRefresh) => Promise<Tensor>,
+  check?: (now: RuleRefresh) => void,
 ): Refreshing => ({
-  async check({ state }) {
+  async check(now) {
+    check?.(now);
+    const { state } = now;
     // captured refreshes report failures, and nothing is read for them
     if (!isPreparing()) await checkFailures(state, what);
   },

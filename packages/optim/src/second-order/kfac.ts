@@ -158,16 +158,21 @@ function ruleOf(given: KfacSettings): Rule {
       ...(isManual && REFRESHES),
     },
     ...(isManual && {
-      refreshing: byHand(what, async (scope, { leaves, state }) => {
-        const layers = notedLayers(what, leaves, state);
-        const damping = state.tensors.get('damping') as Tensor;
-        const factors = await factorsNow(scope, layers, { isLater: false, isExact, damping, beta });
-        const refreshed = await computeInverses(layers, factors, given);
-        using _own = refreshed.scope;
-        const { device } = damping;
-        const failures = await landInverses(scope, layers, refreshed.found);
-        return failures ?? (await full([], 0, { device }));
-      }),
+      refreshing: byHand(
+        what,
+        async (scope, { leaves, state }) => {
+          const layers = notedLayers(what, leaves, state);
+          const damping = state.tensors.get('damping') as Tensor;
+          const asked = { isLater: false, isExact, damping, beta };
+          const factors = await factorsNow(scope, layers, asked);
+          const refreshed = await computeInverses(layers, factors, given);
+          using _own = refreshed.scope;
+          const { device } = damping;
+          const failures = await landInverses(scope, layers, refreshed.found);
+          return failures ?? (await full([], 0, { device }));
+        },
+        ({ leaves, state }) => void notedLayers(what, leaves, state),
+      ),
     }),
     slots: ({ name, tensor }) => {
       const dtype = stateDType(tensor);

@@ -150,6 +150,6 @@ export async function checkFailures(state: OptimiserState, what: string): Promis
   const which = [...state.tensors.keys()].filter((name) => /\/failures/.test(name));
   throw new OptimError(
     'NO_PRECONDITIONER',
-    `${what}: a matrix had no root or basis ${failures} times in a row, and steps went on with an old one. Look for NaN or infinity in the factors; a larger eps, or rootDType: 'float64', helps where they are too badly conditioned. Counts are in the state: ${which.slice(0, 3).join(', ')}${which.length > 3 ? ' and others' : ''}.`,
+    `${what}: a matrix had no root or basis ${failures} times in a row, and steps went on with an old one. Look for NaN or infinity in the factors; larger eps or damping, or roots in float64 where the optimiser has rootDType, help where they are too badly conditioned. Counts are in the state: ${which.slice(0, 3).join(', ')}${which.length > 3 ? ' and others' : ''}.`,
   );
 }

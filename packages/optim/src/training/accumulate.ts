@@ -4,7 +4,7 @@ import { add, div, eq, select, variable } from '@mercer/formula';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, map, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
-import { NamedState, optionsOf, withOptions, wrongState } from '../optimiser-of.js';
+import { assertStateOf, NamedState, optionsOf, withOptions, wrongState } from '../optimiser-of.js';
 import type { Optimiser, OptimiserState, StepReport } from '../optimiser.js';
 import { partOf } from '../state-parts.js';
 import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
@@ -139,7 +139,7 @@ function sumsOf(
   state: OptimiserState,
   what: string,
 ): readonly Tensor[] {
-  if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);
+  assertStateOf(what, state);
   return leaves.map(({ name, tensor }) => {
     const found = state.tensors.get(`${name}/${SLOT}`);
     if (found !== undefined && String(found.shape) === String(tensor.shape)) return found;

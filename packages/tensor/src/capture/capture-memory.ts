@@ -9,5 +9,6 @@ export abstract class CaptureMemory implements StreamCapture {
   abstract hold(bytes: number, purpose: string): StorageBlock;
   abstract touch(storage: StorageBlock, writes: boolean): void;
   abstract begin(reads: readonly StorageBlock[], writes: readonly StorageBlock[]): void;
+  abstract beginWithArguments(writes: readonly StorageBlock[]): void;
   abstract end(): void;
 }

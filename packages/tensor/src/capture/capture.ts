@@ -10,7 +10,7 @@ import { WorkOrder } from './work-order.js';
 /** Memory that captured work uses and that was there before: whether it writes it. */
 export type Touched = ReadonlyMap<StorageBlock, boolean>;
 
-/** Of one size, memory that waits to be taken again. */
+/** Memory that waits to be taken again: so many of one size, and bytes of all. */
 const MOST_SPARES = 8;
 const SPARE_BYTES = 2 ** 27;
 
@@ -32,6 +32,9 @@ export class Capture extends CaptureMemory {
   readonly #blocks: StorageBlock[] = [];
   readonly #free = new Map<number, StorageBlock[]>();
   readonly #touched = new Map<StorageBlock, boolean>();
+  /** Stands for the memory of the arguments, which replays bring: any that was there before. */
+  readonly #arguments = {};
+  #spareBytes = 0;
   #order: WorkOrder | undefined;
 
   constructor(device: DeviceCore) {
@@ -58,8 +61,13 @@ export class Capture extends CaptureMemory {
     try {
       value = await this.run(work);
     } catch (error) {
-      this.#stream.endCapture().dispose();
-      this.#release();
+      try {
+        this.#stream.endCapture().dispose();
+      } catch {
+        // what failed first is the reason
+      } finally {
+        this.#release();
+      }
       throw refused(error);
     }
     try {
@@ -89,6 +97,7 @@ export class Capture extends CaptureMemory {
       handle: block.handle,
       free: (): void => {
         const spares = this.#free.get(size);
+        this.#spareBytes += size;
         if (spares === undefined) this.#free.set(size, [block]);
         else spares.push(block);
       },
@@ -107,9 +116,15 @@ export class Capture extends CaptureMemory {
    */
   #spare(size: number): StorageBlock | undefined {
     const spares = this.#free.get(size) ?? [];
-    if (this.#order === undefined) return spares.pop();
-    const kept = Math.min(MOST_SPARES, Math.floor(SPARE_BYTES / Math.max(1, size)));
-    return spares.length < Math.max(1, kept) ? undefined : spares.shift();
+    const isInLine = this.#order === undefined;
+    const areMany = spares.length >= MOST_SPARES || this.#spareBytes + size > SPARE_BYTES;
+    if (!isInLine && !areMany) return undefined;
+    return this.#taken(isInLine ? spares.pop() : spares.shift(), size);
+  }
+
+  #taken(spare: StorageBlock | undefined, size: number): StorageBlock | undefined {
+    if (spare !== undefined) this.#spareBytes -= size;
+    return spare;
   }
 
   /** Where there is no more memory, the work waits for what was given back. */
@@ -117,7 +132,7 @@ export class Capture extends CaptureMemory {
     try {
       return this.hold(size, purpose);
     } catch (error) {
-      const spare = this.#free.get(size)?.shift();
+      const spare = this.#taken(this.#free.get(size)?.shift(), size);
       if (spare === undefined) throw error;
       return spare;
     }
@@ -137,7 +152,14 @@ export class Capture extends CaptureMemory {
   }
 
   begin(reads: readonly StorageBlock[], writes: readonly StorageBlock[]): void {
-    this.#order?.begin(reads.map(memoryOf), writes.map(memoryOf));
+    const [read, written] = [reads.map(memoryOf), writes.map(memoryOf)];
+    // behind the copies of arguments, which may lie in what it writes
+    if (writes.some(({ isCaptured }) => !isCaptured)) read.push(this.#arguments);
+    this.#order?.begin(read, written);
+  }
+
+  beginWithArguments(writes: readonly StorageBlock[]): void {
+    this.#order?.begin([], [...writes.map(memoryOf), this.#arguments]);
   }
 
   end(): void {

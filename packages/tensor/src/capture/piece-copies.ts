@@ -87,8 +87,8 @@ export class PieceCopies {
       this.#point(one, own, own);
       kernel.setScalars(one.args, one.scalars);
       const storages = own.map(({ storage }) => storage);
-      const [reads, writes] = side === 'from' ? [storages, []] : [[], storages];
-      one.point = kernel.captureOpen(stream, one.args, reads, writes);
+      const how = side === 'from' ? 'reads' : 'writes';
+      one.point = kernel.captureOpen(stream, one.args, how, storages);
     }
   }
 

@@ -93,7 +93,10 @@ export class Replay {
    */
   call(args: readonly Tensor[], times = 1): Tensor[] {
     assertNotPreparing('a prepared function', 'is replayed');
-    for (const one of args) one.assertAlive();
+    for (const one of args) {
+      one.assertAlive();
+      one.storage.assertComputed();
+    }
     const queue = this.#device.ownStream;
     const results = this.#make(queue);
     if (!this.#isBehindOthers(args)) {

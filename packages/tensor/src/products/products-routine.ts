@@ -55,7 +55,7 @@ function multiply(
     return { buffer, byteOffset: byteOffset + 4 * offset, leadingDimension, batchStride: 0 };
   };
   const writes = workspace === undefined ? [out] : [out, workspace];
-  enqueueNative(stream, { what, reads: [a, b], writes }, (streams) => {
+  enqueueNative(stream, { what, reads: [a, b], writes, tellsMemory: true }, (streams) => {
     enqueueMatmul(streams.stream, {
       dtype: 'float32',
       outDtype: undefined,

@@ -79,8 +79,9 @@ export function addByProducts(
     layoutA: 'row',
     layoutB: 'row',
     layoutOut: 'row',
-    alignedA: isAligned(x),
-    alignedB: isAligned(y),
+    // where a tensor begins is not known here
+    alignedA: false,
+    alignedB: false,
     alignedOut: true,
   };
   const config = productsOf(device, problem);
@@ -90,8 +91,6 @@ export function addByProducts(
   const mostRows = Math.floor(numbers / ldo);
   if (mostRows < Math.min(keptRows, LEAST_ROWS)) return false;
   const blockRows = rowsOfBlock(keptRows, mostRows);
-  // A later call of one that is prepared may bring rows that are not.
-  const aligned = call.products === 'prepared' ? { alignedA: false, alignedB: false } : {};
   const split = addSplitRows(steps, { a: x, b: y }, found.dim, config);
   const distances = steps.scratchMemory({ shape: [blockRows, ldo], dtype: 'float32' });
   for (let first = 0; first < keptRows; first += blockRows) {
@@ -108,7 +107,7 @@ export function addByProducts(
     });
     addDistances(
       steps,
-      { ...problem, ...aligned, m: count, products: config },
+      { ...problem, m: count, products: config },
       {
         x,
         y,
@@ -163,9 +162,6 @@ function rowsOf(input: PairInput | undefined, rows: number): ProductRows | undef
   return { view: input.view, rows, leadingStride: input.operand.rowStride };
 }
 
-const isAligned = ({ view, leadingStride }: ProductRows): boolean =>
-  view.offset % 4 === 0 && leadingStride % 4 === 0;
-
 /** Kept rows of a block: as many as the block holds, in blocks that are about as large as each other. */
 function rowsOfBlock(keptRows: number, most: number): number {
   if (keptRows <= most) return keptRows;
@@ -192,11 +188,11 @@ function addDistances(
     readonly normsB: CallView;
   },
 ): void {
-  const { m, n, k, alignedA, alignedB } = problem;
+  const { m, n, k } = problem;
   const { x, y, first, out, ldo, normsA, normsB } = rows;
   steps.addProgram(
     {
-      key: `squared distances by products ${k} ${alignedA} ${alignedB}`,
+      key: `squared distances by products ${k}`,
       plan: (limits) => planPairwise(problem, limits),
       emit: emitPairwise,
     },

@@ -1,0 +1,37 @@
+import { device, tensor } from '@mercer/tensor';
+import { expect, it } from 'vitest';
+import { accumulate, kfac, parameterGroups, shampoo } from '../index.js';
+
+const on = { device: device('cpu') };
+
+it('a refresh of groups that one of them refuses changes none', async () => {
+  const optimiser = parameterGroups({
+    groups: {
+      s: shampoo({ lr: 0.1, frequency: 'manual' }),
+      k: kfac({ lr: 0.1, frequency: 'manual' }),
+    },
+    of: (path) => (path === 'a' ? 's' : 'k'),
+  });
+  const params = {
+    a: await tensor([[1, 2]], on),
+    b: await tensor([[3, 4]], on),
+  };
+  const state = await optimiser.init(params);
+  const values = async (): Promise<unknown[]> =>
+    Promise.all([...state.tensors.values()].map((one) => one.toNested()));
+  const before = await values();
+  // K-FAC has had no step, and so no statistics
+  await expect(optimiser.refresh(params, state)).rejects.toThrow(
+    expect.objectContaining({ code: 'MISSING_STATISTICS' }),
+  );
+  expect(await values()).toEqual(before);
+});
+
+it('an accumulation refuses what is no state', async () => {
+  const optimiser = accumulate(shampoo({ lr: 0.1, frequency: 'manual' }), { every: 2 });
+  const params = { a: await tensor([[1, 2]], on) };
+  const grads = { a: await tensor([[1, 1]], on) };
+  const wrong = expect.objectContaining({ code: 'WRONG_STATE' });
+  await expect(optimiser.refresh(params, undefined as never)).rejects.toThrow(wrong);
+  await expect(optimiser.step(params, grads, undefined as never)).rejects.toThrow(wrong);
+});
