@@ -42,7 +42,7 @@ describe.skipIf(!hasNvrtc)('reductions behind the fake driver (skipped only with
     const gaussian = x.sqdist(y).neg().exp();
     const sum = await gaussian.mul(b).sum('j');
     expect(planOf(sum)?.summary).toMatchInlineSnapshot(
-      `"products centre, products parts a, products parts b, products 4 x 256, pairwise sum of (a - b) * (a - b), float32, products on tensor cores (4 chunks of 256, pairs nearer than 0.38 of their norms by differences), row x row, map-reduce float32 Sum over j of 1, i 0 j 1, pairs 1, 1 rows a thread, tiles of 32, pairs staged, 2 parts, map-reduce float32 Sum over j of 1, i 0 j 1, pairs 1, 1 rows a thread, tiles of 32, pairs staged, 2 parts, merge"`,
+      `"products centre, products parts a, products parts b, products 4 x 256, pairwise sum of (a - b) * (a - b), float32, products on tensor cores (4 chunks of 256, pairs nearer than 0.38 of their norms by differences), row unaligned x row unaligned, map-reduce float32 Sum over j of 1, i 0 j 1, pairs 1, 1 rows a thread, tiles of 32, pairs staged, 2 parts, map-reduce float32 Sum over j of 1, i 0 j 1, pairs 1, 1 rows a thread, tiles of 32, pairs staged, 2 parts, merge"`,
     );
     expect(await products(() => gaussian.mul(b).sum('j'))).toBe(4);
     expect(await products(() => gaussian.sum('i'))).toBe(4);
