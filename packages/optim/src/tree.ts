@@ -1,6 +1,6 @@
 import { leavesOf } from '@mercer/autodiff/transform';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { assertWritable, formatShape, viewsOverlap } from '@mercer/tensor/operation';
+import { assertWritable, formatShape, isTraced, viewsOverlap } from '@mercer/tensor/operation';
 
 /** A tensor of a tree with the path to it. */
 export interface NamedLeaf {
@@ -20,7 +20,7 @@ const REMEDY = 'Pass a tensor, or arrays and objects of tensors';
  *
  * @param word what the tree is called: the word before the paths in messages
  * @param what the optimiser, in front of them
- * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have the same path
+ * @throws MercerError INVALID_ARGUMENT for what is no tree of tensors, and where two have the same path; NOT_DIFFERENTIABLE for traced values
  */
 async function byPath(
   tree: unknown,
@@ -31,6 +31,12 @@ async function byPath(
   const before = what === undefined ? word : `${what}: ${word}`;
   for (const { value, path } of await leavesOf(tree, before, REMEDY)) {
     const name = nameOf(path, before);
+    if (what !== undefined && isTraced(value)) {
+      throw new MercerError(
+        'NOT_DIFFERENTIABLE',
+        `${before}: ${name} is a value of a function that is differentiated, and an optimiser changes tensors in place. Call it behind grad or valueAndGrad, with the tensors themselves and their gradients.`,
+      );
+    }
     if (all.has(name)) {
       throw new MercerError(
         'INVALID_ARGUMENT',

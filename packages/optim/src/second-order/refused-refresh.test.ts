@@ -1,6 +1,7 @@
-import { device, tensor } from '@mercer/tensor';
+import { grad } from '@mercer/autodiff';
+import { device, tensor, type Tensor } from '@mercer/tensor';
 import { expect, it } from 'vitest';
-import { accumulate, kfac, parameterGroups, shampoo } from '../index.js';
+import { accumulate, adam, kfac, parameterGroups, shampoo } from '../index.js';
 
 const on = { device: device('cpu') };
 
@@ -25,6 +26,20 @@ it('a refresh of groups that one of them refuses changes none', async () => {
     expect.objectContaining({ code: 'MISSING_STATISTICS' }),
   );
   expect(await values()).toEqual(before);
+});
+
+it('a step inside of a function that is differentiated is refused', async () => {
+  const optimiser = adam({ lr: 0.1 });
+  const params = { a: await tensor([[1, 2]], on), b: await tensor([3], on) };
+  const state = await optimiser.init(params);
+  const inside = grad(async (p: { a: Tensor; b: Tensor }) => {
+    await optimiser.step(p as never, params, state);
+    return p.a.sum();
+  });
+  await expect(inside(params)).rejects.toThrow(
+    /params: a is a value of a function that is differentiated/,
+  );
+  expect(await params.a.toNested()).toEqual([[1, 2]]);
 });
 
 it('an accumulation refuses what is no state', async () => {
