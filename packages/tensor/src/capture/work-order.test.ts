@@ -137,6 +137,23 @@ describe('the order of captured work', () => {
     expect(graph.nodes).toEqual([[], [0], [0], [], [1, 2]]);
   });
 
+  it('looks back so far and no further: an edge too many is no fault', () => {
+    const graph = new Graph();
+    const order = new WorkOrder(graph);
+    const work = (reads: object[], writes: object[]): void => {
+      order.begin(reads, writes);
+      graph.add();
+      order.end();
+    };
+    const [weights, state] = [{}, {}];
+    work([], [weights]);
+    for (let step = 0; step < 600; step++) work([weights, state], [state]);
+    expect(order.edges[200]).toEqual([199]);
+    // the first work itself, and one for each length that is looked back
+    const direct = order.edges.flatMap((after, at) => (after.includes(0) ? [at] : []));
+    expect(direct).toHaveLength(3);
+  });
+
   it('keeps work that says nothing behind all before it and before all behind it', () => {
     const said = simple([], [0]);
     const { graph } = captured([

@@ -1,3 +1,6 @@
+/** So many works before are looked at for edges that others imply: an edge too many is no fault. */
+const MOST_LOOKED_AT = 256;
+
 /** A stream that captures, as the order of its work sees it. */
 export interface CaptureLine {
   /** A number for what work that is captured next follows: the same one while that is the same. */
@@ -125,7 +128,7 @@ export class WorkOrder {
     for (const memory of writes) this.#uses.set(memory, { writer: work, readers: [] });
   }
 
-  /** Without those that others of them follow. */
+  /** Without those that others of them follow, as far as was looked. */
   #nearest(works: ReadonlySet<number>): readonly number[] {
     if (works.size < 2) return [...works];
     const least = Math.min(...works);
@@ -133,6 +136,7 @@ export class WorkOrder {
     const seen = new Set<number>();
     const visited = [...works];
     for (let work = visited.pop(); work !== undefined; work = visited.pop()) {
+      if (seen.size > MOST_LOOKED_AT) break;
       for (const one of this.#after[work] ?? []) {
         if (one < least || seen.has(one)) continue;
         seen.add(one);
