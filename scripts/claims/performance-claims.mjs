@@ -70,10 +70,7 @@ const REASONS = [
     'differences, and two passes, where the floor has inner products and one',
   ],
   [({ d }) => d >= 200, 'splitting the operands, and the pass behind the products'],
-  [
-    ({ d }) => d >= 32,
-    'differences, where the floor counts inner products: 80% of what they allow',
-  ],
+  [({ d }) => d >= 32, 'differences, where the floor counts inner products'],
   [({ d, m }) => d <= 10 && m <= 1e4, 'a launch before and a merge behind take 10 us and more'],
   [({ operation }) => operation === 'laplacianSum', 'root and exponential on one unit'],
   [({ p }) => p === 'inf', 'not found out yet'],

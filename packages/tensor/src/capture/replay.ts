@@ -186,7 +186,7 @@ export class Replay {
       this.#launch(queue);
     }
     if (isPartOfGraph) {
-      for (const { storage } of args) if (!storage.isCaptured) storage.noteRead(queue);
+      for (const { storage } of args) storage.noteRead(queue);
       for (const { storage } of results) storage.noteWrite(queue);
     } else this.#copiesOut.enqueue(this.#results, results, queue);
     for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
