@@ -41,6 +41,7 @@ const OPTIMISERS = 'docs/performance/optimisers.md';
 
 /** @param {number} share */
 const percent = (share) => `${(100 * share).toPrecision(3)}%`;
+/** @typedef {import('./measurements.mjs').Cell} Cell */
 /** @typedef {{ bandwidth: number, cutoff: number, clusterRows: number, pairsKept: number, points: number, pairsRatio: number, ms: { median: number }, wholeMs: { median: number }, rangesMs: { median: number }, timeByPairs: number, error: number, wholeError: number }} TruncatedRow */
 /** @typedef {{ operation: string, library: string, way: string, n: number, tensors: number, us: { median: number }, host?: { idleUs: { median: number } }, floorUs?: number, error?: number }} OptimRow */
 /** @typedef {{ n: number, way: string, devices: string[], ms: { median: number }, rate: number, share: number, error: number }} ShardsRow */
