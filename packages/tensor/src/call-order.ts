@@ -6,6 +6,22 @@ import { unlessAborted } from './unless-aborted.js';
 
 let last = 0;
 let current: number | undefined;
+let holder: Hold | undefined;
+
+/** The memory of a tensor; undefined for all else. Nothing is asked of a value that is none. */
+let memoryOf: (value: unknown) => OrderedMemory | undefined = () => undefined;
+
+/** Says what a tensor is, which this file cannot import. */
+export function setMemoryOf(of: typeof memoryOf): void {
+  memoryOf = of;
+}
+
+/** The memory of the tensors among values. */
+export const memoryAmong = (values: readonly unknown[]): OrderedMemory[] =>
+  values.flatMap((one) => memoryOf(one) ?? []);
+
+/** Whether the call at work holds memory: it reads it also where its caller disposed the tensor meanwhile. */
+export const isHeldNow = (memory: OrderedMemory): boolean => holder?.holds(memory) === true;
 
 /** The place of a call that is made now: a new one, or that of the call that it is part of. */
 export function placeInOrder(): number {
@@ -42,6 +58,41 @@ export interface OrderedMemory {
   /** @throws MercerError DISPOSED */
   retain(): this;
   dispose(): void;
+}
+
+/** Memory that a call reads although its caller disposes the tensors before it is enqueued. */
+export class Hold {
+  readonly memory: readonly OrderedMemory[];
+  #isReleased = false;
+
+  /** Of memory that is there. */
+  constructor(memory: Iterable<OrderedMemory>) {
+    this.memory = [...new Set(memory)].map((one) => one.retain());
+  }
+
+  holds(one: OrderedMemory): boolean {
+    return !this.#isReleased && this.memory.includes(one);
+  }
+
+  /** Does a part of the call. */
+  run<T>(work: () => T): T {
+    return withHolder(this, work);
+  }
+
+  release(): void {
+    this.#isReleased = true;
+    for (const one of this.memory) one.dispose();
+  }
+}
+
+function withHolder<T>(one: Hold, work: () => T): T {
+  const before = holder;
+  holder = one;
+  try {
+    return work();
+  } finally {
+    holder = before;
+  }
 }
 
 interface Entry {
@@ -112,7 +163,7 @@ export class CallLine {
  */
 export class Turn {
   readonly place: number;
-  readonly #touched: OrderedMemory[] = [];
+  readonly #touched: Hold;
   readonly #writes: ReadonlySet<OrderedMemory>;
   #arrival: Promise<void> | undefined;
   #state: 'waiting' | 'come' | 'ended' = 'waiting';
@@ -126,10 +177,8 @@ export class Turn {
   ) {
     this.place = place;
     this.#writes = new Set(writes);
-    for (const one of new Set([...reads, ...this.#writes])) {
-      one.retain().enterCall(this, this.#writes.has(one));
-      this.#touched.push(one);
-    }
+    this.#touched = new Hold([...reads, ...this.#writes]);
+    for (const one of this.#touched.memory) one.enterCall(this, this.#writes.has(one));
   }
 
   get hasCome(): boolean {
@@ -164,12 +213,14 @@ export class Turn {
   }
 
   #before(): Turn[] {
-    return this.#touched.flatMap((one) => one.calls?.before(this, this.#writes.has(one)) ?? []);
+    return this.#touched.memory.flatMap(
+      (one) => one.calls?.before(this, this.#writes.has(one)) ?? [],
+    );
   }
 
-  /** Makes calls that are part of this one: see {@link atPlace}. */
+  /** Makes calls that are part of this one, with what it holds: see {@link atPlace}. */
   run<T>(work: () => T): T {
-    return atPlace(this.place, work);
+    return this.#touched.run(() => atPlace(this.place, work));
   }
 
   /** It is enqueued, or failed: then those behind it still wait for those before it. */
@@ -182,10 +233,8 @@ export class Turn {
 
   #leave(): void {
     this.#state = 'ended';
-    for (const one of this.#touched) {
-      one.calls?.leave(this);
-      one.dispose();
-    }
+    for (const one of this.#touched.memory) one.calls?.leave(this);
+    this.#touched.release();
     for (const go of this.#waiting) go();
     this.#waiting = [];
   }
@@ -203,13 +252,13 @@ export async function inTurn<T>(
   reads: Iterable<OrderedMemory>,
   writes: Iterable<OrderedMemory>,
   signal: AbortSignal | undefined,
-  work: () => Promise<T>,
+  work: (turn: Turn) => Promise<T>,
 ): Promise<T> {
   const turn = new Turn(reads, writes);
   try {
     const coming = turn.come(signal);
     if (coming !== undefined) await coming;
-    return await turn.run(work);
+    return await turn.run(() => work(turn));
   } finally {
     turn.end();
   }

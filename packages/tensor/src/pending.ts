@@ -2,7 +2,7 @@ import { types } from 'node:util';
 import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
-import { keptPlace, type Turn } from './call-order.js';
+import { Hold, keptPlace, memoryAmong, type Turn } from './call-order.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { noteThere, thereOf } from './there.js';
 import { isTraced, promisesTraced } from './trace/traced-value.js';
@@ -231,7 +231,12 @@ export function whenArrived<T>(
   const there = arrivedNow(given);
   if (there !== undefined) return promiseOf(() => call(there));
   const inPlace = keptPlace();
-  return arrived(given).then((all) => inPlace(() => call(all)));
+  const held = new Hold(memoryAmong(given));
+  return arrived(given)
+    .then((all) => inPlace(() => held.run(() => call(all))))
+    .finally(() => {
+      held.release();
+    });
 }
 
 /** What is no promise of its own but behaves as a pending tensor extends this. */

@@ -5,7 +5,7 @@ import type { Axes } from './arithmetic/axes.js';
 import { assertNotPreparing } from './capture/refusals.js';
 import { answerCensus, Lifetime, unwatch, watch } from './backstop.js';
 import { BRAND, packageVersion, twoCopies } from './brand.js';
-import { inTurn, Turn } from './call-order.js';
+import { inTurn, isHeldNow, setMemoryOf, Turn } from './call-order.js';
 import { checkDType, refuseDataless } from './check-argument.js';
 import { bytesOf, formatShape } from './checked-size.js';
 import {
@@ -103,7 +103,7 @@ const isObject = (value: unknown): value is object => typeof value === 'object' 
 
 /**
  * A strided view of device memory. Views share storage and each is disposed by itself; the memory is returned with the
- * last one, in stream order, so disposing right after an operation was enqueued is fine. Strides and offset count elements.
+ * last one, in stream order, so disposing right behind a call of an operation is fine, awaited or not. Strides and offset count elements.
  *
  * @example
  * ```ts
@@ -142,6 +142,7 @@ export class Tensor<D extends DType = DType> implements Layout {
       tensor.#laterRead = read;
     };
     laterReadOf = (tensor) => tensor.#laterRead;
+    setMemoryOf((value) => (isTensor(value) && !value.disposed ? value.storage : undefined));
     rememberedPlan = (value) => (isObject(value) && #plan in value ? value.#plan : undefined);
   }
 
@@ -180,7 +181,7 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   get disposed(): boolean {
-    return this.#lifetime.released;
+    return this.#lifetime.released && !isHeldNow(this.#lifetime.storage);
   }
 
   /** The memory, shared by all views of it. @throws MercerError DISPOSED */
@@ -191,7 +192,7 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /** @throws MercerError DISPOSED naming the tensor */
   assertAlive(): void {
-    if (this.#lifetime.released) throw disposedError(this);
+    if (this.disposed) throw disposedError(this);
   }
 
   /** True when the elements lie in row-major order without gaps. */

@@ -1,6 +1,6 @@
 import { MOST_SPREAD, type DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import { atPlace, placeInOrder, Turn } from '../call-order.js';
+import { atPlace, memoryAmong, placeInOrder, Turn, type OrderedMemory } from '../call-order.js';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
 import {
@@ -14,7 +14,6 @@ import {
 } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { refuseMore } from '../refuse-more.js';
-import type { StorageBlock } from '../storage-block.js';
 import { isTensor, type Tensor } from '../tensor.js';
 import { shifted as shiftedAxes } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
@@ -140,7 +139,7 @@ function composed(x: unknown, out: unknown, steps: () => Steps): Pending<Tensor>
       step = atPlace(place, () => all.next(there));
     }
     isWaiting = true;
-    const turn = new Turn(storagesOf(x), storagesOf(out), place);
+    const turn = new Turn(memoryBehind(x), memoryBehind(out), place);
     const result = stepByStep(turn, step, all, made);
     return hasPlace(x) ? pendingInPlace(result) : pending(result);
   } catch (error) {
@@ -172,10 +171,10 @@ async function stepByStep(
 }
 
 /** The memory of an operand, where it is known already. */
-function storagesOf(x: unknown): readonly StorageBlock[] {
+function memoryBehind(x: unknown): readonly OrderedMemory[] {
   const present = presentOperand(x);
   if (present instanceof ChainResult) return present.chain.reads.map(({ storage }) => storage);
-  return isTensor(present) && !present.disposed ? [present.storage] : [];
+  return memoryAmong([present]);
 }
 
 /**

@@ -1,7 +1,7 @@
 import { isSpread, type DType, type ReduceKind } from '@mercer/kernels';
 import { describeValue, own, type OptionNames } from '@mercer/options';
 import { sizeOfShape } from '../checked-size.js';
-import { keptPlace, Turn } from '../call-order.js';
+import { keptPlace, memoryAmong, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
 import {
@@ -189,7 +189,7 @@ async function launchedInTurn(
   const { stream, signal, out } = options;
   const joins = x.joins(described.computesIn);
   const read = joins ? x.chain.reads.map(({ storage }) => storage) : [];
-  const turn = new Turn(read, isTensor(out) && !out.disposed ? [out.storage] : []);
+  const turn = new Turn(read, memoryAmong([out]));
   try {
     if (!joins) {
       const tensor = x.tensor ?? (await unlessAborted(x.launch({ stream }), signal));

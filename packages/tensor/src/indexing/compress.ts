@@ -2,15 +2,14 @@ import type { DType } from '@mercer/kernels';
 import { checkAxis } from '../arithmetic/axes.js';
 import { attachMethods } from '../attach-methods.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
-import { Turn } from '../call-order.js';
+import { memoryAmong, Turn } from '../call-order.js';
 import { assertNotPreparing } from '../capture/refusals.js';
 import { formatShape } from '../checked-size.js';
 import { MercerError } from '../mercer-error.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
-import type { StorageBlock } from '../storage-block.js';
-import { assertTensor, isTensor, type Tensor } from '../tensor.js';
+import { assertTensor, type Tensor } from '../tensor.js';
 import { isTraced, promisesTraced } from '../trace/traced-value.js';
 import { take } from './take.js';
 
@@ -38,9 +37,6 @@ function checkMask(x: Tensor, mask: Tensor, axis: number | undefined): void {
   );
 }
 
-const storagesOf = (...tensors: readonly unknown[]): readonly StorageBlock[] =>
-  tensors.flatMap((one) => (isTensor(one) && !one.disposed ? [one.storage] : []));
-
 async function compressed(
   x: Tensor,
   mask: Tensor<'bool'>,
@@ -50,7 +46,7 @@ async function compressed(
   checkMask(x, mask, axis);
   assertNotPreparing('compress');
   const { stream, signal } = options;
-  const turn = new Turn(storagesOf(x, mask), storagesOf(options.out));
+  const turn = new Turn(memoryAmong([x, mask]), memoryAmong([options.out]));
   try {
     const flags = await turn.run(() => mask.toTypedArray({ stream, signal }));
     const places: number[] = [];

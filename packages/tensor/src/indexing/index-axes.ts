@@ -3,7 +3,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { add, ge, lt, mul, where } from '../arithmetic/functions.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import { attachMethods } from '../attach-methods.js';
-import { Turn } from '../call-order.js';
+import { memoryAmong, Turn } from '../call-order.js';
 import { assertNotPreparing } from '../capture/refusals.js';
 import { formatShape, sizeOfShape } from '../checked-size.js';
 import type { WorkOptions } from '../device.js';
@@ -175,9 +175,7 @@ async function indexed(
   const { ranged: x, entries } = partsOf(whole, all);
   const { stream, signal } = options;
   const read = [x, ...entries.map(({ indices }) => indices)];
-  const storages = (all: readonly unknown[]) =>
-    all.flatMap((one) => (isTensor(one) && !one.disposed ? [one.storage] : []));
-  const turn = new Turn(storages(read), storages([options.out]));
+  const turn = new Turn(memoryAmong(read), memoryAmong([options.out]));
   const made: Tensor[] = x === whole ? [] : [x];
   try {
     const along: AlongAxis[] = [];

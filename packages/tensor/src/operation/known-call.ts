@@ -202,17 +202,13 @@ export class KnownCall {
     watch: RoutineWatch,
   ): Tensor[] {
     const { queue, parts } = this.#memory(tensors, stream);
-    // handles of its own: the caller may dispose the tensors meanwhile
-    const held = {
-      input: parts.input.map((one) => one.view()),
-      result: parts.result.map((one) => one.view()),
-      scratch: parts.scratch,
-    };
+    const held = ownHandles(parts);
     const [reads, writes] = storagesOf({ inputs: parts.input, outs: parts.result });
     const enqueueAll = (): Promise<void> =>
       whenEnqueued(this.#launches(held, stream, queue, numbers, watch));
     void inTurn(reads, writes, undefined, enqueueAll).finally(() => {
-      for (const one of [...held.input, ...held.result, ...held.scratch]) one.dispose();
+      disposeHandles(held);
+      disposeScratch(parts);
     });
     return this.#told(parts);
   }
@@ -224,13 +220,15 @@ export class KnownCall {
     watch: RoutineWatch,
   ): Enqueuing<Tensor[]> {
     const { queue, parts } = this.#memory(tensors, stream);
+    const held = ownHandles(parts);
     try {
-      yield* this.#launches(parts, stream, queue, numbers, watch);
+      yield* this.#launches(held, stream, queue, numbers, watch);
       return this.#told(parts);
     } catch (error) {
       disposeMade(parts, tensors);
       throw error;
     } finally {
+      disposeHandles(held);
       disposeScratch(parts);
     }
   }
@@ -338,6 +336,17 @@ interface Parts {
   readonly input: readonly Tensor[];
   readonly result: Tensor[];
   readonly scratch: Tensor[];
+}
+
+/** With handles of the call's own: the caller may dispose the tensors while it waits. */
+const ownHandles = ({ input, result, scratch }: Parts): Parts => ({
+  input: input.map((one) => one.view()),
+  result: result.map((one) => one.view()),
+  scratch,
+});
+
+function disposeHandles({ input, result }: Parts): void {
+  for (const one of [...input, ...result]) one.dispose();
 }
 
 function disposeMade({ result }: Parts, { outs }: Pick<CallTensors, 'outs'>): void {

@@ -1,7 +1,7 @@
 import type { DebugOption } from '@mercer/jit-cache';
 import type { Scalars } from '@mercer/kernels';
 import { own, type OptionNames, type OptionReader, type ReadOptions } from '@mercer/options';
-import { inTurn, keptPlace } from '../call-order.js';
+import { inTurn, keptPlace, type Turn } from '../call-order.js';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { turnBeforeCall } from '../event-loop-turn.js';
 import { MercerError } from '../mercer-error.js';
@@ -229,35 +229,38 @@ export class Operation<
   ): Promise<Tensor[]> {
     const { stream, signal } = call.options;
     if (known === undefined) return this.#planned(call, known);
-    return inTurn(...storagesOf(known.tensors), signal, async () => {
+    return inTurn(...storagesOf(known.tensors), signal, async (own) => {
+      const inPlace = <T>(work: () => T): T => own.run(work);
       if (turn !== undefined) await unlessAborted(turn, signal);
       if (known.bound !== undefined) {
         const queue = streamFor(known.device, stream, call.what);
         if (!queue.hasRoom()) await waitForRoom(queue, signal);
-        const results = again(known, call, queue);
+        const results = inPlace(() => again(known, call, queue));
         if (results !== undefined) return results;
       }
-      return this.#planned(call, known);
+      return this.#planned(call, known, inPlace);
     });
   }
 
   async #planned(
     { what, args, options }: ReadCall<A, O>,
     known: Identified | undefined,
+    inPlace = keptPlace(),
   ): Promise<Tensor[]> {
     const rules = this.#rules;
     options.signal?.throwIfAborted();
     const made: Tensor[] = [];
-    const inPlace = keptPlace();
     try {
-      const placed = await rules.place(args, options, made);
-      const plan = rules.plan(placed, options);
+      const placed = await inPlace(() => rules.place(args, options, made));
+      const plan = inPlace(() => rules.plan(placed, options));
       const { bound, queue, isInterpreted } = await load(what, plan, options, made);
       const numbers = scalarsOf(bound, options, placed);
       const { call } = bound;
-      const results = call.hasRoutine
-        ? await inPlace(() => call.enqueueChecked(plan.tensors, queue, numbers, options))
-        : call.launchChecked(plan.tensors, queue, numbers);
+      const results = await inPlace(() =>
+        call.hasRoutine
+          ? call.enqueueChecked(plan.tensors, queue, numbers, options)
+          : call.launchChecked(plan.tensors, queue, numbers),
+      );
       // The next call may have compiled kernels.
       if (known?.key !== undefined && made.length === 0 && !isInterpreted) {
         this.#calls.set(plan.steps.device, known.key, bound);
@@ -531,11 +534,11 @@ export async function launchSteps(
   plan: Pick<CallPlan, 'tensors' | 'steps'>,
   options: WorkOptions & LoadOptions,
 ): Promise<Tensor[]> {
-  return callInTurn(plan.tensors, options.signal, async () => {
+  return callInTurn(plan.tensors, options.signal, async (own) => {
     const made: Tensor[] = [];
     try {
       const { bound, queue } = await load(what, plan, options, made);
-      return bound.call.launchChecked(plan.tensors, queue);
+      return own.run(() => bound.call.launchChecked(plan.tensors, queue));
     } finally {
       for (const one of made) one.dispose();
     }
@@ -559,7 +562,7 @@ interface Callable {
 function callInTurn<T>(
   tensors: CallTensors,
   signal: AbortSignal | undefined,
-  work: () => Promise<T>,
+  work: (own: Turn) => Promise<T>,
 ): Promise<T> {
   return inTurn(...storagesOf(tensors), signal, work);
 }

@@ -3,7 +3,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { checkAxis } from '../arithmetic/axes.js';
 import { attachMethods } from '../attach-methods.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
-import { Turn } from '../call-order.js';
+import { memoryAmong, Turn } from '../call-order.js';
 import { formatShape } from '../checked-size.js';
 import { takeAlongAxis } from '../indexing/take.js';
 import { MercerError } from '../mercer-error.js';
@@ -152,9 +152,7 @@ async function inOneTurn<T>(
   writes: readonly unknown[],
   work: (turn: Turn) => Promise<T>,
 ): Promise<T> {
-  const storages = (all: readonly unknown[]) =>
-    all.flatMap((one) => (isTensor(one) && !one.disposed ? [one.storage] : []));
-  const turn = new Turn(storages(reads), storages(writes));
+  const turn = new Turn(memoryAmong(reads), memoryAmong(writes));
   try {
     return await work(turn);
   } finally {

@@ -2,14 +2,14 @@ import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import { attachMethods } from '../attach-methods.js';
-import { Turn } from '../call-order.js';
+import { memoryAmong, Turn } from '../call-order.js';
 import { assertNotPreparing } from '../capture/refusals.js';
 import { tensor } from '../create.js';
 import { LOAD_OPTIONS, WORK_OPTIONS, type LoadOptions, type WorkOptions } from '../device.js';
 import { take } from '../indexing/take.js';
 import { heard, whenArrived } from '../pending.js';
 import { readOptions } from '../read-options.js';
-import { assertTensor, isTensor, type Tensor } from '../tensor.js';
+import { assertTensor, type Tensor } from '../tensor.js';
 import { differentiable } from '../trace/differentiable.js';
 import { isTraced } from '../trace/traced-value.js';
 import { argSort } from './sort.js';
@@ -62,7 +62,7 @@ async function found(x: Tensor, options: UniqueOptions): Promise<Unique<DType>> 
   if (!isTraced(x)) assertTensor(x, 'unique: x');
   assertNotPreparing('unique');
   const { stream, signal } = options;
-  const turn = new Turn(isTensor(x) ? [x.storage] : [], []);
+  const turn = new Turn(memoryAmong([x]), []);
   const made: Tensor[] = [];
   const results: Tensor[] = [];
   const into =
