@@ -41,7 +41,23 @@ export function* gradSteps(
   const root = toVector('Grad', formula);
   const source = sourceOf('Grad', by, root);
   const e = sized('Grad', 'the vector that the gradient is applied to', seed, root.dim);
-  return yield* simplifyVectorSteps((yield* adjointSteps(root, source, e)) ?? zero(source.dim));
+  const known = gradients.get(root) ?? [];
+  const found = known.find((one) => one.source === source && one.seed === e);
+  if (found !== undefined) return found.gradient;
+  const whole = (yield* adjointSteps(root, source, e)) ?? zero(source.dim);
+  const gradient = yield* simplifyVectorSteps(whole);
+  gradients.set(root, [{ source, seed: e, gradient }, ...known.slice(0, MOST_KNOWN - 1)]);
+  return gradient;
+}
+
+/** Gradients of a formula that are remembered as long as it lives, so that the next call like one before finds its own. */
+const MOST_KNOWN = 8;
+const gradients = new WeakMap<VectorExpr, readonly KnownGradient[]>();
+
+interface KnownGradient {
+  readonly source: Source;
+  readonly seed: VectorExpr;
+  readonly gradient: VectorExpr;
 }
 
 /**
