@@ -27,7 +27,6 @@ export const RELEASE = [
           ['to fetch', ({ packed }) => kB(packed)],
           ['installed', ({ unpacked }) => kB(unpacked)],
           ['code', ({ code }) => kB(code)],
-          ['maps', ({ maps }) => kB(maps)],
           ['types', ({ types }) => kB(types)],
           ['native', ({ native }) => kB(native)],
         ],

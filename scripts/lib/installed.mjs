@@ -67,7 +67,7 @@ export default async function install() {
   for (const { name, directory, manifest } of workspacePackages()) {
     const folder = installedPackage(name);
     mkdirSync(path.join(folder, 'dist'), { recursive: true });
-    await bundlePackage(directory, folder, manifest, split);
+    await bundlePackage(directory, folder, manifest, { split, maps: true });
     writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
     // What is run or read as a program of the package; its native code stays where it is built.
     for (const part of ['bin', 'peers', 'data']) {

@@ -1,6 +1,6 @@
 // Turns the modules of a package into what is published: one ES module for each entry, with what several entries share in chunks
-// beside them, so that every class exists once; source maps without the texts of the sources; and for CommonJS a file that requires the ES
-// module, with types. Other packages stay imports, so that each is installed once and has a version of its own. Where package.json names
+// beside them, so that every class exists once; and for CommonJS a file that requires the ES module, with types.
+// Tests also ask for source maps, without the texts of the sources; published packages have none, since the sources that they name are not there. Other packages stay imports, so that each is installed once and has a version of its own. Where package.json names
 // modules that browsers replace, or Node loads a part of the package later, there is a second bundle, which bundlers find by the condition
 // `browser`.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -203,9 +203,10 @@ async function bundleForBrowsers(source, dist, manifest, entries) {
  * @param {string} source the package in this checkout
  * @param {string} folder the same package as pnpm packs it, unpacked: what is published is written there
  * @param {Manifest} manifest of that folder, which is changed
- * @param {import('./later.mjs').Split} [split] what an import evaluates; without it, everything
+ * @param {{ split?: import('./later.mjs').Split, maps?: boolean }} [options] what an import evaluates; without it, everything.
+ *   And whether source maps are written
  */
-export async function bundlePackage(source, folder, manifest, split) {
+export async function bundlePackage(source, folder, manifest, { split, maps = false } = {}) {
   const imported = importedEntries(manifest);
   const dist = path.join(folder, 'dist');
   removeModules(dist);
@@ -235,7 +236,7 @@ export async function bundlePackage(source, folder, manifest, split) {
     keepNames: true,
     // What documents the interface stands in the declarations.
     comments: { legal: true, annotation: true, jsdoc: false },
-    sourcemap: true,
+    sourcemap: maps,
     // Of the sources, which are not published, the map has names and lines.
     sourcemapExcludeSources: true,
     sourcemapPathTransform: (file, map) => {

@@ -57,8 +57,11 @@ function twoEntries(/** @type {Record<string, string>} */ sources = SOURCES) {
 }
 
 /** @returns {Promise<string>} the folder of the bundled package */
-async function bundled(/** @type {ReturnType<typeof twoEntries>} */ { source, packed, manifest }) {
-  await bundlePackage(source, packed, manifest);
+async function bundled(
+  /** @type {ReturnType<typeof twoEntries>} */ { source, packed, manifest },
+  /** @type {Parameters<typeof bundlePackage>[3]} */ options = undefined,
+) {
+  await bundlePackage(source, packed, manifest, options);
   writeFileSync(path.join(packed, 'package.json'), JSON.stringify(manifest));
   return packed;
 }
@@ -87,8 +90,14 @@ describe('bundlePackage', () => {
     expect(existsSync(path.join(folder, types.require.types))).toBe(true);
   });
 
-  it('leads stacks to the sources, whose text is not published', async () => {
-    const folder = await bundled(twoEntries());
+  it('has no source maps where it is published', async () => {
+    const dist = path.join(await bundled(twoEntries()), 'dist');
+    expect(existsSync(path.join(dist, 'index.js.map'))).toBe(false);
+    expect(readFileSync(path.join(dist, 'index.js'), 'utf8')).not.toContain('sourceMappingURL');
+  });
+
+  it('leads stacks of tests to the sources', async () => {
+    const folder = await bundled(twoEntries(), { maps: true });
     const map = JSON.parse(readFileSync(path.join(folder, 'dist/index.js.map'), 'utf8'));
     expect(map.sources).toContain('../src/index.ts');
     expect(map.sourcesContent).toBeUndefined();

@@ -45,7 +45,7 @@ async function bundled(/** @type {Record<string, string>} */ sources, sideEffect
   const manifest = { name: 'lazily', type: 'module', sideEffects, exports: { '.': entry } };
   const one = { name: 'lazily', folder: 'lazily', directory, manifest, native: false };
   const split = splitModules([one]);
-  await bundlePackage(directory, packed, manifest, split);
+  await bundlePackage(directory, packed, manifest, { split, maps: true });
   writeFileSync(path.join(packed, 'package.json'), JSON.stringify(manifest));
   return packed;
 }

@@ -99,7 +99,7 @@ export async function packAll(kernels, others = []) {
   for (const { name, directory } of workspacePackages()) {
     const own = platforms.filter((entry) => entry.owner === name);
     const bundled = await repack(pack(directory, 'pnpm'), async (folder, manifest) => {
-      await bundlePackage(directory, folder, manifest, split);
+      await bundlePackage(directory, folder, manifest, { split });
       for (const { name: dependency, version, needed } of own) {
         const kind = needed ? 'dependencies' : 'optionalDependencies';
         manifest[kind] = { ...manifest[kind], [dependency]: version };

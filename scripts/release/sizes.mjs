@@ -8,18 +8,16 @@ import { lastPacked } from './pack.mjs';
 
 /** Bytes of files by what they are for. */
 function contents(/** @type {string} */ tarball) {
-  const sizes = { code: 0, maps: 0, types: 0, native: 0, other: 0 };
+  const sizes = { code: 0, types: 0, native: 0, other: 0 };
   for (const line of run('tar', ['-tvzf', tarball]).trim().split('\n')) {
     const [, , size, , , name = ''] = line.split(/\s+/);
-    const kind = /\.map$/.test(name)
-      ? 'maps'
-      : /\.d\.c?ts$/.test(name)
-        ? 'types'
-        : /\.c?js$/.test(name)
-          ? 'code'
-          : /\.(node|wasm|kernels)$|\.so/.test(name)
-            ? 'native'
-            : 'other';
+    const kind = /\.d\.c?ts$/.test(name)
+      ? 'types'
+      : /\.c?js$/.test(name)
+        ? 'code'
+        : /\.(node|wasm|kernels)$|\.so/.test(name)
+          ? 'native'
+          : 'other';
     sizes[kind] += Number(size);
   }
   return sizes;
