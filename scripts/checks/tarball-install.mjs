@@ -1,7 +1,6 @@
 // Installs the packed packages into an empty project the way a user does, with install scripts off: the addons come as optional
 // dependencies, where this Node needs them, and OpenBLAS. Computes a distance on the CPU through import and through require; its
-// kernel must be kept on disk. Computes it once more without a compiler, by the precompiled kernels. Solves with OpenBLAS, then computes without it. TypeScript finds types from ES modules and CommonJS,
-// and stacks lead to the sources.
+// kernel must be kept on disk. Computes it once more without a compiler, by the precompiled kernels. Solves with OpenBLAS, then computes without it. TypeScript finds types from ES modules and CommonJS.
 import { existsSync, mkdtempSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -62,15 +61,15 @@ const precompiled = `
   console.log('first call with ' + bundleHits + ' precompiled kernels, without a compiler: ok');
 `;
 
-/** The same classes on both ways in, and a stack that names the source file. */
+/** The same classes on both ways in, and a stack that names functions. */
 const identity = `
   import { createRequire } from 'node:module';
   import { MercerError, tensor } from '@mercer/core';
   const required = createRequire(process.cwd() + '/')('@mercer/core');
   const error = await required.tensor([[1], [1, 2]]).catch((reason) => reason);
   if (!(error instanceof MercerError) || required.tensor !== tensor) throw new Error('import and require have two copies');
-  if (!/@mercer.tensor.src.nested\\.ts:\\d+/.test(error.stack)) throw new Error('the stack does not lead to the sources: ' + error.stack);
-  console.log('one copy, and source maps: ok');
+  if (!/at \\w{3,} .*@mercer.tensor/.test(error.stack)) throw new Error('the stack names no function: ' + error.stack);
+  console.log('one copy: ok');
 `;
 
 /** A worker thread of linalg computes where there is no LAPACK. */
@@ -164,7 +163,7 @@ try {
       env: { ...env, MERCER_BLAS: '' },
     });
   process.stdout.write(
-    run(process.execPath, ['--enable-source-maps', '--input-type=module', '-e', identity], {
+    run(process.execPath, ['--input-type=module', '-e', identity], {
       cwd: project,
       env,
     }),
