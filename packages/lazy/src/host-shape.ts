@@ -7,7 +7,7 @@ import {
   type StridedSource,
   type TensorSource,
 } from '@mercer/tensor';
-import { isRowReader } from '@mercer/tensor/operation';
+import { isRowReader, ofThisRealm } from '@mercer/tensor/operation';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 
 /** What can be told of host data without reading it. */
@@ -54,10 +54,11 @@ function readerShape({ shape, dtype }: RowReader, what: string): HostShape {
 /** Where the elements of a typed array, or of `{ data, shape }`, lie. */
 export function hostLayout(data: unknown): HostLayout {
   if (isTyped(data)) {
-    const typed = data as unknown as HostLayout['data'];
+    const typed = ofThisRealm(data) as HostLayout['data'];
     return { data: typed, shape: [data.length], strides: [1], offset: 0 };
   }
-  const { shape, strides, stride, fortranOrder, offset = 0, ...rest } = data as StridedSource;
+  const { shape, strides, stride, fortranOrder, offset = 0, ...given } = data as StridedSource;
+  const rest = { ...given, data: ofThisRealm(given.data) as HostLayout['data'] };
   const natural = fortranOrder === true ? columnMajorStrides(shape) : rowMajorStrides(shape);
   return { ...rest, shape, strides: strides ?? stride ?? natural, offset };
 }
@@ -75,8 +76,9 @@ const isTyped = (value: unknown): value is Typed =>
   ArrayBuffer.isView(value) && !(value instanceof DataView);
 
 function typedDType(data: Typed): LazyDType | undefined {
-  if (data instanceof Float32Array) return 'float32';
-  return data instanceof Float64Array ? 'float64' : undefined;
+  const view = ofThisRealm(data);
+  if (view instanceof Float32Array) return 'float32';
+  return view instanceof Float64Array ? 'float64' : undefined;
 }
 
 function nestedShape(data: readonly unknown[]): number[] {

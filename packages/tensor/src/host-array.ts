@@ -15,6 +15,7 @@ import {
 import { MercerError } from './mercer-error.js';
 import { nestedArray, type Nested } from './nested.js';
 import { gather } from './strided-host.js';
+import { ofThisRealm } from './typed-view.js';
 import { newStorageArray, type InputTypedArray, type StorageArray } from './typed-arrays.js';
 
 /**
@@ -171,11 +172,12 @@ function assertAttached(view: ArrayBufferView, what: string): void {
 
 /** The elements of a typed array as storage elements of the dtype they stand for. */
 function storageOf(
-  view: ArrayBufferView,
+  given: ArrayBufferView,
   wanted: DType | undefined,
   what: string,
 ): { data: StorageArray; dtype: DType } {
-  assertAttached(view, what);
+  assertAttached(given, what);
+  const view = ofThisRealm(given);
   if (view instanceof Float64Array) return { data: view, dtype: 'float64' };
   if (view instanceof Float32Array) return { data: view, dtype: 'float32' };
   if (view instanceof BigInt64Array) return { data: view, dtype: 'int64' };
