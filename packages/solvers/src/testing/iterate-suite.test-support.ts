@@ -142,16 +142,19 @@ export function iterateSuite(name: string, place: () => Device): void {
         ['minres', (system) => new MinresMethod(system) as never],
         ['lsqr', (system) => new LeastSquaresMethod('lsqr', system) as never],
         ['lsmr', (system) => new LeastSquaresMethod('lsmr', system) as never],
-      ])('%s has the bits of single iterations, and calls the operator to capture it', async (what, method) => {
-        const [plain, captured] = [await counted(false, milder), await counted(true, milder)];
-        const one = await runBy(method, plain.of, { batch: 1 });
-        expect(await runBy(method, captured.of, {})).toEqual(one);
-        const most = Math.max(...one.counts);
-        expect(most).toBeGreaterThan(20);
-        // two iterations, one that is captured, and checks
-        const products = what.startsWith('ls') ? 2 : 1;
-        expect(captured.calls()).toBeLessThan(3 * products + 3 * (2 + Math.ceil(most / 50)));
-      });
+      ])(
+        '%s has the bits of single iterations, and calls the operator to capture it',
+        async (what, method) => {
+          const [plain, captured] = [await counted(false, milder), await counted(true, milder)];
+          const one = await runBy(method, plain.of, { batch: 1 });
+          expect(await runBy(method, captured.of, {})).toEqual(one);
+          const most = Math.max(...one.counts);
+          expect(most).toBeGreaterThan(20);
+          // two iterations, one that is captured, and checks
+          const products = what.startsWith('ls') ? 2 : 1;
+          expect(captured.calls()).toBeLessThan(3 * products + 3 * (2 + Math.ceil(most / 50)));
+        },
+      );
 
       it('go on one by one on a CPU where the work cannot be captured, which a GPU refuses', async () => {
         const { of } = await counted(false);
