@@ -301,7 +301,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
         rests: await x.add(1).ge(limits).cast('float64'),
       });
       const start: State = { x: await tensor([0, 0], where), rests: await tensor([0, 0], where) };
-      using prepared = await prepare(f as never as (state: State) => Promise<State>, start);
+      using prepared = await prepare(f, start);
       const read = async ({ x }: State) => x.toNested();
       for (const count of [1, 4, 5, 6, 1000]) {
         const wanted = await read(prepared.repeat(count, start));
@@ -310,10 +310,12 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       }
       // what goes on although it says that it rests tells how often it was done
       const endless = async ({ x }: State) => ({ x: await x.add(1), rests: await x.sub(6) });
-      using counting = await prepare(endless as (state: State) => Promise<State>, start);
+      using counting = await prepare(endless, start);
       const isCpu = deviceOf().kind === 'cpu';
       // elements -6, -6, then -5, -5, ..: none is 0 after the first
-      expect(await read(counting.repeatUntil('rests', 20, start))).toEqual(isCpu ? [1, 1] : [20, 20]);
+      expect(await read(counting.repeatUntil('rests', 20, start))).toEqual(
+        isCpu ? [1, 1] : [20, 20],
+      );
       const at = { x: await tensor([6, 4], where), rests: start.rests };
       // 0 and -2, then 1 and -1
       expect(await read(counting.repeatUntil('rests', 20, at))).toEqual(isCpu ? [8, 6] : [26, 24]);
@@ -321,9 +323,12 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
         /repeatUntil: "other" is undefined in what the function gives/,
       );
       expect(() => prepared.repeatUntil('rests', 0, start)).toThrow(/count is 0/);
-      using narrow = await prepare(async (one: { readonly y: Floats }) => ({ y: await one.y.mul(2) }), {
-        y: await make(1),
-      });
+      using narrow = await prepare(
+        async (one: { readonly y: Floats }) => ({ y: await one.y.mul(2) }),
+        {
+          y: await make(1),
+        },
+      );
       expect(() => narrow.repeatUntil('y', 2, { y: start.x as never })).toThrow(
         /"y" is float32 \[4, 3\].*Name a member that is a float64 tensor/,
       );

@@ -83,39 +83,37 @@ export async function iterate<S extends KrylovState>(
     // a product may never settle
     await unlessAborted(working, signal);
   };
-  const look = async (): Promise<Promise<readonly ColumnReport[]>> => {
-    reading = columnsOf(await standing(state, system));
-    reading.catch(() => undefined); // a batch may throw before it is awaited
-    return reading;
+  /** Asks where columns stand now, and gives what waits for the answer. */
+  const asked = async (): Promise<() => Promise<readonly ColumnReport[]>> => {
+    const answer = columnsOf(await standing(state, system));
+    answer.catch(() => undefined); // a batch may throw before it is awaited
+    reading = answer;
+    return async () => {
+      const seen = await unlessAborted(answer, signal);
+      throwFailure(what, seen);
+      return seen;
+    };
   };
-  const columnsSeen = async (read: Promise<readonly ColumnReport[]>) => {
-    const seen = await unlessAborted(read, signal);
-    throwFailure(what, seen);
-    return seen;
-  };
-  /** The true residuals, and where columns stand by them. */
-  const checked = async (): Promise<readonly ColumnReport[]> => {
-    await advance(method.check);
-    await look();
-    return columnsSeen(reading as Promise<readonly ColumnReport[]>);
-  };
+  const isDone = (columns: readonly ColumnReport[]): boolean => !columns.some(isRunning);
   try {
     for (;;) {
       signal?.throwIfAborted();
-      if (batches.isLoop) {
-        await advance((from) => batches.run(from));
-      } else {
-        await look();
-        const read = reading as unknown as Promise<readonly ColumnReport[]>;
-        await advance((from) => batches.run(from));
-        if (batches.isCheckDue) await advance(method.check);
-        const seen = await columnsSeen(read);
-        const told: unknown = onIteration?.(reportOf(seen));
-        await told; // where it is a promise, its failure is the solve's
-        if (seen.some(isRunning)) continue;
-      }
-      const columns = await checked();
-      if (!columns.some(isRunning)) return { state, columns };
+      const { isLoop } = batches;
+      let answer = isLoop ? undefined : await asked();
+      await advance((from) => batches.run(from));
+      const { isCheckDue } = batches;
+      if (isCheckDue) await advance(method.check);
+      answer ??= await asked();
+      const seen = await answer();
+      batches.noteLook();
+      const told: unknown = onIteration?.(reportOf(seen));
+      await told; // where it is a promise, its failure is the solve's
+      if (!isDone(seen)) continue;
+      // what a loop came to is known already
+      if (isLoop && isCheckDue) return { state, columns: seen };
+      await advance(method.check);
+      const columns = await (await asked())();
+      if (isDone(columns)) return { state, columns };
     }
   } catch (error) {
     batches.stop();
@@ -166,10 +164,13 @@ async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
 
 /** Iterations that a CPU does one by one before it repeats captured ones: their kernels are there then. */
 const WARM_UP = 2;
+/** How long such a repetition should be at least and at most: other work of the device waits behind it, and the host looks after each. */
+const LOOP_MS = [10, 40] as const;
+const FIRST_LOOP = 4;
 
 /**
- * Batches of iterations. Where an iteration may be captured a GPU replays it, or, from the second batch on, a cycle; a CPU repeats it without the host until the next check,
- * or until all columns rest.
+ * Batches of iterations. Where an iteration may be captured a GPU replays it, or, from the second batch on, a cycle; a CPU repeats it without the host: some 10 to 40 ms at a
+ * time, until the next check at most, or until all columns rest.
  */
 class Batches<S extends KrylovState> implements Disposable {
   readonly #method: KrylovMethod<S>;
@@ -181,6 +182,8 @@ class Batches<S extends KrylovState> implements Disposable {
   #isProvisional = false;
   #isDisposed = false;
   #count = 0;
+  #loopLength = FIRST_LOOP;
+  #loopSince: number | undefined;
   /** Iterations since the last check that was due. */
   #since = 0;
 
@@ -196,7 +199,7 @@ class Batches<S extends KrylovState> implements Disposable {
     this.#loops = mayCapture && isAsked && !isGpu && cycle === undefined && isAmbientByContext;
   }
 
-  /** Whether the next batch goes on until the next check, or until all columns rest, on the device alone: nothing is enqueued behind it before that is read. */
+  /** Whether the next batch is a repetition by the CPU: nothing is enqueued behind it before it is read what that came to. */
   get isLoop(): boolean {
     return this.#loops && this.#count >= WARM_UP;
   }
@@ -242,9 +245,20 @@ class Batches<S extends KrylovState> implements Disposable {
       this.#loops = false;
       return this.run(state);
     }
-    const count = this.#cycle - this.#since;
-    this.#since = 0;
+    const count = Math.min(this.#loopLength, this.#cycle - this.#since);
+    this.#since += count;
+    this.#loopSince = performance.now();
     return this.#replay?.repeatUntil('status', count, state) as S;
+  }
+
+  /** That the host has seen what the last batch came to, of a loop: its time says how long the next one may be. */
+  noteLook(): void {
+    if (this.#loopSince === undefined) return;
+    const elapsed = performance.now() - this.#loopSince;
+    this.#loopSince = undefined;
+    const [least, most] = LOOP_MS;
+    if (elapsed < least) this.#loopLength = Math.min(2 * this.#loopLength, this.#cycle);
+    if (elapsed > most) this.#loopLength = Math.max(1, this.#loopLength >> 1);
   }
 
   /** @throws the error of the capture; DISPOSED where the solve has been left meanwhile */

@@ -29,7 +29,7 @@ async function operatorSize(operator: LinearOperator, b: Tensor): Promise<number
   const [rows, columns] = operator.shape;
   const isSquare = rows === columns;
   using product = await (isSquare ? operator.matvec(b as never) : operator.rmatvec(b as never));
-  return await sizeOf(product as Tensor<OperatorDType>);
+  return await sizeOf(product);
 }
 
 /** Squares of norms of residuals, and `r . P r`; the same tensor where there is no preconditioner. */

@@ -45,7 +45,7 @@ const OPERATORS = {
 } satisfies Record<string, Matrix>;
 
 /** What a call does: it resolves, without a word of convergence or with one, or throws an error of this code. */
-type End = 'resolves' | 'converged' | 'not converged' | 'converged or not' | `${Uppercase<string>}`;
+type End = 'resolves' | 'converged' | 'not converged' | 'converged or not' | Uppercase<string>;
 type Ends = Readonly<Record<keyof typeof OPERATORS, End>>;
 
 const IN_ALL = {
@@ -102,12 +102,12 @@ const solved =
   };
 
 const SOLVERS: Readonly<Record<string, readonly [Call, Ends]>> = {
-  cg: [solved(cg as never), OF_CG],
-  'cg of blocks': [solved((of, b, o) => cg(of, b, { ...o, block: true }) as never), OF_CG],
-  minres: [solved(minres as never), OF_SQUARE],
-  gmres: [solved((of, b, o) => gmres(of, b, { restart: N, ...o }) as never), OF_SQUARE],
-  lsqr: [solved(lsqr as never), OF_LEAST_SQUARES],
-  lsmr: [solved(lsmr as never), OF_LEAST_SQUARES],
+  cg: [solved(cg), OF_CG],
+  'cg of blocks': [solved((of, b, o) => cg(of, b, { ...o, block: true })), OF_CG],
+  minres: [solved(minres), OF_SQUARE],
+  gmres: [solved((of, b, o) => gmres(of, b, { restart: N, ...o })), OF_SQUARE],
+  lsqr: [solved(lsqr), OF_LEAST_SQUARES],
+  lsmr: [solved(lsmr), OF_LEAST_SQUARES],
   eigsh: [
     async (of, _, o) => {
       const { values, vectors, converged } = await eigsh(of, { k: 2, key, ...o, blockSize: 1 });
@@ -181,7 +181,11 @@ export function badSystemsSuite(name: string, place: () => Device): void {
     const watched = (before: (count: number) => void, capturable: boolean): Operator => {
       let count = 0;
       return operator({
-        ...{ shape: [N, N], dtype: 'float64', device, rmatvec: 'symmetric', capturable },
+        shape: [N, N],
+        dtype: 'float64',
+        device,
+        rmatvec: 'symmetric',
+        capturable,
         matvec: (v) => {
           before(++count);
           return dense.matvec(v);

@@ -160,11 +160,13 @@ export function iterateSuite(name: string, place: () => Device): void {
         const { of } = await counted(false);
         let calls = 0;
         const reads = operator({
-          ...{ shape: [N, N], dtype: 'float64', device: place() },
+          shape: [N, N],
+          dtype: 'float64',
+          device: place(),
           matvec: async (v) => {
             calls++;
             using most = await v.abs().max();
-            return (await most.item()) < 0 ? v : await of.matvec(v as never);
+            return (await most.item()) < 0 ? v : await of.matvec(v);
           },
           capturable: true,
         }) as unknown as LinearOperator;
@@ -183,10 +185,12 @@ export function iterateSuite(name: string, place: () => Device): void {
         let calls = 0;
         let leave: (() => void) | undefined;
         const left = operator({
-          ...{ shape: [N, N], dtype: 'float64', device: place() },
+          shape: [N, N],
+          dtype: 'float64',
+          device: place(),
           matvec: (v) => {
             if (++calls === leaveAt) leave?.();
-            return of.matvec(v as never) as never;
+            return of.matvec(v);
           },
           capturable: true,
         }) as unknown as LinearOperator;

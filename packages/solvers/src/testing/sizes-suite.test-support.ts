@@ -156,7 +156,7 @@ export function sizesSuite(name: string, place: () => Device): void {
         const a = await tensor(whole, { device, dtype });
         const of = async (k: number): Promise<LinearOperator> => {
           const [first = 1, second = 1] = halves(k);
-          return denseOperator((await a.mul(first).mul(second)) as Tensor<'float64'>) as never;
+          return denseOperator((await a.mul(first).mul(second)) as Tensor<'float64'>);
         };
         const [sized, others] = await call(await of(0), b);
         for (const k of exponents) {

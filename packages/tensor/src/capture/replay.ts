@@ -114,11 +114,7 @@ export class Replay {
   }
 
   /** Copies as work of their own, between memory that this replay holds. */
-  #captured(
-    copies: PieceCopies,
-    from: readonly Result[],
-    to: readonly Tensor[],
-  ): CapturedGraph {
+  #captured(copies: PieceCopies, from: readonly Result[], to: readonly Tensor[]): CapturedGraph {
     const stream = this.#device.createStream();
     stream.beginCapture(UNORDERED);
     copies.enqueueBare(from, to, stream);
