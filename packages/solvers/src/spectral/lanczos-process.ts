@@ -115,7 +115,7 @@ export class LanczosProcess implements Disposable {
     using columns = q.transpose();
     using product = await this.#product(columns);
     using turned = product.transpose();
-    using w = (await turned.clone());
+    using w = await turned.clone();
     using image = w.reshape([starts, shape[0], 1]);
     const alpha = await this.#dots(q, w);
     const cross = await keeping({ alpha }, () => this.#dots(this.#before ?? q, w));
