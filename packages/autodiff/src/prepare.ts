@@ -31,6 +31,16 @@ export interface Prepared<A extends readonly unknown[], R> extends Disposable {
    * @throws MercerError INVALID_ARGUMENT where what `f` gives is not like its first argument, or for another count; UNSUPPORTED where `f` gives a part of its argument at another place; as a call
    */
   repeat(count: number, ...args: A): Settled<R>;
+  /**
+   * The same until the state rests, at most so many times. `f` leaves a state that rests as it is, so that the result is that of `repeat`: a CPU, which repeats without
+   * the host, leaves out what is in vain.
+   *
+   * @param rests a member of what `f` gives, float64: the state rests where none of its elements is 0
+   * @throws MercerError INVALID_ARGUMENT where there is no such member, or it is of another dtype; as `repeat`
+   */
+  repeatUntil(rests: string, count: number, ...args: A): Settled<R>;
+  /** Ends repetitions that are enqueued already with the one under way, on a CPU: what they give is what was reached. For work that nobody waits for any more. */
+  stop(): void;
   /** Returns the memory that the work is done in. Results stay. */
   dispose(): void;
 }
@@ -61,6 +71,31 @@ export async function prepare<A extends readonly unknown[], R>(
   f: (...args: A) => R,
   ...example: A
 ): Promise<Prepared<A, R>> {
+  return (await prepared(f, example, false)).prepared;
+}
+
+/** A prepared function, and whether it is interpreted in part until its kernels are compiled: then another may be faster soon. */
+export interface PreparedWarm<A extends readonly unknown[], R> {
+  readonly prepared: Prepared<A, R>;
+  readonly isProvisional: boolean;
+}
+
+/**
+ * The same of a function that has just been called with arguments like the example's, on a CPU: it is called once, only to be captured. Kernels that are interpreted while
+ * they are compiled are captured as they are.
+ */
+export async function prepareWarm<A extends readonly unknown[], R>(
+  f: (...args: A) => R,
+  ...example: A
+): Promise<PreparedWarm<A, R>> {
+  return prepared(f, example, true);
+}
+
+async function prepared<A extends readonly unknown[], R>(
+  f: (...args: A) => R,
+  example: A,
+  isWarm: boolean,
+): Promise<PreparedWarm<A, R>> {
   checkFunction('prepare', f);
   assertNotPreparing('prepare', 'captures work');
   const leaves = await exampleLeaves(example);
@@ -74,6 +109,7 @@ export async function prepare<A extends readonly unknown[], R>(
       return found.map((one) => one.value);
     },
     leaves.map(({ value }) => value),
+    isWarm,
   );
   const given = (args: A): readonly Tensor[] => {
     if (replay.disposed) {
@@ -93,7 +129,7 @@ export async function prepare<A extends readonly unknown[], R>(
   const call = (...args: A): Settled<R> =>
     rebuilt(result, replay.call(given(args)).values()) as Settled<R>;
   let feedsBack = false;
-  const repeat = (count: number, ...args: A): Settled<R> => {
+  const repeated = (rests: number | undefined, count: number, args: A): Settled<R> => {
     if (!(Number.isSafeInteger(count) && count > 0)) {
       throw new MercerError(
         'INVALID_ARGUMENT',
@@ -105,12 +141,19 @@ export async function prepare<A extends readonly unknown[], R>(
       replay.feedBack(feedback(result, like[0]));
       feedsBack = true;
     }
-    return rebuilt(result, replay.call(tensors, count).values()) as Settled<R>;
+    return rebuilt(result, replay.call(tensors, { times: count, rests }).values()) as Settled<R>;
+  };
+  const repeat = (count: number, ...args: A): Settled<R> => repeated(undefined, count, args);
+  const repeatUntil = (rests: string, count: number, ...args: A): Settled<R> =>
+    repeated(restsOf(result, rests), count, args);
+  const stop = (): void => {
+    replay.stop();
   };
   const dispose = (): void => {
     replay.dispose();
   };
-  return Object.assign(call, { repeat, dispose, [Symbol.dispose]: dispose });
+  const more = { repeat, repeatUntil, stop, dispose, [Symbol.dispose]: dispose };
+  return { prepared: Object.assign(call, more), isProvisional: replay.isProvisional };
 }
 
 const isUndefined = (value: unknown): boolean => value === undefined;
@@ -230,6 +273,17 @@ function rebuilt(like: unknown, tensors: Iterator<Tensor>): unknown {
   if (!isRecord(like)) return like;
   return Object.fromEntries(
     Object.entries(like).map(([name, one]) => [name, rebuilt(one, tensors)]),
+  );
+}
+
+/** The number of the result that tells whether a state rests. @throws MercerError INVALID_ARGUMENT */
+function restsOf(value: unknown, name: string): number {
+  const one = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  if (one instanceof Form && one.tensor.dtype === 'float64') return one.at;
+  const found = one instanceof Form ? one.toString() : describeValue(one);
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `repeatUntil: ${describeValue(name)} is ${found} in what the function gives. Name a member that is a float64 tensor.`,
   );
 }
 

@@ -7,4 +7,5 @@
 export { intercepted, owned, ownedInto, type InterceptedLeaf } from './intercepted.js';
 export { listened } from './listened.js';
 export type { InterceptedCall, Interceptor } from './trace/intercepting.js';
+export { prepareWarm, type PreparedWarm } from './prepare.js';
 export { isTree, leavesOf, replaced, type Leaf } from './tree.js';

@@ -136,6 +136,20 @@ export const transforms = [
   },
   {
     ...REPLAY,
+    name: 'a CPU repeats what rests',
+    find: 'const one = result === undefined ? undefined : this.#results[result];',
+    replace: 'const one = result === undefined ? undefined : this.#results[-1];',
+    pattern: 'repeatUntil gives what repeat gives of a state that rests',
+  },
+  {
+    ...REPLAY,
+    name: 'repetitions of a CPU begin with the same numbers',
+    find: 'copies.enqueueBare(from, to, stream);',
+    replace: '',
+    pattern: 'repeat gives what the function gives when it is called as often',
+  },
+  {
+    ...REPLAY,
     name: 'a prepared function that is disposed ends under calls that wait',
     find: 'if (this.#pending > 0) return;',
     replace: 'if (this.#pending < 0) return;',

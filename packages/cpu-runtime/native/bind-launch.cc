@@ -213,12 +213,23 @@ napi_value graphNodeCount(napi_env env, napi_callback_info info) {
 }
 
 napi_value launchGraph(napi_env env, napi_callback_info info) {
-  const Arguments<2> arguments(env, info);
+  const Arguments<6> arguments(env, info);
   const auto& stream = handleOf<Stream>(env, arguments.at[0]);
   const auto& graph = handleOf<Graph>(env, arguments.at[1]);
   assertNoCapture(*stream, "launching a graph");
+  napi_valuetype type;
+  napi_typeof(env, arguments.at[3], &type);
+  const std::shared_ptr<Graph> between = type == napi_external ? handleOf<Graph>(env, arguments.at[3]) : nullptr;
+  const Rests rests{reinterpret_cast<const double*>(arguments.integer(4)), static_cast<size_t>(arguments.integer(5))};
+  auto passes = std::make_unique<Passes>(graph, between, arguments.integer(2), rests);
   EnvState::of(env).dropReferences();
-  Pool::get().enqueue(stream, graph);
+  Pool::get().enqueue(stream, Op{Op::Kind::kPasses, nullptr, nullptr, nullptr, std::move(passes)});
+  return undefinedValue(env);
+}
+
+napi_value stopGraph(napi_env env, napi_callback_info info) {
+  const Arguments<1> arguments(env, info);
+  handleOf<Graph>(env, arguments.at[0])->stops.fetch_add(1);
   return undefinedValue(env);
 }
 
@@ -238,6 +249,7 @@ void bindLaunch(napi_env env, napi_value exports) {
   define<capturing>(env, exports, "capturing");
   define<graphNodeCount>(env, exports, "graphNodeCount");
   define<launchGraph>(env, exports, "launchGraph");
+  define<stopGraph>(env, exports, "stopGraph");
   define<disposeGraph>(env, exports, "disposeGraph");
 }
 

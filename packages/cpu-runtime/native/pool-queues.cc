@@ -38,7 +38,7 @@ void Pool::enqueue(const std::shared_ptr<Stream>& stream, Op&& op) {
   Effects effects;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (op.kind == Op::Kind::kLaunch) {
+    if (op.isWork()) {
       ensureThreads();
       stream->inFlight.fetch_add(1, std::memory_order_relaxed);
     }
@@ -58,29 +58,44 @@ Graph::~Graph() {
   env->wake();
 }
 
-void Pool::enqueue(const std::shared_ptr<Stream>& stream, const std::shared_ptr<const Graph>& graph) {
-  std::vector<Op> ops;
-  ops.reserve(graph->launches.size());
-  for (const auto& captured : graph->launches) {
-    auto launch = std::make_unique<Launch>();
-    launch->kernel = captured->kernel;
-    launch->tasks = captured->tasks;
-    launch->chunk = captured->chunk;
-    launch->scratchBytes = captured->scratchBytes;
-    launch->params = captured->params;
-    launch->graph = graph;
-    ops.push_back(Op{Op::Kind::kLaunch, std::move(launch), nullptr, nullptr});
+bool Rests::ends() const {
+  // NaN is not 0
+  return count != 0 && std::none_of(numbers, numbers + count, [](double one) { return one == 0; });
+}
+
+Passes::Passes(std::shared_ptr<const Graph> graph, std::shared_ptr<const Graph> between, int64_t times, Rests rests)
+    : graph_(std::move(graph)), between_(std::move(between)), left_(times), rests_(rests), stops_(graph_->stops.load()) {
+  const auto take = [this](const Graph& from) {
+    for (const auto& captured : from.launches) {
+      if (captured->tasks <= 0) continue;
+      auto launch = std::make_unique<Launch>();
+      launch->kernel = captured->kernel;
+      launch->tasks = captured->tasks;
+      launch->chunk = captured->chunk;
+      launch->scratchBytes = captured->scratchBytes;
+      launch->params = captured->params;
+      launches_.push_back(std::move(launch));
+    }
+  };
+  take(*graph_);
+  end_ = launches_.size();
+  if (between_ && times > 1 && end_ != 0) take(*between_);
+}
+
+bool Passes::isLast() {
+  left_ -= 1;
+  return left_ <= 0 || end_ == 0 || graph_->stops.load(std::memory_order_relaxed) != stops_ || rests_.ends();
+}
+
+Launch* Passes::next() {
+  if (left_ <= 0 || (at_ == end_ && isLast())) {
+    left_ = 0;
+    return nullptr;
   }
-  Effects effects;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    ensureThreads();
-    stream->inFlight.fetch_add(static_cast<int64_t>(ops.size()), std::memory_order_relaxed);
-    for (Op& op : ops) stream->ops.push_back(std::move(op));
-    if (!stream->blocked) advance(stream, effects);
-    advanceAll(effects);
-  }
-  apply(effects);
+  if (at_ == launches_.size()) at_ = 0;
+  Launch* launch = launches_[at_++].get();
+  launch->next.store(0, std::memory_order_relaxed);
+  return launch;
 }
 
 bool Pool::idle(Stream& stream) {
@@ -120,6 +135,18 @@ void Pool::fire(Event& event, Effects& effects) {
   event.listeners.clear();
 }
 
+// The head of the stream runs from here on.
+void Pool::begin(Launch& launch, const std::shared_ptr<Stream>& stream, Effects& effects) {
+  launch.stream = stream;
+  stream->blocked = true;
+  stream->env->running += 1;
+  // A stream that was idle has no claim on the time it did not use.
+  stream->servedNs = std::max(stream->servedNs, virtualNs_);
+  active_.push_back(&launch);
+  activeCount_.store(active_.size(), std::memory_order_relaxed);
+  effects.newWork = true;
+}
+
 // Takes ops off the head until one has to run or to wait.
 void Pool::advance(const std::shared_ptr<Stream>& stream, Effects& effects) {
   if (stream->env->ended) return;
@@ -127,22 +154,16 @@ void Pool::advance(const std::shared_ptr<Stream>& stream, Effects& effects) {
     Op& op = stream->ops.front();
     switch (op.kind) {
       case Op::Kind::kLaunch:
-        if (op.launch->tasks > 0) {
-          op.launch->stream = stream;
-          stream->blocked = true;
-          stream->env->running += 1;
-          // A stream that was idle has no claim on the time it did not use.
-          stream->servedNs = std::max(stream->servedNs, virtualNs_);
-          active_.push_back(op.launch.get());
-          activeCount_.store(active_.size(), std::memory_order_relaxed);
-          effects.newWork = true;
-          return;
-        }
+        if (op.launch->tasks > 0) return begin(*op.launch, stream, effects);
         stream->inFlight.fetch_sub(1, std::memory_order_relaxed);
         if (!op.launch->references.empty()) {
           stream->env->release(op.launch->references);
           effects.wake.push_back(stream->env);
         }
+        break;
+      case Op::Kind::kPasses:
+        if (Launch* launch = op.passes->next()) return begin(*launch, stream, effects);
+        stream->inFlight.fetch_sub(1, std::memory_order_relaxed);
         break;
       case Op::Kind::kRecord:
         fire(*op.event, effects);
@@ -195,20 +216,27 @@ void Pool::leave(Launch& launch, bool ok, Effects& effects) {
 // The last user of an exhausted launch left it.
 void Pool::finish(Launch* launch, Effects& effects) {
   forget(launch);
-  Stream& stream = *launch->stream;
+  std::shared_ptr<Stream> held = std::exchange(launch->stream, nullptr);
+  Stream& stream = *held;
   EnvState& env = *stream.env;
-  stream.inFlight.fetch_sub(1, std::memory_order_relaxed);
   stream.blocked = false;
-  if (!launch->references.empty()) {
-    env.release(launch->references);
-    effects.wake.push_back(stream.env);
+  // passes stay at the head until they have no next launch
+  if (stream.ops.front().kind == Op::Kind::kLaunch || env.ended) {
+    stream.inFlight.fetch_sub(1, std::memory_order_relaxed);
+    if (!launch->references.empty()) {
+      env.release(launch->references);
+      effects.wake.push_back(stream.env);
+    }
+    effects.dead.push_back(std::move(stream.ops.front()));
+    stream.ops.pop_front();
   }
-  effects.dead.push_back(std::move(stream.ops.front()));
-  stream.ops.pop_front();
-  advance(launch->stream, effects);
+  advance(held, effects);
   advanceAll(effects);
+  const bool goesOn = stream.blocked;
   env.running -= 1;
   if (env.ended && env.running == 0) ended_.notify_all();
+  // a stream that goes on is held by what it runs or waits for
+  if (!goesOn) effects.visited.push_back(std::move(held));
 }
 
 void Pool::apply(Effects& effects) {
@@ -233,7 +261,7 @@ void Pool::closeEnvironment(EnvState& env) {
     for (const auto& weak : env.streams) {
       std::shared_ptr<Stream> stream = weak.lock();
       if (!stream) continue;
-      const bool running = stream->blocked && stream->ops.front().kind == Op::Kind::kLaunch;
+      const bool running = stream->blocked && stream->ops.front().isWork();
       while (stream->ops.size() > (running ? 1u : 0u)) {
         discarded.push_back(std::move(stream->ops.back()));
         stream->ops.pop_back();

@@ -146,6 +146,8 @@ void Pool::run(size_t index) {
           std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count() -
           kSliceNs;
     leave(*launch, ok, effects);
+    // this thread takes the next launch of the same passes itself, and wakes others where that has tasks for them
+    if (effects.dead.empty()) effects.newWork = false;
     if (effects.any()) {
       lock.unlock();
       apply(effects);

@@ -22,7 +22,7 @@ struct Effects {
   std::vector<std::shared_ptr<EnvState>> wake;
   bool newWork = false;
 
-  bool any() const { return !dead.empty() || !wake.empty() || newWork; }
+  bool any() const { return !dead.empty() || !visited.empty() || !wake.empty() || newWork; }
 };
 
 class Pool {
@@ -31,7 +31,6 @@ class Pool {
 
   // JS threads.
   void enqueue(const std::shared_ptr<Stream>& stream, Op&& op);
-  void enqueue(const std::shared_ptr<Stream>& stream, const std::shared_ptr<const Graph>& graph);
   void registerStream(const std::shared_ptr<Stream>& stream);
   bool idle(Stream& stream);
   // False, and nothing done, when the event fired already.
@@ -64,6 +63,7 @@ class Pool {
   void finish(Launch* launch, Effects& effects);
   void forget(Launch* launch);
   void advance(const std::shared_ptr<Stream>& stream, Effects& effects);
+  void begin(Launch& launch, const std::shared_ptr<Stream>& stream, Effects& effects);
   void advanceAll(Effects& effects);
   void fire(Event& event, Effects& effects);
   void apply(Effects& effects);

@@ -46,7 +46,6 @@ struct Launch {
   std::shared_ptr<const void> program;
   std::vector<std::shared_ptr<HostMemory>> memory;
   std::vector<napi_ref> references;
-  std::shared_ptr<const Graph> graph;
   std::shared_ptr<Stream> stream;  // set while running
   bool inner = false;  // shared by a kernel that runs: lies on its thread's stack, and is no op of the stream
 
@@ -64,6 +63,36 @@ struct Graph {
 
   std::shared_ptr<EnvState> env;
   std::vector<std::unique_ptr<Launch>> launches;
+  // Counts calls that end the passes which are enqueued.
+  mutable std::atomic<uint64_t> stops{0};
+};
+
+// Numbers that say whether there is a next pass: there is while one of them is 0. Whoever enqueues passes keeps the memory.
+struct Rests {
+  const double* numbers = nullptr;
+  size_t count = 0;
+  bool ends() const;
+};
+
+// A graph that is run, launch after launch, once or several times, with another graph between two times. It has launches of its own,
+// since the same graph may wait in several streams; those are used again in every pass.
+class Passes {
+ public:
+  Passes(std::shared_ptr<const Graph> graph, std::shared_ptr<const Graph> between, int64_t times, Rests rests);
+  // The launch that comes next; null behind the last one. The one before is done.
+  Launch* next();
+
+ private:
+  bool isLast();
+
+  std::shared_ptr<const Graph> graph_;
+  std::shared_ptr<const Graph> between_;
+  std::vector<std::unique_ptr<Launch>> launches_;  // of the graph, then those between
+  size_t end_ = 0;                                 // of a pass
+  size_t at_ = 0;
+  int64_t left_;
+  Rests rests_;
+  uint64_t stops_;
 };
 
 struct Event {
@@ -74,11 +103,14 @@ struct Event {
 };
 
 struct Op {
-  enum class Kind { kLaunch, kRecord, kWait, kNotify };
+  enum class Kind { kLaunch, kPasses, kRecord, kWait, kNotify };
   Kind kind;
   std::unique_ptr<Launch> launch;
   std::shared_ptr<Event> event;
   napi_deferred deferred = nullptr;
+  std::unique_ptr<Passes> passes = nullptr;
+
+  bool isWork() const { return kind == Kind::kLaunch || kind == Kind::kPasses; }
 };
 
 class Stream {
@@ -90,7 +122,7 @@ class Stream {
   bool blocked = false;  // the head runs, or waits for an event
   bool outOfMemory = false;
   int64_t servedNs = 0;  // thread time received, on the pool's virtual clock
-  std::atomic<int64_t> inFlight{0};  // launches enqueued and not done
+  std::atomic<int64_t> inFlight{0};  // launches and graphs enqueued and not done
 };
 
 }  // namespace mercer::cpu

@@ -25,6 +25,11 @@ export class CpuGraph extends Branded {
     return rawBinding().graphNodeCount(this.#raw);
   }
 
+  /** Ends what `enqueueGraph` repeats of it, running or waiting, with the pass under way, or with the first; what is enqueued later is repeated. */
+  stop(): void {
+    rawBinding().stopGraph(this.#raw);
+  }
+
   /** Lets the handle go; work that is enqueued still runs. */
   dispose(): void {
     rawBinding().disposeGraph(this.#raw);

@@ -6,6 +6,16 @@ import { CpuRuntimeError } from './errors.js';
 import { assertStable, HostBuffer, keepAliveOf, type HostBytes } from './host-buffer.js';
 import type { RawBuffer, RawStream } from './raw-binding.js';
 
+/** How a graph is repeated. */
+export interface Repeated {
+  /** Default 1. */
+  readonly times?: number | undefined;
+  /** Work between two repetitions. */
+  readonly between?: CpuGraph | undefined;
+  /** Numbers, float64, that are looked at after each repetition: when none of them is 0, the rest is left out. They must lie in memory that one of the graphs keeps. */
+  readonly rests?: { readonly address: number; readonly count: number } | undefined;
+}
+
 /**
  * A queue of work: launches, copies, events, in the order they were enqueued, one after the other. Different streams run
  * side by side on the one thread pool and share it evenly. Nothing here blocks the event loop.
@@ -24,7 +34,7 @@ export class CpuStream extends Branded {
     return this.#raw;
   }
 
-  /** Launches and copies enqueued and not yet done. */
+  /** Launches, copies and graphs enqueued and not yet done. */
   get inFlight(): number {
     return rawBinding().inFlight(this.#raw);
   }
@@ -190,13 +200,22 @@ export class CpuStream extends Branded {
   }
 
   /**
-   * Enqueues all work of a graph, whatever stream it was captured from.
+   * Enqueues all work of a graph, whatever stream it was captured from, once or several times. Repetitions follow each other on the pool's threads, without this one.
    *
    * @throws CpuRuntimeError `CAPTURING` where the stream captures itself, `DISPOSED`, `INVALID_ARGUMENT`
    */
-  enqueueGraph(graph: CpuGraph): void {
+  enqueueGraph(graph: CpuGraph, repeated?: Repeated): void {
     assertOwn(graph, CpuGraph, 'enqueueing a graph');
-    rawBinding().launchGraph(this.#raw, graph.raw);
+    const { times = 1, between, rests } = repeated ?? {};
+    if (between !== undefined) assertOwn(between, CpuGraph, 'enqueueing a graph');
+    rawBinding().launchGraph(
+      this.#raw,
+      graph.raw,
+      times,
+      between?.raw,
+      rests?.address ?? 0,
+      rests?.count ?? 0,
+    );
   }
 
   /** Lets the handle go; work that is enqueued still runs. Using the stream afterwards throws `DISPOSED`. */

@@ -108,6 +108,14 @@ export interface RawBinding {
   endCapture(stream: RawStream): RawGraph;
   capturing(stream: RawStream): boolean;
   graphNodeCount(graph: RawGraph): number;
-  launchGraph(stream: RawStream, graph: RawGraph): void;
+  launchGraph(
+    stream: RawStream,
+    graph: RawGraph,
+    times: number,
+    between: RawGraph | undefined,
+    restsAddress: number,
+    restsCount: number,
+  ): void;
+  stopGraph(graph: RawGraph): void;
   disposeGraph(graph: RawGraph): void;
 }

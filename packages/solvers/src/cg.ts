@@ -42,7 +42,7 @@ const BLOCK_CG: Solver<BlockCgState> = { ...CG, method: (system) => new BlockCgM
  *
  * A column is done when `norm(b - A x) <= max(rtol norm(b), atol)` by its true residual, which is computed every 50 iterations and at the end;
  * where it exceeds the one of the recurrence tenfold, the column restarts from it. Inner products are in float64. Columns that are done stay as
- * they are while others go on. A column whose true residual has not fallen by a tenth in 50 iterations, while x has gained less energy than
+ * they are while others go on. Of a singular operator and a right-hand side out of its range `converged` is false, and x is of no use; `lsqr` has least-squares solutions. A column whose true residual has not fallen by a tenth in 50 iterations, while x has gained less energy than
  * rounding hides, has stagnated: `converged` is false, as where it has had `maxIterations`, and x is what was reached. A right-hand side of zeros has the solution 0.
  *
  * `block: true` searches the Krylov spaces of all columns together (block conjugate gradients, O'Leary 1980, in the form of Ji and Li 2017): fewer iterations, hence
@@ -51,7 +51,8 @@ const BLOCK_CG: Solver<BlockCgState> = { ...CG, method: (system) => new BlockCgM
  * tolerances and the errors are as before; the figure of an indefinite operator is the least `p . A p` of all unit directions p. Its iterations are not captured.
  *
  * On a GPU ten iterations are enqueued at a time, replayed from a capture where the operator and the preconditioner allow it, and the host
- * looks at them one batch late.
+ * looks at them one batch late. On a CPU such iterations are captured after two, and repeated by the threads of the pool, without the host, until the next true
+ * residual is due or all columns are done; with `onIteration` they are made one by one.
  *
  * x is differentiated by b and by the tensors that the operator is made of, a shift among them, to any order: the gradient solves the same system
  * (implicit differentiation), and is as accurate as the solve. x0 and the preconditioner have no derivative, and what is said beside x none.

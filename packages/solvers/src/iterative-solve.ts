@@ -57,7 +57,7 @@ export interface IterativeOptions<D extends OperatorDType> extends SignalOption 
   readonly maxIterations?: number | undefined;
   /** Where to start, like x; default 0. */
   readonly x0?: TensorOperand<D> | undefined;
-  /** Called whenever the host learns how far the solve is: after every iteration on a CPU, every batch of them on a GPU. */
+  /** Called whenever the host learns how far the solve is: after every iteration on a CPU, which is slower than without it, every batch of them on a GPU. */
   readonly onIteration?: ((report: IterationReport) => void) | undefined;
 }
 

@@ -6,6 +6,7 @@ import {
   OutOfMemoryError,
   type CpuEvent,
   type CpuFunction,
+  type CpuGraph,
   type CpuStream,
   type HostBuffer,
 } from '@mercer/cpu-runtime';
@@ -25,7 +26,7 @@ import { HostPool } from './host-pool.js';
 import { binaryOf, jitCache, toolchainOf } from './jit.js';
 import type { NativeFunction } from './native-function.js';
 import type { NativeMemory, StorageBlock } from './storage-block.js';
-import { StreamCore, type CapturedGraph } from './stream-core.js';
+import { StreamCore, type CapturedGraph, type RepeatedGraph } from './stream-core.js';
 
 /** Host copies up to this size are done at once: some 0.2 ms. */
 const IMMEDIATE_BYTES = 2 ** 20;
@@ -77,15 +78,33 @@ class CpuStreamCore extends StreamCore<CpuEvent> {
   }
 
   protected finishCapture(): CapturedGraph {
-    const graph = this.native.endCapture();
-    return {
-      launch: (stream) => {
-        nativeOf(stream).enqueueGraph(graph);
-      },
-      dispose: () => {
-        graph.dispose();
-      },
-    };
+    return new CpuCapturedGraph(this.native.endCapture());
+  }
+}
+
+class CpuCapturedGraph implements CapturedGraph {
+  readonly #native: CpuGraph;
+
+  constructor(native: CpuGraph) {
+    this.#native = native;
+  }
+
+  launch(stream: StreamCore, repeated?: RepeatedGraph): void {
+    if (repeated === undefined) {
+      nativeOf(stream).enqueueGraph(this.#native);
+      return;
+    }
+    const { times, between, rests } = repeated;
+    if (!(between instanceof CpuCapturedGraph)) throw new TypeError('not a graph of the CPU');
+    nativeOf(stream).enqueueGraph(this.#native, { times, between: between.#native, rests });
+  }
+
+  stop(): void {
+    this.#native.stop();
+  }
+
+  dispose(): void {
+    this.#native.dispose();
   }
 }
 

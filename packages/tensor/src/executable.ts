@@ -80,12 +80,15 @@ export class Executable<T> {
     const ways = await this.#parts.ways();
     if (ways === 'interpreted' || this.#isTooLong)
       return (await this.#interpret(signal, debug)).form;
+    const ambient = ambientStream();
     // what is captured is launched often
-    if (ways === 'compiled' || values === undefined || ambientStream() !== undefined)
+    const isCaptured = ambient !== undefined && ambient.capture?.waitsForCompiler !== false;
+    if (ways === 'compiled' || values === undefined || isCaptured)
       return this.#waitForCompiled({ debug, signal });
     if (this.#failedBehind) return (await this.#interpret(signal, debug)).form;
     const compileMs = await this.#parts.compileMs();
     if (compileMs === 0) return this.#waitForCompiled({ debug, signal });
+    if (ambient?.capture !== undefined) ambient.capture.isProvisional = true;
     const sooner = this.#takeSooner({ debug, signal }, values, compileMs);
     void keepingAlive(sooner);
     return sooner;

@@ -40,13 +40,28 @@ interface Mark {
 
 /** Work that was captured from a stream. @internal */
 export interface CapturedGraph {
-  /** Enqueues all of it on a stream of the device. */
-  launch(stream: StreamCore): void;
+  /** Enqueues all of it on a stream of the device; several times without the host on a CPU alone. */
+  launch(stream: StreamCore, repeated?: RepeatedGraph): void;
+  /** Ends repetitions that are enqueued already with the one under way; undefined on a GPU, where the host enqueues each. */
+  readonly stop?: () => void;
   dispose(): void;
+}
+
+/** How a CPU repeats captured work. @internal */
+export interface RepeatedGraph {
+  readonly times: number;
+  /** Work between two repetitions. */
+  readonly between: CapturedGraph;
+  /** The rest is left out when none of these numbers, float64, is 0. */
+  readonly rests: { readonly address: number; readonly count: number } | undefined;
 }
 
 /** Who captures the work of a stream. @internal */
 export interface StreamCapture {
+  /** Whether calls wait for compiled kernels, or take what there is at once as they do elsewhere. */
+  readonly waitsForCompiler: boolean;
+  /** Whether some of it is interpreted, or may be, until its kernels are compiled. */
+  isProvisional: boolean;
   /** Captured work uses memory that was there before. */
   touch(storage: Storage, writes: boolean): void;
   /** Work that touches these storages and nothing else is captured from here to `end`: it need not wait for what does not touch them. */

@@ -287,6 +287,66 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       );
     });
 
+    it('repeatUntil gives what repeat gives of a state that rests, and a CPU leaves out the rest', async () => {
+      const where = { device: deviceOf(), dtype: 'float64' } as const;
+      type Numbers = Tensor<'float64'>;
+      interface State {
+        readonly x: Numbers;
+        readonly rests: Numbers;
+      }
+      const limits = await tensor([3, 5], where);
+      /** Counts up to a limit each. */
+      const f = async ({ x, rests }: State) => ({
+        x: await x.add(rests.eq(0).cast('float64')),
+        rests: await x.add(1).ge(limits).cast('float64'),
+      });
+      const start: State = { x: await tensor([0, 0], where), rests: await tensor([0, 0], where) };
+      using prepared = await prepare(f, start);
+      const read = async ({ x }: State) => x.toNested();
+      for (const count of [1, 4, 5, 6, 1000]) {
+        const wanted = await read(prepared.repeat(count, start));
+        expect(await read(prepared.repeatUntil('rests', count, start))).toEqual(wanted);
+        expect(wanted).toEqual([Math.min(count, 3), Math.min(count, 5)]);
+      }
+      // what goes on although it says that it rests tells how often it was done
+      const endless = async ({ x }: State) => ({ x: await x.add(1), rests: await x.sub(6) });
+      using counting = await prepare(endless, start);
+      const isCpu = deviceOf().kind === 'cpu';
+      // elements -6, -6, then -5, -5, ..: none is 0 after the first
+      expect(await read(counting.repeatUntil('rests', 20, start))).toEqual(
+        isCpu ? [1, 1] : [20, 20],
+      );
+      const at = { x: await tensor([6, 4], where), rests: start.rests };
+      // 0 and -2, then 1 and -1
+      expect(await read(counting.repeatUntil('rests', 20, at))).toEqual(isCpu ? [8, 6] : [26, 24]);
+      expect(() => prepared.repeatUntil('other', 2, start)).toThrow(
+        /repeatUntil: "other" is undefined in what the function gives/,
+      );
+      expect(() => prepared.repeatUntil('rests', 0, start)).toThrow(/count is 0/);
+      using narrow = await prepare(
+        async (one: { readonly y: Floats }) => ({ y: await one.y.mul(2) }),
+        {
+          y: await make(1),
+        },
+      );
+      expect(() => narrow.repeatUntil('y', 2, { y: start.x as never })).toThrow(
+        /"y" is float32 \[4, 3\].*Name a member that is a float64 tensor/,
+      );
+    });
+
+    it('repetitions that are stopped give what was reached, on a CPU, and later ones are done', async () => {
+      const where = { device: deviceOf(), dtype: 'float64' } as const;
+      const zero = await tensor([0], where);
+      using prepared = await prepare((x: Tensor<'float64'>) => x.add(1), zero);
+      const count = deviceOf().kind === 'cpu' ? 1e12 : 10;
+      const found = prepared.repeat(count, zero);
+      prepared.stop();
+      const reached = await found.item();
+      expect(reached).toBeGreaterThanOrEqual(1);
+      expect(reached).toBeLessThan(1e12);
+      expect(await prepared.repeat(7, zero).item()).toBe(7);
+    });
+
     it('1000 calls keep nothing, and neither does what was prepared once it is disposed', async () => {
       const [x, y] = [await make(1), await make(2)];
       const f = valueAndGrad(loss);

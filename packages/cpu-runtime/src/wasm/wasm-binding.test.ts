@@ -86,10 +86,44 @@ describe.skipIf(!isBuilt)('the runtime in WebAssembly', () => {
     const graph = raw.endCapture(stream);
     const large = grow();
     expect([...numbers(to, 10)]).toEqual(Array.from({ length: 10 }, () => 0));
-    raw.launchGraph(stream, graph);
+    raw.launchGraph(stream, graph, 1, undefined, 0, 0);
     expect([...numbers(to, 10)]).toEqual([1, 2, 1, 2, 3, 4, 5, 6, 7, 8]);
     raw.disposeGraph(graph);
     for (const one of [from, to, large]) raw.disposeBuffer(one);
+  });
+
+  it('repeats captured work, with other work between, until numbers rest', () => {
+    const [a, b] = [raw.allocate(24), raw.allocate(24)];
+    const capture = (work: () => void) => {
+      raw.beginCapture(stream);
+      work();
+      return raw.endCapture(stream);
+    };
+    // a shift to the left: [1, 2, 3] -> [2, 3, 3]
+    const work = capture(() => {
+      raw.copy(stream, b, 0, a, 8, 16, undefined);
+    });
+    const between = capture(() => {
+      raw.copy(stream, a, 0, b, 0, 16, undefined);
+    });
+    const address = Number(raw.addressOfBuffer(b));
+    const run = (times: number, count: number): number[] => {
+      numbers(a, 3).set([1, 0, 3]);
+      numbers(b, 3).set([0, 0, 9]);
+      raw.launchGraph(stream, work, times, between, address, count);
+      return [...numbers(b, 3)];
+    };
+    expect(run(1, 0)).toEqual([0, 3, 9]);
+    expect(run(2, 0)).toEqual([3, 3, 9]);
+    expect(run(100, 1)).toEqual([3, 3, 9]);
+    numbers(a, 3).set([0, 5, 6]);
+    raw.launchGraph(stream, work, 100, between, address, 2);
+    expect([...numbers(b, 3)]).toEqual([5, 6, 9]);
+    expect(() => {
+      raw.stopGraph(work);
+    }).not.toThrow();
+    for (const one of [work, between]) raw.disposeGraph(one);
+    for (const one of [a, b]) raw.disposeBuffer(one);
   });
 
   it('runs a built-in function, at once or as part of a graph, which keeps what it uses', () => {
@@ -104,7 +138,7 @@ describe.skipIf(!isBuilt)('the runtime in WebAssembly', () => {
     raw.disposeBuffer(buffer);
     raw.disposeFunction(fn);
     expect(raw.stats().liveBuffers).toBe(1);
-    raw.launchGraph(stream, graph);
+    raw.launchGraph(stream, graph, 1, undefined, 0, 0);
     expect(new Float64Array(raw.linearMemory, address, 100).every((one) => one === 7)).toBe(true);
     raw.disposeGraph(graph);
     raw.disposeGraph(graph);

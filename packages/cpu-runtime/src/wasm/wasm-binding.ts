@@ -412,10 +412,32 @@ export class WasmBinding implements RawBinding {
     return valueOf(graph, WasmGraph).length;
   }
 
-  launchGraph(stream: RawStream, graph: RawGraph): void {
+  launchGraph(
+    stream: RawStream,
+    graph: RawGraph,
+    times: number,
+    between: RawGraph | undefined,
+    restsAddress: number,
+    restsCount: number,
+  ): void {
     const works = valueOf(graph, WasmGraph);
+    const others = between === undefined ? [] : valueOf(between, WasmGraph);
     const state = this.#running(stream, 'launching a graph');
-    for (const { run } of works) run(state);
+    const rests = (): boolean => {
+      if (restsCount === 0) return false;
+      const { buffer, byteOffset } = this.#module.bytes(restsAddress, 8 * restsCount);
+      return !new Float64Array(buffer, byteOffset, restsCount).includes(0);
+    };
+    for (let done = 0; done < times; done++) {
+      if (done > 0) for (const { run } of others) run(state);
+      for (const { run } of works) run(state);
+      if (rests()) return;
+    }
+  }
+
+  /** Work is done when it is enqueued: there is nothing to stop. */
+  stopGraph(graph: RawGraph): void {
+    valueOf(graph, WasmGraph);
   }
 
   disposeGraph(graph: RawGraph): void {

@@ -1,6 +1,7 @@
 import { prepare, type Prepared } from '@mercer/autodiff';
-import { stack, type Tensor } from '@mercer/tensor';
-import { unlessAborted } from '@mercer/tensor/operation';
+import { prepareWarm } from '@mercer/autodiff/transform';
+import { MercerError, stack, type Tensor } from '@mercer/tensor';
+import { isAmbientByContext, unlessAborted } from '@mercer/tensor/operation';
 import { release, unlessLeft, type State } from './columns.js';
 import type { LinearSystem } from './linear-system.js';
 import { CHECK_EVERY, Status, throwFailure, type ColumnReport } from './status.js';
@@ -48,13 +49,13 @@ export interface IterationReport {
 export interface IterateOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onIteration?: ((report: IterationReport) => void) | undefined;
-  /** Iterations between two looks; default: 10 on a GPU, 1 on a CPU. */
+  /** Iterations between two looks; default: 10 on a GPU; on a CPU 1 with `onIteration`, or of work that cannot be captured, and else all until the next check. */
   readonly batch?: number | undefined;
 }
 
 /**
  * Runs a method to its end: until every column is done by its true residual. Iterations are enqueued in batches, and what they came to is
- * read one batch late: while the device works on a batch, the host looks at the one before.
+ * read one batch late: while the device works on a batch, the host looks at the one before. A CPU repeats iterations that may be captured until all columns rest, and is looked at then.
  *
  * @param what what its errors are of: what the user called
  * @returns the last state, which the caller disposes, and what is read of it
@@ -64,14 +65,9 @@ export async function iterate<S extends KrylovState>(
   options: IterateOptions,
   what = method.what,
 ): Promise<{ readonly state: S; readonly columns: readonly ColumnReport[] }> {
-  const { system, cycle = CHECK_EVERY } = method;
-  const { device } = system;
-  const {
-    signal,
-    onIteration,
-    batch = device.kind === 'cuda' ? (method.cycle ?? 10) : 1,
-  } = options;
-  using batches = new Batches(method, batch);
+  const { system } = method;
+  const { signal, onIteration } = options;
+  using batches = new Batches(method, options);
   let state = await unlessLeft(method.start(), signal, release);
   let reading: Promise<readonly ColumnReport[]> | undefined;
   let working: Promise<void> | undefined;
@@ -87,25 +83,40 @@ export async function iterate<S extends KrylovState>(
     // a product may never settle
     await unlessAborted(working, signal);
   };
-  try {
-    for (let done = batch; ; done += batch) {
-      signal?.throwIfAborted();
-      reading = columnsOf(await standing(state, system));
-      reading.catch(() => undefined); // a batch may throw before it is awaited
-      await advance((from) => batches.run(from));
-      if (done % cycle < batch) await advance(method.check);
-      const seen = await unlessAborted(reading, signal);
+  /** Asks where columns stand now, and gives what waits for the answer. */
+  const asked = async (): Promise<() => Promise<readonly ColumnReport[]>> => {
+    const answer = columnsOf(await standing(state, system));
+    answer.catch(() => undefined); // a batch may throw before it is awaited
+    reading = answer;
+    return async () => {
+      const seen = await unlessAborted(answer, signal);
       throwFailure(what, seen);
+      return seen;
+    };
+  };
+  const isDone = (columns: readonly ColumnReport[]): boolean => !columns.some(isRunning);
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const { isLoop } = batches;
+      let answer = isLoop ? undefined : await asked();
+      await advance((from) => batches.run(from));
+      const { isCheckDue } = batches;
+      if (isCheckDue) await advance(method.check);
+      answer ??= await asked();
+      const seen = await answer();
+      batches.noteLook();
       const told: unknown = onIteration?.(reportOf(seen));
       await told; // where it is a promise, its failure is the solve's
-      if (seen.some(isRunning)) continue;
+      if (!isDone(seen)) continue;
+      // what a loop came to is known already
+      if (isLoop && isCheckDue) return { state, columns: seen };
       await advance(method.check);
-      reading = columnsOf(await standing(state, system));
-      const columns = await unlessAborted(reading, signal);
-      throwFailure(what, columns);
-      if (!columns.some(isRunning)) return { state, columns };
+      const columns = await (await asked())();
+      if (isDone(columns)) return { state, columns };
     }
   } catch (error) {
+    batches.stop();
     await reading?.catch(() => undefined);
     const end = (): void => {
       release(state);
@@ -151,30 +162,117 @@ async function columnsOf(standing: Tensor): Promise<readonly ColumnReport[]> {
   }));
 }
 
-/** Batches of iterations. A GPU replays the work of one iteration, or, from the second on, of a cycle, where it may be captured. */
+/** Iterations that a CPU does one by one before it repeats captured ones: their kernels are there then. */
+const WARM_UP = 2;
+/** How long such a repetition should be at least and at most: other work of the device waits behind it, and the host looks after each. */
+const LOOP_MS = [10, 40] as const;
+const FIRST_LOOP = 4;
+
+/**
+ * Batches of iterations. Where an iteration may be captured a GPU replays it, or, from the second batch on, a cycle; a CPU repeats it without the host: some 10 to 40 ms at a
+ * time, until the next check at most, or until all columns rest.
+ */
 class Batches<S extends KrylovState> implements Disposable {
   readonly #method: KrylovMethod<S>;
   readonly #length: number;
+  readonly #cycle: number;
   readonly #captures: boolean;
+  #loops: boolean;
   #replay: Prepared<[S], Promise<S>> | undefined;
+  #isProvisional = false;
+  #isDisposed = false;
   #count = 0;
+  #loopLength = FIRST_LOOP;
+  #loopSince: number | undefined;
+  /** Iterations since the last check that was due. */
+  #since = 0;
 
-  constructor(method: KrylovMethod<S>, length: number) {
+  constructor(method: KrylovMethod<S>, { batch, onIteration }: IterateOptions) {
+    const { system, cycle, isCapturable } = method;
+    const isGpu = system.device.kind === 'cuda';
     this.#method = method;
-    this.#length = length;
-    this.#captures = method.isCapturable !== false && method.system.isCapturable && length > 1;
+    this.#length = batch ?? (isGpu ? (cycle ?? 10) : 1);
+    this.#cycle = cycle ?? CHECK_EVERY;
+    const mayCapture = isCapturable !== false && system.isCapturable;
+    this.#captures = mayCapture && this.#length > 1;
+    const isAsked = batch === undefined && onIteration === undefined;
+    this.#loops = mayCapture && isAsked && !isGpu && cycle === undefined && isAmbientByContext;
+  }
+
+  /** Whether the next batch is a repetition by the CPU: nothing is enqueued behind it before it is read what that came to. */
+  get isLoop(): boolean {
+    return this.#loops && this.#count >= WARM_UP;
+  }
+
+  /** Whether true residuals are due after the last batch. */
+  get isCheckDue(): boolean {
+    if (this.#since < this.#cycle) return false;
+    this.#since %= this.#cycle;
+    return true;
   }
 
   async run(state: S): Promise<S> {
+    if (this.isLoop) return this.#loop(state);
     this.#count++;
+    this.#since += this.#length;
     const { cycle, step } = this.#method;
     if (!this.#captures || (cycle !== undefined && this.#count === 1)) return this.#steps(state);
     if (cycle === undefined) {
-      this.#replay ??= await prepare(step, state);
-      return this.#replay.repeat(this.#length, state) as S;
+      await this.#capture(async () => ({ prepared: await prepare(step, state) }));
+      return this.#replay?.repeat(this.#length, state) as S;
     }
-    this.#replay ??= await prepare((from: S) => this.#steps(from), state);
-    return this.#replay(state) as S;
+    await this.#capture(async () => ({
+      prepared: await prepare((from: S) => this.#steps(from), state),
+    }));
+    return this.#replay?.(state) as S;
+  }
+
+  /** Ends what is under way on a CPU, for nobody waits for it any more. */
+  stop(): void {
+    this.#replay?.stop();
+  }
+
+  async #loop(state: S): Promise<S> {
+    const { step } = this.#method;
+    if (this.#isProvisional) {
+      this.#replay?.dispose();
+      this.#replay = undefined;
+    }
+    try {
+      await this.#capture(() => prepareWarm(step, state));
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      this.#loops = false;
+      return this.run(state);
+    }
+    const count = Math.min(this.#loopLength, this.#cycle - this.#since);
+    this.#since += count;
+    this.#loopSince = performance.now();
+    return this.#replay?.repeatUntil('status', count, state) as S;
+  }
+
+  /** That the host has seen what the last batch came to, of a loop: its time says how long the next one may be. */
+  noteLook(): void {
+    if (this.#loopSince === undefined) return;
+    const elapsed = performance.now() - this.#loopSince;
+    this.#loopSince = undefined;
+    const [least, most] = LOOP_MS;
+    if (elapsed < least) this.#loopLength = Math.min(2 * this.#loopLength, this.#cycle);
+    if (elapsed > most) this.#loopLength = Math.max(1, this.#loopLength >> 1);
+  }
+
+  /** @throws the error of the capture; DISPOSED where the solve has been left meanwhile */
+  async #capture(
+    capture: () => Promise<{
+      readonly prepared: Prepared<[S], Promise<S>>;
+      readonly isProvisional?: boolean;
+    }>,
+  ): Promise<void> {
+    if (this.#replay !== undefined) return;
+    const { prepared, isProvisional = false } = await capture();
+    this.#replay = prepared;
+    this.#isProvisional = isProvisional;
+    if (this.#isDisposed) prepared.dispose();
   }
 
   /** The iterations of a batch, one after the other. */
@@ -194,6 +292,11 @@ class Batches<S extends KrylovState> implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#isDisposed = true;
     this.#replay?.dispose();
   }
 }
+
+/** Whether work cannot be captured. */
+const isRefused = (error: unknown): boolean =>
+  error instanceof MercerError && (error.code === 'CAPTURED' || error.code === 'UNSUPPORTED');

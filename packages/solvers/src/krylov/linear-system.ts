@@ -4,7 +4,8 @@ import { unitOf } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { Dots, IN_FLOAT64, keeping, release, type State } from './columns.js';
-import { GOAL, MODERATE, UNIT, v } from './decisions.js';
+import { GOAL, UNIT, v } from './decisions.js';
+import { sizeOf } from './size.js';
 
 /** A system with its numbers. */
 export interface SystemParts {
@@ -22,16 +23,13 @@ export interface SystemParts {
 const IN_UNITS = mul(div(v('x'), v('unit')), v('size'));
 const RESTORED = mul(div(v('x'), v('size')), v('unit'));
 
-/** The largest element of a product of the operator with moderate vectors; 1 where it is moderate too, or tells nothing. */
-async function sizeOf(operator: LinearOperator, b: Tensor): Promise<number> {
+/** What a product of the operator with moderate vectors says of its size. */
+async function operatorSize(operator: LinearOperator, b: Tensor): Promise<number> {
   if (b.size === 0) return 1;
   const [rows, columns] = operator.shape;
   const isSquare = rows === columns;
   using product = await (isSquare ? operator.matvec(b as never) : operator.rmatvec(b as never));
-  using most = await product.abs().max();
-  const size = await most.item();
-  const isModerate = size >= 1 / MODERATE && size <= MODERATE;
-  return isModerate || !(size > 0 && size < Infinity) ? 1 : size;
+  return await sizeOf(product);
 }
 
 /** Squares of norms of residuals, and `r . P r`; the same tensor where there is no preconditioner. */
@@ -98,7 +96,7 @@ export class LinearSystem implements Disposable {
       made.push({ unit });
       const b = await map(div(v('b'), v('unit')), { b: given, unit }, { dtype });
       made.push({ b });
-      const size = squaresOf.includes(dtype) ? await sizeOf(operator, b) : 1;
+      const size = squaresOf.includes(dtype) ? await operatorSize(operator, b) : 1;
       const x0 =
         startGiven &&
         (await map(IN_UNITS, { x: startGiven, unit }, { dtype, parameters: { size } }));

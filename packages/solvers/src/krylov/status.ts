@@ -63,7 +63,7 @@ export function throwFailure(what: string, columns: readonly ColumnReport[]): vo
   }
   throw new SolverError(
     'NOT_FINITE',
-    `${what}: ${iterations === 0 ? 'the right-hand side, x0 or the first residual' : 'a product of the operator or the preconditioner'} holds NaN or infinity, ${where}. Look for the operation that made it.`,
+    `${what}: ${iterations === 0 ? 'the right-hand side, x0, or the first product of the operator or the preconditioner' : 'a product of the operator or the preconditioner'} holds NaN or infinity, ${where}. Look for the operation that made it.`,
     { failure },
   );
 }

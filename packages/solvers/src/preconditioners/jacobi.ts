@@ -17,7 +17,7 @@ import { PoweredOperator } from './powered-operator.js';
  * console.log(iterations); // 1
  * ```
  *
- * @param operator square, with a diagonal of positive numbers, which is not checked: `cg` says BAD_PRECONDITIONER
+ * @param operator square, with a diagonal of positive numbers, which is not checked: `cg` says BAD_PRECONDITIONER, or NOT_FINITE of a 0
  * @returns the preconditioner, which the caller disposes
  * @throws MercerError UNSUPPORTED where the operator does not know its diagonal
  */

@@ -112,7 +112,7 @@ async function partialFactor(
       return await first.clone();
     }
     const { [0]: last } = await looksOf([await look(rest)]);
-    if (Number.isNaN(last?.[1])) throw notFinite(what);
+    if (!Number.isFinite(last?.[1])) throw notFinite(what);
     const found = factor as Tensor;
     factor = undefined;
     return found;
@@ -133,7 +133,8 @@ function usedColumns(
     const [, before = Infinity] = looks[k - GAIN_OVER] ?? [];
     return !(value > unit * first) || trace > (1 - leastGain) * before;
   });
-  if (end > 0 && Number.isNaN(looks[end]?.[0])) throw notFinite(what);
+  const [value, trace] = looks[end] ?? [0, 0];
+  if (end > 0 && !(Number.isFinite(value) && Number.isFinite(trace))) throw notFinite(what);
   return end === -1 ? looks.length : end;
 }
 

@@ -4,7 +4,8 @@ import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { checkFinite, checkSymmetric, unitOf } from '../checks.js';
-import { residualNorms, wantedPairs, type Which } from './subspace.js';
+import { sizeFor } from '../krylov/size.js';
+import { divided, residualNorms, wantedPairs, type Which } from './subspace.js';
 
 /** Eigenpairs, and how they were found. */
 export interface EigenSolution<D extends OperatorDType> {
@@ -89,7 +90,7 @@ export async function truthOf(
   return relativeTo(scale, await norms.toNested<readonly number[]>());
 }
 
-/** Pairs of an operator that is small enough to be stored. */
+/** Pairs of an operator that is small enough to be stored, divided by `size`. */
 export async function densePairs(
   what: string,
   operator: LinearOperator,
@@ -100,6 +101,7 @@ export async function densePairs(
   readonly pairs: EigenPairs;
   readonly residuals: readonly number[];
   readonly scale: number;
+  readonly size: number;
 }> {
   using matrix: Tensor = await operator.dense();
   using mirrored = matrix.transpose();
@@ -110,14 +112,27 @@ export async function densePairs(
   signal?.throwIfAborted();
   checkFinite(what, [largest, difference]);
   checkSymmetric(what, operator.dtype, difference, largest);
-  using symmetric = await matrix.add(mirrored).mul(0.5);
+  const size = sizeFor(largest, operator.dtype);
+  using half: Tensor = await matrix.mul(0.5 / size);
+  using other = half.transpose();
+  using symmetric = await half.add(other);
   const { values, coefficients: vectors } = await wantedPairs(symmetric, which, k);
   return await keeping({ values, vectors }, async () => {
     const numbers = await values.toNested<readonly number[]>();
-    const scale = Math.max(largest, ...numbers.map(Math.abs));
+    const scale = Math.max(largest / size, ...numbers.map(Math.abs));
     const pairs = { values, vectors };
-    return { pairs, residuals: await truthOf(operator, pairs, scale), scale };
+    const residuals = await truthOf(divided(operator, size), pairs, scale);
+    return { pairs, residuals, scale, size };
   });
+}
+
+/** What was found of an operator that was divided by `size`, of the operator as it is; takes it over. */
+export async function inSize(found: EigenFound, size: number): Promise<EigenFound> {
+  if (size === 1) return found;
+  const { values: divided, vectors } = found.pairs;
+  using own = divided;
+  const values: Tensor = await keeping({ vectors }, () => Promise.resolve(own.mul(size)));
+  return { ...found, pairs: { values, vectors }, scale: found.scale * size };
 }
 
 /** What tells that nothing more is gained: over some looks the largest residual has not fallen by a tenth, and the sum of the values has gained no more than rounding. */

@@ -10,6 +10,7 @@ import { deflatedOf, withDerivative } from './eigen-derivative.js';
 import {
   checkWhich,
   densePairs,
+  inSize,
   Progress,
   readStanding,
   truthOf,
@@ -20,6 +21,7 @@ import {
 } from './eigen-solution.js';
 import {
   extended,
+  firstSpace,
   orthonormal,
   residualNorms,
   ritzPairs,
@@ -139,20 +141,18 @@ async function search(operator: LinearOperator, asked: Asked): Promise<EigenFoun
   const [n] = operator.shape;
   const columns = blockSize * Math.ceil(Math.max(3 * k, 10 * blockSize, 24) / blockSize);
   if (n < columns + blockSize) {
-    const { pairs, residuals, scale } = await densePairs(what, operator, which, k, signal);
-    return {
-      pairs,
-      report: { converged: residuals.every((one) => one <= rtol), iterations: 0, residuals },
-      scale,
-    };
+    const { residuals, size, ...dense } = await densePairs(what, operator, which, k, signal);
+    const converged = residuals.every((one) => one <= rtol);
+    return await inSize({ ...dense, report: { converged, iterations: 0, residuals } }, size);
   }
   using lanczos = await BlockLanczos.of(operator, asked, columns);
-  return await lanczos.run();
+  return await inSize(await lanczos.run(), lanczos.size);
 }
 
 /** A block Krylov space, its restarts, and what they came to. */
 class BlockLanczos implements Disposable {
-  readonly #operator: LinearOperator;
+  #operator: LinearOperator;
+  #size = 1;
   readonly #asked: Asked;
   /** Columns that the space has at most. */
   readonly #columns: number;
@@ -202,7 +202,7 @@ class BlockLanczos implements Disposable {
       const { values, coefficients, figures } = await ritzPairs(
         this.#filled,
         which,
-        Math.min(keep, this.#size),
+        Math.min(keep, this.#count),
       );
       using all = values;
       using _coefficients = coefficients;
@@ -238,6 +238,18 @@ class BlockLanczos implements Disposable {
     }
   }
 
+  /** What the operator is divided by, which the first product says. */
+  get size(): number {
+    return this.#size;
+  }
+
+  async #begin(): Promise<void> {
+    const { space, operator, size } = await firstSpace(this.#operator, this.#next);
+    this.#put(space);
+    this.#operator = operator;
+    this.#size = size;
+  }
+
   get #filled(): Subspace {
     return this.#space as Subspace;
   }
@@ -245,18 +257,19 @@ class BlockLanczos implements Disposable {
   /** Extends the space until another block has no place. */
   async #fill(): Promise<void> {
     const { blockSize, k, maxIterations, signal } = this.#asked;
-    const goesOn = (): boolean => this.#iterations < maxIterations || this.#size < k;
+    const goesOn = (): boolean => this.#iterations < maxIterations || this.#count < k;
     do {
       signal?.throwIfAborted();
-      this.#put(await extended(this.#operator, this.#space, this.#next));
+      if (this.#space === undefined) await this.#begin();
+      else this.#put(await extended(this.#operator, this.#space, this.#next));
       this.#iterations++;
-      const count = this.#size;
+      const count = this.#count;
       using last = this.#filled.images.slice(null, [count - blockSize, count]);
       await this.#follow(last);
-    } while (this.#size + blockSize <= this.#columns && goesOn());
+    } while (this.#count + blockSize <= this.#columns && goesOn());
   }
 
-  get #size(): number {
+  get #count(): number {
     return this.#filled.basis.shape[1] ?? 0;
   }
 

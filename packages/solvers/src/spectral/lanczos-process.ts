@@ -2,7 +2,9 @@ import { matmul } from '@mercer/linalg';
 import { abs, div, le, max, mul, select, sqrt, variable, type RealExpr } from '@mercer/formula';
 import { empty, full, map, stack, type Tensor } from '@mercer/tensor';
 import { keeping, release } from '../krylov/columns.js';
+import { sizeOf } from '../krylov/size.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
+import { divided } from './subspace.js';
 import { checkFinite, checkSymmetric, unitOf } from '../checks.js';
 
 type Numbers = Tensor<'float64'>;
@@ -36,7 +38,8 @@ const IN_FLOAT64 = { dtype: 'float64' } as const;
  */
 export class LanczosProcess implements Disposable {
   readonly #what: string;
-  readonly #operator: LinearOperator;
+  #operator: LinearOperator;
+  #size = 1;
   readonly #one: Numbers;
   /** Vectors of all steps, (starts, chunk, N) each. */
   readonly #chunks: Tensor[] = [];
@@ -94,6 +97,11 @@ export class LanczosProcess implements Disposable {
     });
   }
 
+  /** What the operator is divided by, and so all coefficients: a power of two, 1 of moderate numbers. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** Steps so far. */
   get steps(): number {
     return this.#coefficients.length;
@@ -101,14 +109,13 @@ export class LanczosProcess implements Disposable {
 
   /** One more step: a product, and two passes over the vectors so far. */
   async step(): Promise<void> {
-    const operator = this.#operator;
-    const { dtype, shape } = operator;
+    const { dtype, shape } = this.#operator;
     const { q, scale: before } = this.#next;
     const [starts = 0] = q.shape;
     using columns = q.transpose();
-    using product = await operator.matvec(columns as never);
+    using product = await this.#product(columns);
     using turned = product.transpose();
-    using w = (await turned.clone()) as Tensor;
+    using w = await turned.clone();
     using image = w.reshape([starts, shape[0], 1]);
     const alpha = await this.#dots(q, w);
     const cross = await keeping({ alpha }, () => this.#dots(this.#before ?? q, w));
@@ -133,6 +140,17 @@ export class LanczosProcess implements Disposable {
         this.#coefficients.push([alpha, made.beta, cross]);
       });
     });
+  }
+
+  /** The first product says what the operator is divided by, where squares of it could be beyond float64, in which all norms are. */
+  async #product(columns: Tensor): Promise<Tensor> {
+    const product: Tensor = await this.#operator.matvec(columns as never);
+    if (this.steps > 0 || product.dtype !== 'float64') return product;
+    this.#size = await sizeOf(product as Numbers);
+    if (this.#size === 1) return product;
+    using own = product;
+    this.#operator = divided(this.#operator, this.#size);
+    return await own.mul(1 / this.#size);
   }
 
   /** Waits for the device, and gives the coefficients of every start. @throws SolverError NOT_FINITE, ASYMMETRIC */

@@ -9,6 +9,7 @@ import {
   type TensorOperand,
 } from '@mercer/tensor';
 import { differentiable, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { sizeOf } from '../krylov/size.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -95,7 +96,9 @@ export async function lanczos<D extends OperatorDType>(
       from === undefined
         ? await random.normal([n, 1], { key: key as random.RandomKey, dtype, device })
         : undefined;
-    using first: Tensor = drawn ?? (from as Tensor).reshape([n, 1]);
+    using given: Tensor = drawn ?? (from as Tensor).reshape([n, 1]);
+    const startSize = drawn === undefined ? await sizeOf(given as Tensor<D>) : 1;
+    using first: Tensor = await (startSize === 1 ? given.clone() : given.mul(1 / startSize));
     using process = await LanczosProcess.from(what, operator.withParameters(tensors), first, steps);
     for (let at = 0; at < steps; at++) {
       signal?.throwIfAborted();
@@ -110,11 +113,16 @@ export async function lanczos<D extends OperatorDType>(
         `${what}: start is 0. Pass a vector other than 0, or a key.`,
       );
     }
+    const { size } = process;
+    const [alphas, betas] = [diagonal, beyond].map((all) => all.map((one) => one * size)) as [
+      number[],
+      number[],
+    ];
     const count = diagonal.length;
     const basis = (await process.basis(count)) as Tensor<D>;
-    const remainder = beyond[count - 1] as number;
+    const remainder = betas[count - 1] as number;
     try {
-      const tridiagonal = await tensor(tridiagonalOf(diagonal, beyond), { dtype, device });
+      const tridiagonal = await tensor(tridiagonalOf(alphas, betas), { dtype, device });
       return { tridiagonal, basis, steps: count, remainder, invariant: remainder === 0 };
     } catch (error) {
       basis.dispose();

@@ -13,6 +13,7 @@ import {
 import { formatShape, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { preconditionerOf, type Preconditioner } from '../iterative-solve.js';
 import { keeping, release } from '../krylov/columns.js';
+import { sizeOf } from '../krylov/size.js';
 import type { IterationReport } from '../krylov/iterate.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
@@ -22,6 +23,7 @@ import { deflatedOf, withDerivative } from './eigen-derivative.js';
 import {
   checkWhich,
   densePairs,
+  inSize,
   Progress,
   readStanding,
   truthOf,
@@ -31,12 +33,15 @@ import {
   type EigenSolution,
 } from './eigen-solution.js';
 import {
+  divided,
   extended,
+  firstSpace,
   orthonormal,
   residualNorms,
   residualsOf,
   ritzPairs,
   turned,
+  type FirstSpace,
   type Subspace,
 } from './subspace.js';
 
@@ -174,12 +179,12 @@ async function search(
 ): Promise<EigenFound> {
   const { what, k, which, rtol, signal } = asked;
   if (operator.shape[0] < 5 * k) {
-    const { pairs, residuals, scale } = await densePairs(what, operator, which, k, signal);
+    const { residuals, size, ...dense } = await densePairs(what, operator, which, k, signal);
     const converged = residuals.every((one) => one <= rtol);
-    return { pairs, report: { converged, iterations: 0, residuals }, scale };
+    return await inSize({ ...dense, report: { converged, iterations: 0, residuals } }, size);
   }
   using iterates = await Iterates.from(operator, x0, preconditioner, asked);
-  return await iterates.run();
+  return await inSize(await iterates.run(), iterates.size);
 }
 
 /** What an iteration starts from: k vectors and the directions that led to them, in one orthonormal basis with its products, and what Rayleigh and Ritz said. */
@@ -196,7 +201,10 @@ function releaseIterate({ space, ...rest }: Iterate): void {
 
 class Iterates implements Disposable {
   readonly #operator: LinearOperator;
-  readonly #preconditioner: LinearOperator | undefined;
+  /** What the operator is divided by. */
+  readonly size: number;
+  #preconditioner: LinearOperator | undefined;
+  #isSized = false;
   readonly #asked: Asked;
   /** (N, k), random. */
   readonly #spare: Tensor;
@@ -205,13 +213,14 @@ class Iterates implements Disposable {
   #iterations = 0;
 
   private constructor(
-    operator: LinearOperator,
+    { operator, size }: Omit<FirstSpace, 'space'>,
     preconditioner: LinearOperator | undefined,
     asked: Asked,
     spare: Tensor,
     first: Iterate,
   ) {
     this.#operator = operator;
+    this.size = size;
     this.#preconditioner = preconditioner;
     this.#asked = asked;
     this.#spare = spare;
@@ -229,10 +238,10 @@ class Iterates implements Disposable {
     const spare: Tensor = await random.normal([shape[0], k], { key: random.key(0), dtype, device });
     return await keeping({ spare }, async () => {
       using block = await orthonormal(x0, undefined, spare);
-      const whole = await extended(operator, undefined, block);
-      const first = await keeping(whole, () => combined(whole, which, k, []));
-      release(whole);
-      return new Iterates(operator, preconditioner, asked, spare, first);
+      const { space, ...of } = await firstSpace(operator, block);
+      const first = await keeping(space, () => combined(space, which, k, []));
+      release(space);
+      return new Iterates(of, preconditioner, asked, spare, first);
     });
   }
 
@@ -281,8 +290,7 @@ class Iterates implements Disposable {
     const { k, which } = this.#asked;
     const count = active.length;
     using chosen = await take(residuals, active, 1);
-    const better = await this.#preconditioner?.matvec(chosen as never);
-    using _better = better;
+    using better = await this.#preconditioned(chosen);
     using own = this.#spare.slice(null, [0, count]);
     // other numbers in each iteration, without another draw
     using spare: Tensor = await own.mul(1000 + this.#iterations).sin();
@@ -293,6 +301,21 @@ class Iterates implements Disposable {
     release(whole);
     releaseIterate(this.#now);
     this.#now = next;
+  }
+
+  /** Directions alone matter: the preconditioner is divided by what its first product says. */
+  async #preconditioned(residuals: Tensor): Promise<Tensor | undefined> {
+    if (this.#preconditioner === undefined) return undefined;
+    const product: Tensor = await this.#preconditioner.matvec(residuals as never);
+    if (this.#isSized) return product;
+    return await keeping({ product }, async () => {
+      this.#isSized = true;
+      const size = await sizeOf(product as Tensor<OperatorDType>);
+      if (size === 1 || this.#preconditioner === undefined) return product;
+      this.#preconditioner = divided(this.#preconditioner, size);
+      using own = product;
+      return await own.mul(1 / size);
+    });
   }
 
   async #renew(): Promise<void> {

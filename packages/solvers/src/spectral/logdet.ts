@@ -201,11 +201,13 @@ async function ofOperator(
     const recurrences = await process.coefficients();
     signal?.throwIfAborted();
     const { logarithms, least } = await quadrature(recurrences);
-    if (least <= 0) throw indefinite(what, least);
-    const { mean, standardError } = meanOf(logarithms.map((one) => n * one));
+    const { size } = process;
+    if (least <= 0) throw indefinite(what, least * size);
+    const { mean: ofDivided, standardError } = meanOf(logarithms.map((one) => n * one));
+    const mean = ofDivided + n * Math.log(size);
     const isExact = until === n || recurrences.every(({ beyond }) => beyond.at(-1) === 0);
     const left = isExact ? 0 : n * (await restOf(recurrences, until));
-    const converged = left <= Math.max(0.1 * standardError, 1e-12 * Math.abs(mean));
+    const converged = left <= Math.max(0.1 * standardError, 1e-12 * Math.abs(ofDivided));
     if (converged || until === steps) return { mean, standardError, steps: until, converged };
   }
 }

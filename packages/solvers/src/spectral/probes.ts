@@ -21,6 +21,6 @@ export function meanOf(estimates: readonly number[]): {
 } {
   const count = estimates.length;
   const mean = estimates.reduce((total, one) => total + one, 0) / count;
-  const squares = estimates.reduce((total, one) => total + (one - mean) ** 2, 0);
-  return { mean, standardError: Math.sqrt(squares / (count - 1) / count) };
+  const deviation = Math.hypot(...estimates.map((one) => one - mean));
+  return { mean, standardError: deviation / Math.sqrt((count - 1) * count) };
 }

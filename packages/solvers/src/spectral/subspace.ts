@@ -1,7 +1,9 @@
 import { eigh, qr } from '@mercer/linalg';
 import { argSort, concat, stack, take, type Tensor } from '@mercer/tensor';
 import { keeping } from '../krylov/columns.js';
+import { sizeOf } from '../krylov/size.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
+import type { OperatorDType } from '../operators/operator-types.js';
 import { kept, times } from '../preconditioners/low-rank.js';
 import { unitOf } from '../checks.js';
 
@@ -62,16 +64,36 @@ export async function beside(block: Tensor, basis: Tensor | undefined): Promise<
   return await block.sub(within);
 }
 
+/** A first space, of an operator that is divided by `size`. */
+export interface FirstSpace {
+  readonly space: Subspace;
+  readonly operator: LinearOperator;
+  readonly size: number;
+}
+
+/** The space of an orthonormal block, which is kept, of the operator or, where its product is very large or small, of the operator by a power of two. */
+export async function firstSpace(operator: LinearOperator, block: Tensor): Promise<FirstSpace> {
+  using image: Tensor = await operator.matvec(block as never);
+  const size = await sizeOf(image as Tensor<OperatorDType>);
+  const basis = await block.clone();
+  return await keeping({ basis }, async () => ({
+    space: { basis, images: await (size === 1 ? image.clone() : image.mul(1 / size)) },
+    operator: divided(operator, size),
+    size,
+  }));
+}
+
+/** An operator by a power of two. */
+export const divided = (operator: LinearOperator, size: number): LinearOperator =>
+  size === 1 ? operator : operator.scale(1 / size);
+
 /** A space with a block more, orthonormal and orthogonal to it; both are kept. */
 export async function extended(
   operator: LinearOperator,
-  space: Subspace | undefined,
+  space: Subspace,
   block: Tensor,
 ): Promise<Subspace> {
-  const image: Tensor = await operator.matvec(block as never);
-  if (space === undefined)
-    return await keeping({ image }, async () => ({ basis: await block.clone(), images: image }));
-  using last = image;
+  using last: Tensor = await operator.matvec(block as never);
   const basis: Tensor = await concat([space.basis, block], 1);
   return await keeping({ basis }, async () => ({
     basis,

@@ -134,6 +134,94 @@ export function iterateSuite(name: string, place: () => Device): void {
       });
     });
 
+    describe('by default', () => {
+      const isCpu = (): boolean => place().kind === 'cpu';
+
+      it.each<readonly [string, (system: LinearSystem) => KrylovMethod<KrylovState>]>([
+        ['cg', (system) => new CgMethod(system) as never],
+        ['minres', (system) => new MinresMethod(system) as never],
+        ['lsqr', (system) => new LeastSquaresMethod('lsqr', system) as never],
+        ['lsmr', (system) => new LeastSquaresMethod('lsmr', system) as never],
+      ])(
+        '%s has the bits of single iterations, and calls the operator to capture it',
+        async (what, method) => {
+          const [plain, captured] = [await counted(false, milder), await counted(true, milder)];
+          const one = await runBy(method, plain.of, { batch: 1 });
+          expect(await runBy(method, captured.of, {})).toEqual(one);
+          const most = Math.max(...one.counts);
+          expect(most).toBeGreaterThan(20);
+          // two iterations, one that is captured, and checks
+          const products = what.startsWith('ls') ? 2 : 1;
+          expect(captured.calls()).toBeLessThan(3 * products + 3 * (2 + Math.ceil(most / 50)));
+        },
+      );
+
+      it('go on one by one on a CPU where the work cannot be captured, which a GPU refuses', async () => {
+        const { of } = await counted(false);
+        let calls = 0;
+        const reads = operator({
+          shape: [N, N],
+          dtype: 'float64',
+          device: place(),
+          matvec: async (v) => {
+            calls++;
+            using most = await v.abs().max();
+            return (await most.item()) < 0 ? v : await of.matvec(v);
+          },
+          capturable: true,
+        }) as unknown as LinearOperator;
+        if (!isCpu()) {
+          await expect(run(reads, {})).rejects.toMatchObject({ code: 'CAPTURED' });
+          return;
+        }
+        const { counts } = await run(reads, {});
+        expect(await run(of, { batch: 1 })).toMatchObject({ counts });
+        expect(calls).toBeGreaterThan(Math.max(...counts));
+      });
+
+      it('end with their signal, in the capture and in mid-solve, and keep no memory', async () => {
+        const { of } = await counted(true);
+        let leaveAt = Infinity;
+        let calls = 0;
+        let leave: (() => void) | undefined;
+        const left = operator({
+          shape: [N, N],
+          dtype: 'float64',
+          device: place(),
+          matvec: (v) => {
+            if (++calls === leaveAt) leave?.();
+            return of.matvec(v);
+          },
+          capturable: true,
+        }) as unknown as LinearOperator;
+        const call = async (): Promise<void> => {
+          // the last one is captured
+          for (const at of isCpu() ? [1, 2, 3] : [1, 2]) {
+            const controller = new AbortController();
+            [calls, leaveAt] = [0, at];
+            leave = () => {
+              controller.abort(new Error('enough'));
+            };
+            await expect(run(left, { signal: controller.signal })).rejects.toThrow('enough');
+          }
+          const controller = new AbortController();
+          [calls, leaveAt] = [0, isCpu() ? 3 : 2];
+          leave = () => {
+            setImmediate(() => {
+              controller.abort(new Error('enough'));
+            });
+          };
+          await run(left, { signal: controller.signal }).catch((error: unknown) => {
+            expect((error as Error).message).toBe('enough');
+          });
+          await place().synchronize();
+          for (let k = 0; k < 3; k++) await new Promise((resolve) => setImmediate(resolve));
+        };
+        await call();
+        expect(await memoryKept(place(), call)).toEqual(NOTHING);
+      });
+    });
+
     it('captures keep no memory, also where the solve is aborted', async () => {
       const { of } = await counted(true);
       const call = async (): Promise<void> => {

@@ -1,7 +1,21 @@
-import { tensor, type Device, type Tensor } from '@mercer/tensor';
+import { grad } from '@mercer/autodiff';
+import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
-import { cg, denseOperator, gmres, lsmr, lsqr, minres } from '../index.js';
+import {
+  cg,
+  denseOperator,
+  eigsh,
+  gmres,
+  lanczos,
+  lobpcg,
+  logdet,
+  lsmr,
+  lsqr,
+  minres,
+  trace,
+  type LinearOperator,
+} from '../index.js';
 import {
   difference,
   gaussian,
@@ -24,6 +38,76 @@ const SOLVERS: Readonly<Record<string, Solve>> = {
   gmres: (a, b, o) => gmres(a, b, o),
   lsqr: (a, b, o) => lsqr(a, b, o),
   lsmr: (a, b, o) => lsmr(a, b, o),
+};
+
+type Numbers = readonly number[];
+
+/** What a call gives that is by the operator, or by its inverse, and what does not depend on its size. */
+interface ByOperator {
+  readonly power: 1 | -1;
+  readonly call: (
+    of: LinearOperator,
+    b: Tensor,
+  ) => Promise<readonly [sized: Numbers, others: readonly unknown[]]>;
+}
+
+const numbersOf = async (one: Tensor): Promise<Numbers> =>
+  (await one.toNested<number[] | number[][]>()).flat();
+const solverOf = (solve: Solve): ByOperator => ({
+  power: -1,
+  call: async (of, b) => {
+    const { x, ...said } = await solve(of as never, b as never);
+    return [await numbersOf(x), [said]];
+  },
+});
+
+const key = random.key(2);
+const BY_OPERATOR: Readonly<Record<string, ByOperator>> = {
+  // not cg of blocks, whose eigenvalues of small matrices a library may scale
+  ...Object.fromEntries(
+    Object.entries(SOLVERS)
+      .filter(([name]) => name !== 'cg of blocks')
+      .map(([name, solve]) => [name, solverOf(solve)]),
+  ),
+  eigsh: {
+    power: 1,
+    call: async (of) => {
+      const { values, vectors, ...said } = await eigsh(of, { k: 2, key, blockSize: 1 });
+      return [await numbersOf(values), [await numbersOf(vectors), said]];
+    },
+  },
+  'eigsh of a small matrix': {
+    power: 1,
+    call: async (of) => {
+      const { values, vectors, ...said } = await eigsh(of, { k: 9, key });
+      return [await numbersOf(values), [await numbersOf(vectors), said]];
+    },
+  },
+  lobpcg: {
+    power: 1,
+    call: async (of, b) => {
+      const rtol = b.dtype === 'float64' ? 1e-7 : 1e-4;
+      const { values, vectors, ...said } = await lobpcg(of as never, b as never, { rtol });
+      return [await numbersOf(values), [await numbersOf(vectors), said]];
+    },
+  },
+  lanczos: {
+    power: 1,
+    call: async (of) => {
+      const { tridiagonal, basis, remainder, ...said } = await lanczos(of, { key, steps: 9 });
+      return [
+        [...(await numbersOf(tridiagonal)), remainder],
+        [await numbersOf(basis), said],
+      ];
+    },
+  },
+  trace: {
+    power: 1,
+    call: async (of) => {
+      const { value, standardError, ...said } = await trace(of, { key });
+      return [[await value.item(), standardError], [said]];
+    },
+  },
 };
 
 /** Systems of very large and small numbers, and right-hand sides that are written to during a solve. */
@@ -52,6 +136,104 @@ export function sizesSuite(name: string, place: () => Device): void {
           converged: true,
           isRight: true,
         });
+      }
+    });
+
+    describe.each([
+      ['float64', [-900, -660, 660, 900]],
+      ['float32', [-100, 100]],
+    ] as const)('of operators by powers of two, in %s,', (dtype, exponents) => {
+      const n = 48;
+      const whole = gaussian(pointsOf(n), 0.5);
+      /** 2^k as two numbers of the dtype. */
+      const halves = (k: number): readonly number[] => [2 ** (k >> 1), 2 ** (k - (k >> 1))];
+      const by = (all: Numbers, k: number): Numbers =>
+        all.map((one) => halves(k).reduce((product, half) => product * half, one));
+
+      it.each(Object.entries(BY_OPERATOR))('%s gives the same bits', async (_, { call, power }) => {
+        const device = place();
+        const b = await tensor(matrixOf(n, 2), { device, dtype });
+        const a = await tensor(whole, { device, dtype });
+        const of = async (k: number): Promise<LinearOperator> => {
+          const [first = 1, second = 1] = halves(k);
+          return denseOperator((await a.mul(first).mul(second)) as Tensor<'float64'>);
+        };
+        const [sized, others] = await call(await of(0), b);
+        for (const k of exponents) {
+          const [found, same] = await call(await of(k), b);
+          expect({ k, found, same }).toEqual({ k, found: by(sized, k * power), same: others });
+        }
+      });
+
+      it('logdet adds their logarithms', async () => {
+        const device = place();
+        const a = await tensor(whole, { device, dtype });
+        const key = random.key(3);
+        const one = await logdet(denseOperator(a) as never, { key });
+        const expected = await one.value.item();
+        for (const k of exponents) {
+          const [first = 1, second = 1] = halves(k);
+          const of = denseOperator((await a.mul(first).mul(second)) as Tensor<'float64'>);
+          const { value, standardError } = await logdet(of, { key });
+          expect(await value.item()).toBeCloseTo(
+            expected + n * k * Math.LN2,
+            dtype === 'float64' ? 8 : 1,
+          );
+          expect(standardError).toBeCloseTo(one.standardError, 6);
+        }
+      });
+    });
+
+    it('lobpcg takes preconditioners and starts of all sizes', async () => {
+      const device = place();
+      const where = { device, dtype: 'float64' } as const;
+      const whole = denseOperator(await tensor(gaussian(pointsOf(48), 0.5), where));
+      const x0 = await tensor(matrixOf(48, 3), where);
+      const inverse = whole.shift(1);
+      const expected = await lobpcg(whole, x0, { preconditioner: inverse, rtol: 1e-7 });
+      for (const [ofP, ofX] of [
+        [-660, 0],
+        [660, 0],
+        [0, -660],
+        [0, 660],
+        [660, -660],
+      ] as const) {
+        // prettier-ignore
+        const preconditioner = inverse.scale(2 ** ofP);
+        const start = await x0.mul(2 ** ofX);
+        const found = await lobpcg(whole, start, { preconditioner, rtol: 1e-7 });
+        expect([found.converged, found.iterations]).toEqual([true, expected.iterations]);
+        expect(await found.values.toNested()).toEqual(await expected.values.toNested());
+      }
+    });
+
+    it('lanczos takes starts of all sizes', async () => {
+      const device = place();
+      const where = { device, dtype: 'float64' } as const;
+      const whole = denseOperator(await tensor(matrix, where));
+      const start = await tensor(
+        rightHandSides.map(([one = 0]) => one),
+        where,
+      );
+      const expected = await lanczos(whole, { start, steps: 6 });
+      for (const k of [-660, 660]) {
+        const found = await lanczos(whole, { start: await start.mul(2 ** k), steps: 6 });
+        expect(await found.tridiagonal.toNested()).toEqual(await expected.tridiagonal.toNested());
+      }
+    });
+
+    it('values of eigsh have the derivative of an operator of any size', async () => {
+      const device = place();
+      const where = { device, dtype: 'float64' } as const;
+      for (const n of [12, 48]) {
+        const whole = await tensor(gaussian(pointsOf(n), 0.5), where);
+        const largest = async (a: Tensor<'float64'>): Promise<Tensor> =>
+          (await eigsh(denseOperator(a), { k: 1, key: random.key(1), rtol: 1e-12 })).values.sum();
+        const expected = await nested(await grad(largest)(whole));
+        for (const k of [-660, 660]) {
+          const found = await nested(await grad(largest)(await whole.mul(2 ** k)));
+          expect(difference(found, expected)).toBeLessThan(1e-12);
+        }
       }
     });
 

@@ -6,6 +6,8 @@ import type { AmbientStream } from '../capture/ambient-stream.js';
  */
 let ambient: AmbientStream | undefined;
 
+export const isAmbientByContext: boolean = false;
+
 export const ambientStream = (): AmbientStream | undefined => ambient;
 
 export async function withAmbientStream<T>(

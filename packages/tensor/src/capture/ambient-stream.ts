@@ -4,8 +4,11 @@ import type { Stream } from '../device.js';
 /** The stream of a function that is prepared. */
 export interface AmbientStream extends Stream {
   /** Who captures its work; undefined in the first run. */
-  readonly capture: object | undefined;
+  readonly capture: { readonly waitsForCompiler: boolean; isProvisional: boolean } | undefined;
 }
+
+/** Whether what other programs call while a function is prepared stays out of it. */
+export const isAmbientByContext: boolean = true;
 
 const ambient = new AsyncLocalStorage<AmbientStream | undefined>();
 /** Such an asynchronous context slows every promise of the thread: there is one only while this is not 0. */

@@ -15,20 +15,22 @@ import { bytesIn, Replay, type Result } from './replay.js';
  *
  * @param f gives its results, pending ones awaited
  * @param example tensors without gaps, at least one
+ * @param isWarm the function has just computed with tensors like these, on a CPU: what it launches is there, and it is only called to be captured
  * @throws MercerError CAPTURED, UNSUPPORTED; INVALID_ARGUMENT where it writes its arguments; what `f` throws
  */
 export async function captured(
   f: (args: readonly Tensor[]) => Promise<readonly Tensor[]>,
   example: readonly Tensor[],
+  isWarm = false,
 ): Promise<Replay> {
   const device = coreOf((example[0] as Tensor).device);
   const copier = await pieceCopier(device);
-  const capture = new Capture(device);
+  const capture = new Capture(device, !isWarm);
   const inputs: Tensor[] = [];
   let isBegun = false;
   try {
     for (const one of example) inputs.push(await copyOf(one));
-    await capture.run(() => called(f, inputs, () => undefined));
+    if (!isWarm) await capture.run(() => called(f, inputs, () => undefined));
     isBegun = true;
     const copiesIn = new PieceCopies(copier, inputs.map(bytesIn));
     const { value: results, captured: work } = await capture.record(() => {

@@ -19,6 +19,8 @@ export interface CapturedWork {
   readonly graph: CapturedGraph;
   /** Held until `dispose`. */
   readonly touched: Touched;
+  /** Whether some of it is interpreted until its kernels are compiled. */
+  readonly isProvisional: boolean;
   dispose(): void;
 }
 
@@ -27,6 +29,7 @@ export interface CapturedWork {
  * again, since the work runs in its order, and nothing goes back to the device before `dispose`.
  */
 export class Capture extends CaptureMemory {
+  readonly waitsForCompiler: boolean;
   readonly #device: DeviceCore;
   readonly #stream: StreamCore;
   readonly #blocks: StorageBlock[] = [];
@@ -37,8 +40,10 @@ export class Capture extends CaptureMemory {
   #spareBytes = 0;
   #order: WorkOrder | undefined;
 
-  constructor(device: DeviceCore) {
+  /** @param waitsForCompiler false: calls take what there is at once, as outside of captures */
+  constructor(device: DeviceCore, waitsForCompiler: boolean) {
     super();
+    this.waitsForCompiler = waitsForCompiler;
     this.#device = device;
     this.#stream = device.createStream();
   }
@@ -76,7 +81,8 @@ export class Capture extends CaptureMemory {
         graph.dispose();
         this.#release();
       };
-      return { value, captured: { graph, touched: this.#touched, dispose } };
+      const { isProvisional } = this;
+      return { value, captured: { graph, touched: this.#touched, isProvisional, dispose } };
     } catch (error) {
       this.#release();
       throw error;

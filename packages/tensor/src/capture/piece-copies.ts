@@ -74,6 +74,18 @@ export class PieceCopies {
     }
   }
 
+  /** Enqueues them on a stream that captures, between memory that whoever replays it holds and orders. On a CPU alone. */
+  enqueueBare(from: readonly Place[], to: readonly Place[], stream: StreamCore): void {
+    const { device } = this.#copier;
+    for (const [at, bytes] of this.#bytes.entries()) {
+      const [one, other] = [to[at] as Place, from[at] as Place];
+      if (bytes > 0) {
+        const { storage } = other;
+        device.move(one.storage, one.byteOffset, storage, other.byteOffset, bytes, stream);
+      }
+    }
+  }
+
   /**
    * Captures them, on a GPU: one side is memory that the capture's work reads or writes, the other is brought by each replay.
    *

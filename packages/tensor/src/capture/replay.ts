@@ -2,7 +2,7 @@ import { inTurn } from '../call-order.js';
 import { bytesOf } from '../checked-size.js';
 import type { DeviceCore } from '../device-core.js';
 import { purposeOf } from '../operations.js';
-import type { StreamCore } from '../stream-core.js';
+import type { CapturedGraph, RepeatedGraph, StreamCapture, StreamCore } from '../stream-core.js';
 import type { TensorForm } from '../tensor-form.js';
 import { MercerError } from '../mercer-error.js';
 import { Tensor } from '../tensor.js';
@@ -20,7 +20,29 @@ interface Feedback {
   readonly copies: PieceCopies;
   readonly from: readonly Result[];
   readonly to: readonly Tensor[];
+  /** The copies as captured work, on a CPU, which repeats without the host. */
+  readonly graph: CapturedGraph | undefined;
 }
+
+/** How often captured work is done. */
+export interface Repetitions {
+  readonly times: number;
+  /** A result, float64, none of whose elements is 0 once further repetitions change nothing: a CPU leaves them out. */
+  readonly rests?: number | undefined;
+}
+
+const ONCE: Repetitions = { times: 1 };
+
+const nothing = (): void => undefined;
+/** Who captures work that is in line, and holds all memory itself. */
+const UNORDERED: StreamCapture = {
+  waitsForCompiler: false,
+  isProvisional: false,
+  touch: nothing,
+  begin: nothing,
+  beginWithArguments: nothing,
+  end: nothing,
+};
 
 /** Captured work that is done again with other arguments, which are copied in, as its results are copied out. */
 export class Replay {
@@ -55,6 +77,10 @@ export class Replay {
     this.#copiesOut = copies.out;
   }
 
+  get isProvisional(): boolean {
+    return this.#work.isProvisional;
+  }
+
   get disposed(): boolean {
     return this.#disposed;
   }
@@ -81,17 +107,33 @@ export class Replay {
       from.push(one);
       to.push(other);
     }
-    this.#feedback = { copies: new PieceCopies(this.#copier, to.map(bytesIn)), from, to };
+    const copies = new PieceCopies(this.#copier, to.map(bytesIn));
+    const isRepeatedByDevice = this.#copier.kernel === undefined;
+    const graph = isRepeatedByDevice ? this.#captured(copies, from, to) : undefined;
+    this.#feedback = { copies, from, to, graph };
+  }
+
+  /** Copies as work of their own, between memory that this replay holds. */
+  #captured(copies: PieceCopies, from: readonly Result[], to: readonly Tensor[]): CapturedGraph {
+    const stream = this.#device.createStream();
+    stream.beginCapture(UNORDERED);
+    copies.enqueueBare(from, to, stream);
+    return stream.endCapture();
+  }
+
+  /** Ends repetitions that are enqueued already with the one under way: their results are what was reached. For work that nobody waits for any more; a GPU goes on. */
+  stop(): void {
+    if (!this.#disposed) this.#work.graph.stop?.();
   }
 
   /**
    * Enqueues the work and gives its results.
    *
    * @param args like the inputs
-   * @param times more than once only behind `feedBack`
+   * @param repetitions more than once only behind `feedBack`
    * @throws MercerError DISPOSED, CAPTURED, OUT_OF_MEMORY
    */
-  call(args: readonly Tensor[], times = 1): Tensor[] {
+  call(args: readonly Tensor[], repetitions: Repetitions = ONCE): Tensor[] {
     assertNotPreparing('a prepared function', 'is replayed');
     for (const one of args) {
       one.assertAlive();
@@ -101,7 +143,7 @@ export class Replay {
     const results = this.#make(queue);
     if (!this.#isBehindOthers(args)) {
       try {
-        this.#enqueue(args, results, queue, times);
+        this.#enqueue(args, results, queue, repetitions);
       } catch (error) {
         for (const one of results) one.dispose();
         throw error;
@@ -118,7 +160,7 @@ export class Replay {
     const [reads = [], writes = []] = storages;
     const enqueue = async (): Promise<void> => {
       await Promise.resolve();
-      this.#enqueue(given, made, queue, times);
+      this.#enqueue(given, made, queue, repetitions);
     };
     void inTurn([...reads, ...touched.keys()], [...writes, ...written], undefined, enqueue).finally(
       () => {
@@ -139,6 +181,7 @@ export class Replay {
   #release(): void {
     if (this.#pending > 0) return;
     this.#work.dispose();
+    this.#feedback?.graph?.dispose();
     for (const one of this.#inputs) one.dispose();
   }
 
@@ -170,17 +213,19 @@ export class Replay {
     args: readonly Tensor[],
     results: readonly Tensor[],
     queue: StreamCore,
-    times: number,
+    { times, rests }: Repetitions,
   ): void {
     const { graph } = this.#work;
+    const between = times > 1 ? this.#feedback?.graph : undefined;
     const isPartOfGraph = this.#copier.kernel !== undefined;
     if (isPartOfGraph) {
       this.#copiesIn.bind(graph, args, this.#inputs, queue);
       this.#copiesOut.bind(graph, this.#results, results, queue);
     } else this.#copiesIn.enqueue(args, this.#inputs, queue);
-    this.#launch(queue);
+    const repeated = between && { times, between, rests: this.#numbersOf(rests) };
+    this.#launch(queue, repeated);
     if (isPartOfGraph && times > 1) this.#copiesIn.unbind(graph);
-    for (let done = 1; done < times; done++) {
+    for (let done = 1; done < times && repeated === undefined; done++) {
       const { copies, from, to } = this.#feedback as Feedback;
       copies.enqueue(from, to, queue);
       this.#launch(queue);
@@ -192,14 +237,19 @@ export class Replay {
     for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
   }
 
-  #launch(queue: StreamCore): void {
+  #numbersOf(result: number | undefined): RepeatedGraph['rests'] {
+    const one = result === undefined ? undefined : this.#results[result];
+    return one && { address: one.storage.address + one.byteOffset, count: one.form.size };
+  }
+
+  #launch(queue: StreamCore, repeated?: RepeatedGraph): void {
     const { graph, touched } = this.#work;
     for (const [storage, writes] of touched) {
       if (writes) storage.beforeWrite(queue);
       else storage.beforeRead(queue);
     }
     queue.admit();
-    graph.launch(queue);
+    graph.launch(queue, repeated);
     queue.enqueued++;
     for (const [storage, writes] of touched) if (writes) storage.noteWrite(queue);
   }

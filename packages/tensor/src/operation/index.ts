@@ -40,6 +40,7 @@
  * @packageDocumentation
  */
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
+export { isAmbientByContext } from '../capture/ambient-stream.js';
 export { captured } from '../capture/capture-calls.js';
 export { assertNotPreparing, isOnlyCaptured, isPreparing } from '../capture/refusals.js';
 export type { Replay } from '../capture/replay.js';
