@@ -316,28 +316,12 @@ export const solvers = [
     pattern: 'logdet adds their logarithms',
   },
   {
-    ...SIZES,
-    file: '../../solvers/src/spectral/lobpcg.ts',
-    name: 'a preconditioner is divided in its first product alone',
-    find: 'this.#preconditioner = divided(this.#preconditioner, size);',
-    replace: '',
-    pattern: 'lobpcg takes preconditioners and starts of all sizes',
-  },
-  {
     ...LOOP,
     name: 'work that cannot be captured fails on a CPU',
     find: 'if (!isRefused(error)) throw error;',
     replace: 'if (isRefused(error)) throw error;',
     test: '../solvers/src/iterate.test.ts',
     pattern: 'go on one by one on a CPU',
-  },
-  {
-    ...LOOP,
-    name: 'a solve that was left is repeated to its end',
-    find: '    if (this.#isDisposed) prepared.dispose();',
-    replace: '',
-    test: '../solvers/src/iterate.test.ts',
-    pattern: 'end with their signal, in the capture and in mid-solve, and keep no memory',
   },
   {
     ...SIZES,

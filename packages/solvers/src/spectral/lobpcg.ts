@@ -13,7 +13,6 @@ import {
 import { formatShape, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { preconditionerOf, type Preconditioner } from '../iterative-solve.js';
 import { keeping, release } from '../krylov/columns.js';
-import { sizeOf } from '../krylov/size.js';
 import type { IterationReport } from '../krylov/iterate.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
@@ -33,7 +32,6 @@ import {
   type EigenSolution,
 } from './eigen-solution.js';
 import {
-  divided,
   extended,
   firstSpace,
   orthonormal,
@@ -203,8 +201,7 @@ class Iterates implements Disposable {
   readonly #operator: LinearOperator;
   /** What the operator is divided by. */
   readonly size: number;
-  #preconditioner: LinearOperator | undefined;
-  #isSized = false;
+  readonly #preconditioner: LinearOperator | undefined;
   readonly #asked: Asked;
   /** (N, k), random. */
   readonly #spare: Tensor;
@@ -290,7 +287,8 @@ class Iterates implements Disposable {
     const { k, which } = this.#asked;
     const count = active.length;
     using chosen = await take(residuals, active, 1);
-    using better = await this.#preconditioned(chosen);
+    const better = await this.#preconditioner?.matvec(chosen as never);
+    using _better = better;
     using own = this.#spare.slice(null, [0, count]);
     // other numbers in each iteration, without another draw
     using spare: Tensor = await own.mul(1000 + this.#iterations).sin();
@@ -301,21 +299,6 @@ class Iterates implements Disposable {
     release(whole);
     releaseIterate(this.#now);
     this.#now = next;
-  }
-
-  /** Directions alone matter: the preconditioner is divided by what its first product says. */
-  async #preconditioned(residuals: Tensor): Promise<Tensor | undefined> {
-    if (this.#preconditioner === undefined) return undefined;
-    const product: Tensor = await this.#preconditioner.matvec(residuals as never);
-    if (this.#isSized) return product;
-    return await keeping({ product }, async () => {
-      this.#isSized = true;
-      const size = await sizeOf(product as Tensor<OperatorDType>);
-      if (size === 1 || this.#preconditioner === undefined) return product;
-      this.#preconditioner = divided(this.#preconditioner, size);
-      using own = product;
-      return await own.mul(1 / size);
-    });
   }
 
   async #renew(): Promise<void> {
