@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { nextMoment } from './call-order.js';
 import { collectGarbage } from './collect-garbage.js';
 import type { StorageBlock } from './storage-block.js';
 import { YoungOwners } from './young-owners.js';
@@ -7,6 +8,8 @@ import { YoungOwners } from './young-owners.js';
 export class Lifetime {
   readonly storage: StorageBlock;
   released = false;
+  /** When: see `isHeldNow`. */
+  releasedAt = 0;
   /** Its place among the young, if it is one of them. */
   young = -1;
   /** Whether it was watched until it was released. */
@@ -20,6 +23,7 @@ export class Lifetime {
   release(): boolean {
     if (this.released) return false;
     this.released = true;
+    this.releasedAt = nextMoment();
     this.isWatched = !young.delete(this);
     if (this.isWatched) watched.delete(this);
     this.storage.dispose();

@@ -20,8 +20,13 @@ export function setMemoryOf(of: typeof memoryOf): void {
 export const memoryAmong = (values: readonly unknown[]): OrderedMemory[] =>
   values.flatMap((one) => memoryOf(one) ?? []);
 
-/** Whether the call at work holds memory: it reads it also where its caller disposed the tensor meanwhile. */
-export const isHeldNow = (memory: OrderedMemory): boolean => holder?.holds(memory) === true;
+let moment = 0;
+/** Counts what is held and what is disposed, in their order. */
+export const nextMoment = (): number => ++moment;
+
+/** Whether the call at work reads memory of a tensor that its caller disposed after the call. */
+export const isHeldNow = (memory: OrderedMemory, disposedAt: number): boolean =>
+  holder?.holds(memory, disposedAt) === true;
 
 /** The place of a call that is made now: a new one, or that of the call that it is part of. */
 export function placeInOrder(): number {
@@ -62,16 +67,23 @@ export interface OrderedMemory {
 
 /** Memory that a call reads although its caller disposes the tensors before it is enqueued. */
 export class Hold {
-  readonly memory: readonly OrderedMemory[];
+  readonly memory: OrderedMemory[] = [];
+  /** When the call was made, or that which it is part of. */
+  readonly #since: number;
   #isReleased = false;
 
   /** Of memory that is there. */
   constructor(memory: Iterable<OrderedMemory>) {
-    this.memory = [...new Set(memory)].map((one) => one.retain());
+    this.#since = holder === undefined ? nextMoment() : holder.#since;
+    for (const one of memory) this.add(one);
   }
 
-  holds(one: OrderedMemory): boolean {
-    return !this.#isReleased && this.memory.includes(one);
+  add(one: OrderedMemory): void {
+    if (!this.#isReleased && !this.memory.includes(one)) this.memory.push(one.retain());
+  }
+
+  holds(one: OrderedMemory, disposedAt: number): boolean {
+    return !this.#isReleased && disposedAt > this.#since && this.memory.includes(one);
   }
 
   /** Does a part of the call. */
@@ -80,6 +92,7 @@ export class Hold {
   }
 
   release(): void {
+    if (this.#isReleased) return;
     this.#isReleased = true;
     for (const one of this.memory) one.dispose();
   }
@@ -152,6 +165,7 @@ export class CallLine {
 
   leave(turn: Turn): void {
     const at = this.#entries.findIndex((one) => one.turn === turn);
+    if (at < 0) return;
     const [gone] = this.#entries.splice(at, 1);
     if (gone?.writes === true) this.#writers--;
   }
@@ -163,10 +177,13 @@ export class CallLine {
  */
 export class Turn {
   readonly place: number;
-  readonly #touched: Hold;
+  readonly #reads: Hold;
+  /** What is written must live until the call resolves. */
+  readonly #written: Hold;
   readonly #writes: ReadonlySet<OrderedMemory>;
   #arrival: Promise<void> | undefined;
   #state: 'waiting' | 'come' | 'ended' = 'waiting';
+  #isEnding = false;
   #waiting: (() => void)[] = [];
 
   /** Of memory that is there. */
@@ -177,8 +194,21 @@ export class Turn {
   ) {
     this.place = place;
     this.#writes = new Set(writes);
-    this.#touched = new Hold([...reads, ...this.#writes]);
-    for (const one of this.#touched.memory) one.enterCall(this, this.#writes.has(one));
+    this.#reads = new Hold([...reads].filter((one) => !this.#writes.has(one)));
+    this.#written = new Hold(this.#writes);
+    for (const one of this.#reads.memory) one.enterCall(this, false);
+    for (const one of this.#written.memory) one.enterCall(this, true);
+  }
+
+  /** Memory that the call reads as well, as it turns out before it comes. */
+  reads(one: OrderedMemory): void {
+    if (this.#isEnding || this.#touched.includes(one)) return;
+    this.#reads.add(one);
+    one.enterCall(this, false);
+  }
+
+  get #touched(): readonly OrderedMemory[] {
+    return [...this.#reads.memory, ...this.#written.memory];
   }
 
   get hasCome(): boolean {
@@ -213,28 +243,28 @@ export class Turn {
   }
 
   #before(): Turn[] {
-    return this.#touched.memory.flatMap(
-      (one) => one.calls?.before(this, this.#writes.has(one)) ?? [],
-    );
+    return this.#touched.flatMap((one) => one.calls?.before(this, this.#writes.has(one)) ?? []);
   }
 
   /** Makes calls that are part of this one, with what it holds: see {@link atPlace}. */
   run<T>(work: () => T): T {
-    return this.#touched.run(() => atPlace(this.place, work));
+    return this.#reads.run(() => atPlace(this.place, work));
   }
 
   /** It is enqueued, or failed: then those behind it still wait for those before it. */
   end(): void {
-    if (this.#state === 'ended') return;
+    if (this.#isEnding) return;
+    this.#isEnding = true;
     const arrival = this.come();
     if (arrival === undefined) this.#leave();
-    else void arrival.then(() => this.#leave());
+    else void arrival.finally(() => this.#leave());
   }
 
   #leave(): void {
     this.#state = 'ended';
-    for (const one of this.#touched.memory) one.calls?.leave(this);
-    this.#touched.release();
+    for (const one of this.#touched) one.calls?.leave(this);
+    this.#reads.release();
+    this.#written.release();
     for (const go of this.#waiting) go();
     this.#waiting = [];
   }

@@ -2,7 +2,14 @@ import { types } from 'node:util';
 import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import type { Stream, WorkOptions } from './device.js';
-import { Hold, keptPlace, memoryAmong, type Turn } from './call-order.js';
+import {
+  atPlace,
+  Hold,
+  memoryAmong,
+  placeInOrder,
+  Turn,
+  type OrderedMemory,
+} from './call-order.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { noteThere, thereOf } from './there.js';
 import { isTraced, promisesTraced } from './trace/traced-value.js';
@@ -133,9 +140,7 @@ for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, give
  */
 export function addPendingMethod(name: string, gives: Gives, isOneCall = false): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
-    const inPlace = keptPlace();
     const hasPlaces = isOneCall && [this, ...given].every(hasPlace);
-    const stream = streamAmong(given);
     // lists, such as axes, as they are now
     given = given.map((one) => (Array.isArray(one) ? [...(one as unknown[])] : one));
     const there = gives === 'tensor' ? arrivedNow([this, ...given]) : undefined;
@@ -143,10 +148,9 @@ export function addPendingMethod(name: string, gives: Gives, isOneCall = false):
       const result = calledNow(name, there);
       return isTraced(this) || given.some(isTraced) ? promisesTraced(result) : result;
     }
-    const self = ActsAsPending.is(this) ? this.launch({ stream }) : this;
-    const result = Promise.all([self, arrived(given)]).then(([tensor, all]): unknown => {
-      const own: unknown = Reflect.get(tensor, name);
-      return inPlace(() => Reflect.apply(own as () => unknown, tensor, all) as unknown);
+    const result = afterArrival([this, ...given], ([tensor, ...all]): unknown => {
+      const own: unknown = Reflect.get(tensor as object, name);
+      return Reflect.apply(own as () => unknown, tensor, all) as unknown;
     });
     if (gives !== 'tensor') return result;
     if (isTraced(this) || given.some(isTraced)) return promisesTraced(pending(result));
@@ -183,13 +187,25 @@ function streamAmong(given: readonly unknown[]): Stream | undefined {
 }
 
 /** Arguments with those that are pending waited for. Nothing is asked of the others, which may be anything. */
-export async function arrived(given: readonly unknown[]): Promise<readonly unknown[]> {
+export async function arrived(
+  given: readonly unknown[],
+  note?: (memory: OrderedMemory) => void,
+): Promise<readonly unknown[]> {
   const all = [...given];
   const stream = streamAmong(given);
   await Promise.all(
     all.map(async (one, at) => {
-      if (ActsAsPending.is(one)) all[at] = await one.launch({ stream });
-      else if (isPending(one)) all[at] = await one;
+      // before it is disposed, which happens when it is there
+      const come = (tensor: unknown): void => {
+        for (const memory of memoryAmong([tensor])) note?.(memory);
+      };
+      if (ActsAsPending.is(one)) {
+        one.whenThere(come);
+        all[at] = await one.launch({ stream });
+      } else if (isPending(one)) {
+        all[at] = await one;
+        come(all[at]);
+      }
     }),
   );
   return all;
@@ -230,13 +246,45 @@ export function whenArrived<T>(
   if (!given.some(isPending)) return call(given);
   const there = arrivedNow(given);
   if (there !== undefined) return promiseOf(() => call(there));
-  const inPlace = keptPlace();
-  const held = new Hold(memoryAmong(given));
-  return arrived(given)
-    .then((all) => inPlace(() => held.run(() => call(all))))
+  return afterArrival(given, call);
+}
+
+/**
+ * A call once its pending arguments are there, at the place that it has now. What it reads and writes is its own until then: its caller may dispose what
+ * it reads, pending or not, and later calls that write it wait for this one.
+ */
+export function afterArrival<T>(
+  given: readonly unknown[],
+  call: (all: readonly unknown[]) => T | Promise<T>,
+): Promise<T> {
+  const place = placeInOrder();
+  const reads = memoryAmong(given);
+  // a turn waits for calls with an earlier place alone, and nobody knows those of functions that make calls one after another
+  const turn = given.every(hasPlace)
+    ? new Turn(reads, memoryAmong(outputsAmong(given)), place)
+    : undefined;
+  const held = new Hold(turn === undefined ? reads : []);
+  const run = <R>(work: () => R): R =>
+    turn === undefined ? held.run(() => atPlace(place, work)) : turn.run(work);
+  const note = (memory: OrderedMemory): void => {
+    if (turn === undefined) held.add(memory);
+    else turn.reads(memory);
+  };
+  return arrived(given, note)
+    .then((all) => run(() => call(all)))
     .finally(() => {
+      turn?.end();
       held.release();
     });
+}
+
+/** The tensors that the options of a call say it writes. */
+function outputsAmong(given: readonly unknown[]): readonly unknown[] {
+  const options = given.at(-1);
+  if (typeof options !== 'object' || options === null || isPending(options)) return [];
+  const { out } = own(options as { readonly out?: unknown }, 'out');
+  const isNested = typeof out === 'object' && out !== null && memoryAmong([out]).length === 0;
+  return isNested ? Object.values(out) : [out];
 }
 
 /** What is no promise of its own but behaves as a pending tensor extends this. */
@@ -250,6 +298,9 @@ export abstract class ActsAsPending {
 
   /** The tensor, once it is there. */
   abstract readonly tensor: object | undefined;
+
+  /** Calls back with the tensor as soon as it is there. */
+  abstract whenThere(take: (tensor: object) => void): void;
 
   /** The tensor, its work enqueued on the stream. */
   abstract launch(options: { readonly stream?: Stream | undefined }): Promise<object>;

@@ -85,6 +85,8 @@ let count = 0;
 
 /** A number for what checks and plans read of a tensor. @throws MercerError DISPOSED @internal */
 export let layoutNumber: (tensor: Tensor) => number;
+/** Whether it is not disposed, or was so after the call at work was made, which reads it. @internal */
+export let isUsable: (tensor: Tensor) => boolean;
 /** Tensors that were made later have larger numbers. @internal */
 export let numberOf: (tensor: Tensor) => number;
 /** The number of the tensor that was made last. @internal */
@@ -142,7 +144,11 @@ export class Tensor<D extends DType = DType> implements Layout {
       tensor.#laterRead = read;
     };
     laterReadOf = (tensor) => tensor.#laterRead;
-    setMemoryOf((value) => (isTensor(value) && !value.disposed ? value.storage : undefined));
+    isUsable = (tensor) => {
+      const { released, storage, releasedAt } = tensor.#lifetime;
+      return !released || isHeldNow(storage, releasedAt);
+    };
+    setMemoryOf((value) => (isTensor(value) && isUsable(value) ? value.storage : undefined));
     rememberedPlan = (value) => (isObject(value) && #plan in value ? value.#plan : undefined);
   }
 
@@ -181,7 +187,7 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   get disposed(): boolean {
-    return this.#lifetime.released && !isHeldNow(this.#lifetime.storage);
+    return this.#lifetime.released;
   }
 
   /** The memory, shared by all views of it. @throws MercerError DISPOSED */
@@ -192,7 +198,7 @@ export class Tensor<D extends DType = DType> implements Layout {
 
   /** @throws MercerError DISPOSED naming the tensor */
   assertAlive(): void {
-    if (this.disposed) throw disposedError(this);
+    if (!isUsable(this)) throw disposedError(this);
   }
 
   /** True when the elements lie in row-major order without gaps. */

@@ -193,7 +193,7 @@ async function indexed(
         placed.push({ by, extent });
         continue;
       }
-      if (!isTraced(indices)) checkIndices('index', indices);
+      if (!isTraced(indices)) turn.run(() => checkIndices('index', indices));
       placed.push({ by: indices as Tensor, extent });
     }
     const axes = along.map(({ axis }) => axis);

@@ -220,15 +220,16 @@ export class KnownCall {
     watch: RoutineWatch,
   ): Enqueuing<Tensor[]> {
     const { queue, parts } = this.#memory(tensors, stream);
-    const held = ownHandles(parts);
+    let held: Parts | undefined;
     try {
+      held = ownHandles(parts);
       yield* this.#launches(held, stream, queue, numbers, watch);
       return this.#told(parts);
     } catch (error) {
       disposeMade(parts, tensors);
       throw error;
     } finally {
-      disposeHandles(held);
+      if (held !== undefined) disposeHandles(held);
       disposeScratch(parts);
     }
   }

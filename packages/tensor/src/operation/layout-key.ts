@@ -1,4 +1,4 @@
-import { isTensor, layoutNumber, type Tensor } from '../tensor.js';
+import { isTensor, isUsable, layoutNumber, type Tensor } from '../tensor.js';
 import type { CallTensors } from './known-call.js';
 
 /** Up to so many inputs are searched one after the other: of more it is remembered where they stand. */
@@ -16,7 +16,7 @@ export function layoutKey({ inputs, outs }: CallTensors): string | undefined {
     firsts === undefined ? inputs.indexOf(one) : (firsts.get(one) ?? -1);
   for (let place = 0; place < inputs.length; place++) {
     const one = inputs[place];
-    if (!isTensor(one) || one.disposed) return undefined;
+    if (!isTensor(one) || !isUsable(one)) return undefined;
     const first = placeOf(one);
     key += first < place ? `=${first};` : `${layoutNumber(one)};`;
   }
@@ -25,7 +25,7 @@ export function layoutKey({ inputs, outs }: CallTensors): string | undefined {
       key += '-;';
       continue;
     }
-    if (!isTensor(one) || one.disposed) return undefined;
+    if (!isTensor(one) || !isUsable(one)) return undefined;
     const input = placeOf(one);
     key += input < 0 ? `${layoutNumber(one)};` : `=${input};`;
   }

@@ -13,7 +13,7 @@ import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
-import { assertTensor, isTensor, OUT_OPTION, Tensor } from '../tensor.js';
+import { assertTensor, isTensor, isUsable, OUT_OPTION, Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { alongAxis } from '../trace/batching.js';
 import { differentiable } from '../trace/differentiable.js';
@@ -53,7 +53,7 @@ function checkSorted(what: string, shape: readonly number[], axis: number): numb
 
 /** The high and the low words of int64 on a GPU, whose formulas have no number for each of them; nothing for others. */
 function wordsOf(x: Tensor): readonly Tensor<'int32'>[] {
-  if (!isTensor(x) || x.disposed || x.dtype !== 'int64' || x.device.kind === 'cpu') return [];
+  if (!isTensor(x) || !isUsable(x) || x.dtype !== 'int64' || x.device.kind === 'cpu') return [];
   const { storage, shape, strides, offset } = x;
   const words = { shape, strides: strides.map((stride) => 2 * stride) };
   return [1, 0].map(

@@ -1,5 +1,4 @@
-import { keptPlace } from '../call-order.js';
-import { arrived, arrivedNow, isPending, pending, pendingOrThere } from '../pending.js';
+import { afterArrival, arrivedNow, isPending, pending, pendingOrThere } from '../pending.js';
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
 import type { BatchRule, Composition, DerivativeRule, Primitive } from './primitive.js';
@@ -42,9 +41,5 @@ function withPresent(
   if (there !== undefined) {
     return pendingOrThere(() => later(...(nestedLike(args, there) as never[])));
   }
-  const inPlace = keptPlace();
-  const known = arrived(flat).then((all) =>
-    inPlace(() => later(...(nestedLike(args, all) as never[]))),
-  );
-  return pending(known);
+  return pending(afterArrival(flat, (all) => later(...(nestedLike(args, all) as never[]))));
 }

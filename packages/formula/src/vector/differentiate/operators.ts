@@ -41,12 +41,12 @@ export function* gradSteps(
   const root = toVector('Grad', formula);
   const source = sourceOf('Grad', by, root);
   const e = sized('Grad', 'the vector that the gradient is applied to', seed, root.dim);
-  const known = gradients.get(root) ?? [];
-  const found = known.find((one) => one.source === source && one.seed === e);
+  const found = gradients.get(root)?.find((one) => one.source === source && one.seed === e);
   if (found !== undefined) return found.gradient;
   const whole = (yield* adjointSteps(root, source, e)) ?? zero(source.dim);
   const gradient = yield* simplifyVectorSteps(whole);
-  gradients.set(root, [{ source, seed: e, gradient }, ...known.slice(0, MOST_KNOWN - 1)]);
+  const others = gradients.get(root)?.slice(0, MOST_KNOWN - 1) ?? [];
+  gradients.set(root, [{ source, seed: e, gradient }, ...others]);
   return gradient;
 }
 
