@@ -41,7 +41,8 @@ async function callsOf(dtype) {
     cdistBackward: async () => (await mercer.cdistBackward(upstream, x, y, { p: 3 })).a,
     scatterAdd: () => mercer.scatterAdd(x, targets, 40),
     sort: () => mercer.sort(long),
-    random: () => mercer.random.normal([200_000], { key: mercer.random.key(7), dtype, device: 'cpu' }),
+    random: () =>
+      mercer.random.normal([200_000], { key: mercer.random.key(7), dtype, device: 'cpu' }),
     matmul: () => mercer.matmul(square, square),
     cholesky: () => mercer.cholesky(spd),
     eigh: async () => (await mercer.eigh(await square.add(square.transpose()))).values,

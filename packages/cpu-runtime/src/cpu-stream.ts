@@ -3,7 +3,13 @@ import { assertOwn, Branded } from './brand.js';
 import { CpuEvent } from './cpu-event.js';
 import { CpuGraph } from './cpu-graph.js';
 import { CpuRuntimeError } from './errors.js';
-import { assertStable, HostBuffer, keepAliveOf, type HostBytes, isHostArrayBuffer } from './host-buffer.js';
+import {
+  assertStable,
+  HostBuffer,
+  keepAliveOf,
+  type HostBytes,
+  isHostArrayBuffer,
+} from './host-buffer.js';
 import type { RawBuffer, RawStream } from './raw-binding.js';
 
 /** How a graph is repeated. */

@@ -23,7 +23,9 @@ async function load(): Promise<Loaded> {
   const isAddress = typeof given === 'string' || given instanceof URL;
   try {
     const bytes = isAddress ? await fetched(given) : given;
-    const module = (bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes) as Uint8Array<ArrayBuffer>;
+    const module = (
+      bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
+    ) as Uint8Array<ArrayBuffer>;
     return { binding: new WasmBinding(module, pageHost) };
   } catch (error) {
     const path = isAddress ? String(given) : 'the module that was handed over';

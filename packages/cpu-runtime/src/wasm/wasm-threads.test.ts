@@ -37,11 +37,9 @@ describe.skipIf(!existsSync(built))('threads of WebAssembly', () => {
   }
 
   const isFilled = (raw: WasmBinding, buffer: RawBuffer, value: number): boolean =>
-    new Float64Array(
-      raw.linearMemory,
-      Number(raw.addressOfBuffer(buffer)),
-      TASKS * TASK,
-    ).every((one) => one === value);
+    new Float64Array(raw.linearMemory, Number(raw.addressOfBuffer(buffer)), TASKS * TASK).every(
+      (one) => one === value,
+    );
 
   /** Launches until helpers have taken part `times` more. */
   async function untilHelped(raw: WasmBinding, launch: () => void, times = 1): Promise<void> {
@@ -69,10 +67,14 @@ describe.skipIf(!existsSync(built))('threads of WebAssembly', () => {
     expect(started).toHaveLength(0);
     const fill = filling(raw);
     let value = 0;
-    await untilHelped(raw, () => {
-      fill(++value, buffer);
-      expect(isFilled(raw, buffer, value)).toBe(true);
-    }, 20);
+    await untilHelped(
+      raw,
+      () => {
+        fill(++value, buffer);
+        expect(isFilled(raw, buffer, value)).toBe(true);
+      },
+      20,
+    );
     expect(started).toHaveLength(2);
   });
 
