@@ -53,7 +53,7 @@ const PAGE_BYTES = 2 ** 16;
 const MEMORY = { initial: 2 ** 22 / PAGE_BYTES, maximum: 2 ** 32 / PAGE_BYTES };
 
 /** What the module imports as its memory, up to the byte that says how: shared, with a maximum. */
-const IMPORTED_MEMORY = [...'\x03env\x06memory\x02'].map((letter) => letter.charCodeAt(0));
+const IMPORTED_MEMORY = new TextEncoder().encode('\x03env\x06memory\x02');
 const SHARED = 3;
 const ONLY_MAXIMUM = 1;
 
