@@ -24,7 +24,13 @@ const TOLERANCE = 1e-9;
 const LONGEST_MS = 30_000;
 const WASM = 'mercer_cpu.wasm';
 /** Kilobytes of a page that uses all of core, compressed by brotli. */
-const MOST_KB = 500;
+const MOST_KB = 420;
+
+/** With these a page may share memory with its workers. */
+const ISOLATED = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+};
 
 /** @type {string[]} */
 const problems = [];
@@ -41,13 +47,14 @@ function isClose(got, wanted) {
   );
 }
 
-/** @param {string} name @param {any} outcome */
-function compare(name, outcome) {
+/** @param {string} name @param {any} outcome @param {boolean} isolated whether its page is */
+function compare(name, outcome, isolated) {
   if (outcome.failed !== undefined) {
     problems.push(`${name}: ${outcome.failed}`);
     return;
   }
-  for (const [what, wanted] of Object.entries({ ...expected, where })) {
+  const threads = { isolated, several: isolated, helped: isolated, same: true };
+  for (const [what, wanted] of Object.entries({ ...expected, where, threads })) {
     if (!isClose(outcome[what], wanted))
       problems.push(
         `${name}: ${what} is ${JSON.stringify(outcome[what])}, not ${JSON.stringify(wanted)}`,
@@ -112,7 +119,11 @@ async function check(executable, folder) {
   const { origin, close } = await serve(folder);
   const browser = await launch(executable);
   for (const name of [...bundlers.map((one) => one.name), 'given'])
-    compare(name, await outcomeOf(browser, `${origin}/${name}/`));
+    compare(name, await outcomeOf(browser, `${origin}/${name}/`), false);
+  const isolated = await serve(folder, ISOLATED);
+  for (const { name } of bundlers)
+    compare(`${name}, isolated`, await outcomeOf(browser, `${isolated.origin}/${name}/`), true);
+  isolated.close();
   const { failed = '' } = await outcomeOf(browser, `${origin}/without/`);
   if (!/could be loaded[^]*mercer_cpu\.wasm: the server answers 404/.test(failed))
     problems.push(`without the module: ${failed}`);

@@ -15,9 +15,10 @@ const TYPES = {
 
 /**
  * @param {string} folder
+ * @param {Readonly<Record<string, string>>} [headers] of every answer
  * @returns {Promise<{ origin: string, close: () => void }>}
  */
-export async function serve(folder) {
+export async function serve(folder, headers = {}) {
   const server = createServer((request, response) => {
     const { pathname } = new URL(String(request.url), 'http://localhost');
     const named = path.join(folder, path.posix.normalize(decodeURIComponent(pathname)));
@@ -27,7 +28,7 @@ export async function serve(folder) {
       return;
     }
     const type = TYPES[/** @type {keyof TYPES} */ (path.extname(file))];
-    response.writeHead(200, { 'content-type': type ?? 'application/octet-stream' });
+    response.writeHead(200, { 'content-type': type ?? 'application/octet-stream', ...headers });
     createReadStream(file).pipe(response);
   });
   await new Promise((resolve) => {

@@ -3,7 +3,13 @@ import { assertOwn, Branded } from './brand.js';
 import { CpuEvent } from './cpu-event.js';
 import { CpuGraph } from './cpu-graph.js';
 import { CpuRuntimeError } from './errors.js';
-import { assertStable, HostBuffer, keepAliveOf, type HostBytes } from './host-buffer.js';
+import {
+  assertStable,
+  HostBuffer,
+  keepAliveOf,
+  type HostBytes,
+  isHostArrayBuffer,
+} from './host-buffer.js';
 import type { RawBuffer, RawStream } from './raw-binding.js';
 
 /** How a graph is repeated. */
@@ -230,7 +236,7 @@ export class CpuStream extends Branded {
 
 function sideOf(side: HostBuffer | HostBytes, name: string): RawBuffer | HostBytes {
   if (side instanceof HostBuffer) return side.raw;
-  if (!ArrayBuffer.isView(side) && !(side instanceof ArrayBuffer)) {
+  if (!ArrayBuffer.isView(side) && !isHostArrayBuffer(side)) {
     assertOwn(side, HostBuffer, `copying (${name})`);
   }
   assertStable(side, `copying (${name})`);

@@ -73,7 +73,8 @@ export class HostBuffer extends Branded {
    * The memory itself as an ArrayBuffer, without a copy. Detached by `dispose()`.
    *
    * In WebAssembly it is the memory of all buffers, which the next allocation may detach (then this is another one), and which a
-   * view does not keep: take views anew after every allocation and every `await`, and keep the buffer.
+   * view does not keep: take views anew after every allocation and every `await`, and keep the buffer. Where it has several threads,
+   * it is a SharedArrayBuffer, of which `TextDecoder` and `postMessage` take no copy.
    */
   get arrayBuffer(): ArrayBuffer {
     const { linearMemory } = rawBinding();
@@ -139,9 +140,14 @@ export function keepAliveOf(object: object): object {
   return owner === undefined ? object : owner.raw;
 }
 
+/** @internal An ArrayBuffer, or the memory of all buffers, which is a SharedArrayBuffer where WebAssembly has threads. */
+export function isHostArrayBuffer(value: unknown): value is ArrayBuffer {
+  return types.isArrayBuffer(value) || (value !== undefined && value === rawBinding().linearMemory);
+}
+
 /** @internal Throws for memory that can move or shrink under a running kernel. */
 export function assertStable(view: unknown, what: string): asserts view is HostBytes {
-  if (!ArrayBuffer.isView(view) && !types.isArrayBuffer(view)) {
+  if (!ArrayBuffer.isView(view) && !isHostArrayBuffer(view)) {
     throw new CpuRuntimeError(
       'INVALID_ARGUMENT',
       `${what} failed: got ${view === null ? 'null' : typeof view}. Pass a typed array, a DataView or an ArrayBuffer.`,

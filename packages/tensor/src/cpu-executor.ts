@@ -70,7 +70,7 @@ export async function executorsForKernels(
     notice(`CPU kernels are interpreted, because ${reason}`, 'MERCER_CPU=interpreted');
   } else if (reason === WASM_RUNS) {
     notice(
-      'the CPU runs WebAssembly on one thread, because no native binary fits this machine; native code would be quicker (Linux on x64 or arm64 with glibc 2.28 or newer)',
+      'the CPU runs WebAssembly, because no native binary fits this machine; native code would be quicker (Linux on x64 or arm64 with glibc 2.28 or newer)',
       'MERCER_CPU=wasm',
     );
   }

@@ -75,7 +75,7 @@ describe('a process of its own', () => {
       const { stdout, stderr } = await run(`${DOUBLED}\n  await doubled();`, env);
       expect(stdout).toBe('3,5\n');
       expect(stderr).toMatch(
-        /^mercer: the CPU runs WebAssembly on one thread, because no native binary fits this machine; .+ Silent with MERCER_CPU=wasm\.\n$/,
+        /^mercer: the CPU runs WebAssembly, because no native binary fits this machine; .+ Silent with MERCER_CPU=wasm\.\n$/,
       );
       const forced = await run(DOUBLED, { ...env, MERCER_CPU: 'wasm' });
       expect(forced).toMatchObject({ stdout: '3,5\n', stderr: '' });

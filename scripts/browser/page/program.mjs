@@ -5,6 +5,7 @@ import {
   adam,
   cdist,
   cg,
+  cpu,
   cpuExecutor,
   cuda,
   device,
@@ -18,6 +19,7 @@ import {
   solveCholesky,
   tensor,
 } from '@mercer/core';
+import { rawBinding } from '@mercer/cpu-runtime';
 import { points, targets } from './data.mjs';
 
 /** @param {number[][]} rows */
@@ -68,7 +70,39 @@ async function run() {
     cache: (await JitCache.open().stats()).state,
     gpu: codeOf(() => device('cuda')),
   };
+  results['threads'] = await threads();
   return results;
+}
+
+const LONGEST_MS = 10_000;
+
+/** How many threads there are, whether those beside the page's take part, and whether one alone gives the same bits. */
+async function threads() {
+  const rows = 300;
+  const x = await tensor(
+    Float32Array.from({ length: rows * 4 }, (_, i) => Math.sin(i * i)),
+    { shape: [rows, 4] },
+  );
+  const helped = () => /** @type {any} */ (rawBinding()).helpers().helped;
+  const compute = async () => await (await cdist(x, x, { p: 3 })).toTypedArray();
+  const { isolated, threads: count } = {
+    isolated: globalThis.crossOriginIsolated,
+    threads: cpu.threads,
+  };
+  const until = performance.now() + (isolated ? LONGEST_MS : 0);
+  let all = await compute();
+  while (helped() === 0 && performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    all = await compute();
+  }
+  cpu.setThreads(1);
+  const alone = await compute();
+  return {
+    isolated,
+    several: count > 1,
+    helped: helped() > 0,
+    same: all.length === rows * rows && alone.every((one, i) => one === all[i]),
+  };
 }
 
 const outcome = await run().catch((/** @type {any} */ error) => ({

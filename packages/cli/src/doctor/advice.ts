@@ -80,7 +80,7 @@ export function adviseInstall(missing: Missing, manager: PackageManager): Advice
   if (missing.native === true) {
     advice.push({
       missing: 'native',
-      text: 'The CPU runs WebAssembly on one thread, because no native binary loaded (--attempts says why).',
+      text: 'The CPU runs WebAssembly, because no native binary loaded (--attempts says why).',
       command:
         'use Linux on x64 or arm64 with glibc 2.28 or newer, and install optional dependencies',
     });

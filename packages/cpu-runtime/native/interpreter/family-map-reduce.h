@@ -20,6 +20,7 @@ struct MapReduceFamily {
   Machine* places;                   // of gathered rows
   Reducer* reducers;
   int64_t tile, results, gathered, paired;
+  int64_t reducedTile;  // reduced rows at a time: it depends on the program alone, and so does where sums are merged
   T *ownTiles, *otherTiles, *gatheredTiles, *pairTiles, *parameters;
   T **totals, **parts;  // by reduction
   const T** values;
@@ -35,13 +36,17 @@ struct MapReduceFamily {
   void reserve(const View& view, Arena& arena) {
     set = MapReduceSettings(view.settings);
     tile = arena.tile;
+    reducedTile = at_most(kReduced, longestTile(view));
     ownRoots = view.codes[0].rootCount, otherRoots = view.codes[1].rootCount;
     results = gathered = 0;
     for (int32_t g = 0; g < set.gathers; g++) gathered += set.gather(g)[1];
     paired = set.pairs();
     const int64_t inputs = firstPair() + paired;
     own.reserve(view, 0, set.own + set.parameters, arena);
+    arena.tile = reducedTile;
     other.reserve(view, 1, set.other + set.parameters, arena);
+    otherTiles = arena.tiles(set.other);
+    arena.tile = tile;
     atOnce = 1;
     for (int64_t r = 0; r < atOnce; r++) {
       pairs[r].reserve(view, 2, inputs, arena);
@@ -57,7 +62,6 @@ struct MapReduceFamily {
       if (places != nullptr) places[g] = one;
     }
     ownTiles = arena.tiles(set.own);
-    otherTiles = arena.tiles(set.other);
     gatheredTiles = arena.tiles(gathered);
     pairTiles = arena.tiles(atOnce * paired);
     parameters = arena.take<T>(set.parameters);
@@ -132,17 +136,25 @@ struct MapReduceFamily {
     return tiles;
   }
 
+  static int64_t longestTile(const View& view) {
+    const MapReduceSettings set(view.settings);
+    const int64_t tiles = tilesOf(view);
+    int64_t tile = TILE;
+    const auto bytes = [&](int64_t tiles) { return tiles * tile * (int64_t)sizeof(T); };
+    while (tile > STEP && (bytes(tiles) > kTileBytes || bytes(set.own) > kOwnBytes)) tile /= 2;
+    return tile;
+  }
+
+  // Blocks of kept rows are halved until every thread has work, which changes no bits.
   static Cut cut(const View& view, const void* args, int64_t threads) {
     const MapReduceSettings set(view.settings);
     const Sizes sizes = sizesOf(set, args);
-    int64_t block = TILE;
-    const auto bytes = [&](int64_t tiles) { return tiles * block * (int64_t)sizeof(T); };
-    while (block > STEP && (bytes(tilesOf(view)) > kTileBytes || bytes(set.own) > kOwnBytes)) block /= 2;
+    int64_t block = longestTile(view);
     if (set.ranges) {
       const int64_t tasks = sizes.taskCount * sizes.batch;
       return Cut{tasks, chunk_of(tasks, threads, (double)block * kReduced), block, 0};
     }
-    // Rows that one step holds are one block whatever its size, and a short tile has more sums to round.
+    // Rows that one step holds are one block whatever its size.
     while (sizes.kept > STEP && block > STEP && blocks_of(sizes.kept, block) * sizes.batch < 4 * threads) block /= 2;
     const int64_t tasks = blocks_of(sizes.kept, block) * sizes.batch;
     return Cut{tasks, chunk_of(tasks, threads, (double)block * (double)sizes.reduced), block, 0};
@@ -156,10 +168,10 @@ struct MapReduceFamily {
 
   static constexpr int32_t kOwnType = sizeof(T) == sizeof(double) ? 0 : 1;
 
-  // Components of `rows` rows from `first` on; the last again up to whole steps. Input -1 is the row's own number.
-  void gatherRows(const Sizes& g, T* to, const int32_t* list, int64_t count, int64_t layer, int64_t first,
+  // Components of `rows` rows from `first` on, in tiles of `length`; the last again up to whole steps. Input -1 is the row's own number.
+  void gatherRows(const Sizes& g, T* to, int64_t length, const int32_t* list, int64_t count, int64_t layer, int64_t first,
                   int64_t rows) const {
-    for (int64_t q = 0; q < count; q++, to += tile) {
+    for (int64_t q = 0; q < count; q++, to += length) {
       const int32_t input = list[2 * q];
       if (input < 0) {
         for (int64_t i = 0; i < whole_steps(rows); i++) to[i] = (T)(first + at_most(i, rows - 1));
@@ -253,7 +265,7 @@ struct MapReduceFamily {
   void runBlock(const Sizes& g, int64_t layer, int64_t first, int64_t rows, const int64_t* spans, int64_t spanCount) {
     const int64_t whole = whole_steps(rows);
     const int32_t* const list = set.components();
-    gatherRows(g, ownTiles, list, set.own, layer, first, rows);
+    gatherRows(g, ownTiles, tile, list, set.own, layer, first, rows);
     for (int64_t q = 0; q < set.parameters; q++) {
       const int32_t* const one = list + 2 * (set.own + set.other + q);
       rowFn(set.storage(one[0]), kOwnType)(parameters + q, 1, at(g, one[0], layer, 0, one[1]), 1, 1);
@@ -276,7 +288,7 @@ struct MapReduceFamily {
     }
     for (int64_t i = 0; set.selects() && i < rows; i++) seen[i] = 0;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) reducers[r].clear(totals[r], whole);
-    const int64_t most = at_most(kReduced, tile);
+    const int64_t most = reducedTile;
     int64_t pending = 0, reduced = 0;
     for (int64_t n = 0; n < spanCount; n++) {
       for (int64_t start = spans[2 * n], stop = spans[2 * n + 1]; start < stop; start += most) {
@@ -329,11 +341,11 @@ struct MapReduceFamily {
 
   void reduceRows(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t start, int64_t count) {
     const int64_t whole = whole_steps(rows);
-    gatherRows(g, otherTiles, set.components() + 2 * set.own, set.other, layer, start, count);
-    for (int64_t q = 0; q < set.other; q++) other.input(q, otherTiles + q * tile);
+    gatherRows(g, otherTiles, reducedTile, set.components() + 2 * set.own, set.other, layer, start, count);
+    for (int64_t q = 0; q < set.other; q++) other.input(q, otherTiles + q * reducedTile);
     other.run(whole_steps(count));
     eachPairMachine([&](const Machine& one) {
-      for (int64_t q = 0; q < set.other; q++) one.input(firstOther() + q, otherTiles + q * tile);
+      for (int64_t q = 0; q < set.other; q++) one.input(firstOther() + q, otherTiles + q * reducedTile);
       for (int64_t q = 0; q < otherRoots; q++) one.input(firstOther() + set.other + q, other.root(q));
     });
     for (int64_t r = 0; r < atOnce; r++) {

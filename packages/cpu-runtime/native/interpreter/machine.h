@@ -17,16 +17,18 @@ struct Arena {
 // Values that are the same for all elements, rounded, each with what rounding it lost.
 struct Uniforms {
   double* wide = nullptr;
+  double* registers = nullptr;
   T* values = nullptr;
   int64_t count = 0;
 
   void reserve(const View& view, Arena& arena) {
     count = view.codes[0].rootCount;
     wide = arena.take<double>(count);
+    registers = arena.take<double>(view.codes[0].registers);
     values = arena.take<T>(2 * count);
   }
   void set(const View& view, const double* inputs) const {
-    evaluateUniforms(view, inputs, wide);
+    evaluateUniforms(view, inputs, registers, wide);
     for (int64_t i = 0; i < count; i++) {
       values[2 * i] = (T)wide[i];
       values[2 * i + 1] = (T)(wide[i] - (double)values[2 * i]);

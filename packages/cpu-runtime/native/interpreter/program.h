@@ -196,6 +196,6 @@ struct Level {
 };
 
 // Values that are the same for all elements, in double precision: the roots of code 0.
-void evaluateUniforms(const View& view, const double* inputs, double* values);
+void evaluateUniforms(const View& view, const double* inputs, double* registers, double* values);
 
 }  // namespace mercer::cpu::interpreter

@@ -1,6 +1,5 @@
 // Values of the launch, one number each, in double precision with the C library's functions: what compiled kernels do.
 #include <cmath>
-#include <vector>
 
 #include "program.h"
 
@@ -60,10 +59,9 @@ double apply(Operation operation, double x, double y, double z) {
 
 }  // namespace
 
-void evaluateUniforms(const View& view, const double* inputs, double* values) {
+void evaluateUniforms(const View& view, const double* inputs, double* registers, double* values) {
   const Code& code = view.codes[0];
   if (code.rootCount == 0) return;
-  std::vector<double> registers(static_cast<size_t>(code.registers));
   const auto read = [&](int32_t number) {
     const Slot& slot = code.slots[number];
     return slot.kind == SlotKind::kConstant ? view.constants[slot.index]

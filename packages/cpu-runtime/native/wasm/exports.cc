@@ -1,4 +1,4 @@
-// The runtime as a WebAssembly module of one thread: what TypeScript (src/wasm) calls. Work runs during the call that launches it.
+// The runtime as a WebAssembly module: what TypeScript (src/wasm) calls. Work runs during the call that launches it, on the threads of team.h.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -12,9 +12,8 @@
 #include "../interpreter/program-value.h"
 #include "../linalg/lapack.h"
 #include "../share.h"
-
-#define MERCER_EXPORT(name) extern "C" __attribute__((export_name(#name), visibility("default")))
-#define MERCER_IMPORT(name) extern "C" __attribute__((import_module("mercer"), import_name(#name)))
+#include "exports.h"
+#include "team.h"
 
 // Throws in JavaScript; the frames of this module that it leaves run no destructor.
 MERCER_IMPORT(fail)
@@ -27,12 +26,6 @@ void fail(const char* code, const std::string& message) {
 }
 
 CpuInfo cpuInfo() { return {"wasm128", "wasm128", "", 0, 0, 0}; }
-
-size_t sharingThreads() { return 1; }
-
-void share(KernelFn kernel, const void* context, int64_t tasks, size_t, void* scratch) {
-  for (int64_t i = 0; i < tasks; ++i) kernel(context, i, i + 1, scratch);
-}
 
 // No library can be opened from here.
 const Lapack* Lapack::get() { return nullptr; }
@@ -49,25 +42,21 @@ namespace {
 
 constexpr size_t kAlign = 64;
 
-size_t roundUp(size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+// Of the launch that runs.
+wasm::Staging params, scratch;
 
-// Memory that grows, for the parameters and the scratch memory of the launch that runs.
-struct Staging {
-  void* data = nullptr;
-  size_t bytes = 0;
-
-  // Null when it cannot be had.
-  void* reserve(size_t wanted) {
-    if (wanted <= bytes && data != nullptr) return data;
-    std::free(data);
-    bytes = roundUp(std::max<size_t>(wanted, 1));
-    data = std::aligned_alloc(kAlign, bytes);
-    if (data == nullptr) bytes = 0;
-    return data;
-  }
+// A launch of a program, as a kernel.
+struct Run {
+  const interpreter::Level* level;
+  const interpreter::View* view;
+  const void* args;
+  int64_t block;
 };
 
-Staging params, scratch;
+void runProgram(const void* context, int64_t begin, int64_t end, void* scratch) {
+  const Run& run = *static_cast<const Run*>(context);
+  run.level->run(*run.view, run.args, run.block, begin, end, scratch);
+}
 
 enum Status : int32_t { kDone, kTooLarge, kOutOfMemory };
 
@@ -84,7 +73,7 @@ MERCER_EXPORT(initialize) void initialize() {
 // Zeroed, aligned to 64 bytes; null when it cannot be had.
 MERCER_EXPORT(allocate) void* allocateMemory(size_t bytes) {
   if (bytes > SIZE_MAX - 2 * kAlign) return nullptr;
-  const size_t length = roundUp(std::max<size_t>(bytes, 1));
+  const size_t length = wasm::roundUp(std::max<size_t>(bytes, 1));
   void* const data = std::aligned_alloc(kAlign, length);
   if (data != nullptr) std::memset(data, 0, length);
   return data;
@@ -124,22 +113,21 @@ MERCER_EXPORT(release_function) void releaseFunction(Function* function) { delet
 
 // Runs a launch of a function with the parameters in `paramsMemory`. A program knows itself how it is cut.
 MERCER_EXPORT(launch) Status launch(const Function* function, int64_t tasks, int64_t chunk) {
-  const void* const args = params.data;
+  const void* const args = params.data();
   if (const Builtin* const builtin = function->builtin) {
-    void* const memory = scratch.reserve(builtin->scratchBytes(args));
+    const size_t bytes = builtin->scratchBytes(args);
+    void* const memory = scratch.reserve(bytes);
     if (memory == nullptr) return kOutOfMemory;
-    for (int64_t begin = 0; begin < tasks; begin += chunk)
-      builtin->run(args, begin, std::min(begin + chunk, tasks), memory);
+    wasm::runShared(builtin->run, args, tasks, chunk, bytes, memory);
     return kDone;
   }
   const interpreter::View& view = function->program->view();
   static const interpreter::Level* const level = interpreter::levelOf("wasm128");
-  const interpreter::Cut cut = level->cut(view, args, 1);
+  const interpreter::Cut cut = level->cut(view, args, static_cast<int64_t>(sharingThreads()));
   if (cut.tasks < 0) return kTooLarge;
   void* const memory = scratch.reserve(cut.scratchBytes);
   if (memory == nullptr) return kOutOfMemory;
-  const int64_t step = std::max<int64_t>(1, cut.chunk);
-  for (int64_t begin = 0; begin < cut.tasks; begin += step)
-    level->run(view, args, cut.block, begin, std::min(begin + step, cut.tasks), memory);
+  const Run run{level, &view, args, cut.block};
+  wasm::runShared(runProgram, &run, cut.tasks, cut.chunk, cut.scratchBytes, memory);
   return kDone;
 }

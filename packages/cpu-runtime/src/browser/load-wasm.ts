@@ -2,6 +2,7 @@ import type { Attempt } from '../errors.js';
 import type { RawBinding } from '../raw-binding.js';
 import { WasmBinding } from '../wasm/wasm-binding.js';
 import { builtFile } from './built-file.js';
+import { pageHost } from './page-host.js';
 
 export const WASM_PACKAGE = '@mercer/cpu-runtime-wasm';
 
@@ -22,7 +23,10 @@ async function load(): Promise<Loaded> {
   const isAddress = typeof given === 'string' || given instanceof URL;
   try {
     const bytes = isAddress ? await fetched(given) : given;
-    return { binding: new WasmBinding(bytes as Uint8Array<ArrayBuffer>) };
+    const module = (
+      bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes
+    ) as Uint8Array<ArrayBuffer>;
+    return { binding: new WasmBinding(module, pageHost) };
   } catch (error) {
     const path = isAddress ? String(given) : 'the module that was handed over';
     return { attempts: [{ path, error: error instanceof Error ? error.message : String(error) }] };

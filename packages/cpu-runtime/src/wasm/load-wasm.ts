@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { Attempt } from '../errors.js';
 import type { RawBinding } from '../raw-binding.js';
+import { nodeHost } from './node-host.js';
 import { WasmBinding } from './wasm-binding.js';
 
 /** The package with the module, the same one for all platforms. */
@@ -27,7 +28,7 @@ export function loadWasm(
   ];
   for (const [path, find] of files) {
     try {
-      return { binding: new WasmBinding(new Uint8Array(readFileSync(find()))) };
+      return { binding: new WasmBinding(new Uint8Array(readFileSync(find())), nodeHost) };
     } catch (error) {
       const [line = ''] = String(error instanceof Error ? error.message : error).split('\n');
       attempts.push({ path, error: line });

@@ -3,7 +3,11 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { RawBuffer, RawFunction, RawStream } from '../raw-binding.js';
+import type { WasmHost } from './helper.js';
 import { WasmBinding } from './wasm-binding.js';
+
+/** Without helpers. */
+const oneThread: WasmHost = { cores: 1, maySleep: true, startHelper: () => undefined };
 
 const built = new URL('../../build/wasm/mercer_cpu.wasm', import.meta.url);
 const isBuilt = existsSync(built);
@@ -22,7 +26,7 @@ describe.skipIf(!isBuilt)('the runtime in WebAssembly', () => {
   let raw: WasmBinding;
   let stream: RawStream;
   beforeEach(() => {
-    raw = new WasmBinding(new Uint8Array(readFileSync(built)));
+    raw = new WasmBinding(new Uint8Array(readFileSync(built)), oneThread);
     stream = raw.createStream();
   });
   afterEach(() => {

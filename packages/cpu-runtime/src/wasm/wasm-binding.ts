@@ -19,10 +19,14 @@ import {
   type StreamState,
   type WasmWork,
 } from './wasm-handles.js';
+import type { WasmHost } from './helper.js';
 import { LAUNCH_STATUS, outOfMemory, WasmModule } from './wasm-module.js';
 
 /** Bytes that a launch or a copy reads or writes: of a buffer, or of a view, which may lie in the module's memory. */
 type Side = RawBuffer | ArrayBufferView | ArrayBuffer;
+
+/** Most threads of the module (native/wasm/team.h). */
+const MOST_THREADS = 128;
 
 /** Caches of usual processors: there is no way to ask. */
 const L1_BYTES = 2 ** 15;
@@ -42,8 +46,9 @@ function bytesOf(view: ArrayBufferView | ArrayBuffer): Uint8Array {
 }
 
 /**
- * The runtime in WebAssembly, with the functions of the addon. It has one thread, that of the caller: work runs when it is enqueued,
- * so streams are always idle and events have always fired. Host memory lies in the module's memory.
+ * The runtime in WebAssembly, with the functions of the addon. Work runs when it is enqueued, on the thread of the caller and on
+ * helpers where memory can be shared with them; so streams are always idle and events have always fired. Host memory lies in the
+ * module's memory.
  */
 export class WasmBinding implements RawBinding {
   readonly #module: WasmModule;
@@ -55,8 +60,20 @@ export class WasmBinding implements RawBinding {
   #liveBytes = 0;
   #liveBuffers = 0;
 
-  constructor(bytes: Uint8Array<ArrayBuffer>) {
-    this.#module = new WasmModule(bytes);
+  readonly #cores: number;
+  #threads = 1;
+  /** Whether the program said how many. */
+  #decided = false;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>, host: WasmHost) {
+    this.#module = new WasmModule(bytes, host);
+    this.#cores = this.#module.hasThreads ? host.cores : 1;
+    this.#useThreads(this.#cores);
+  }
+
+  #useThreads(threads: number): void {
+    this.#threads = Math.min(threads, this.#module.hasThreads ? MOST_THREADS : 1);
+    this.#module.setThreads(this.#threads);
   }
 
   /** Errors are of this package's class already. */
@@ -66,7 +83,7 @@ export class WasmBinding implements RawBinding {
 
   info() {
     return {
-      cores: 1,
+      cores: this.#cores,
       level: 'wasm128',
       simd: 'wasm128',
       model: 'WebAssembly',
@@ -86,20 +103,33 @@ export class WasmBinding implements RawBinding {
   }
 
   threads(): number {
-    return 1;
+    return this.#threads;
   }
 
   setThreads(threads: number): void {
-    if (threads === 1) return;
-    throw new CpuRuntimeError(
-      'THREADS_UNAVAILABLE',
-      `setting the number of threads to ${threads} failed: the CPU runs WebAssembly, which has one thread. Install a native binary for more.`,
-    );
+    const most = this.#module.hasThreads ? MOST_THREADS : 1;
+    if (threads > most) {
+      throw new CpuRuntimeError(
+        'THREADS_UNAVAILABLE',
+        `setting the number of threads to ${threads} failed: the CPU runs WebAssembly, which has at most ${most} here. ` +
+          (most > 1
+            ? 'Ask for fewer, or install a native binary.'
+            : 'Install a native binary for more; a page must be cross-origin isolated and have several cores.'),
+      );
+    }
+    this.#decided = true;
+    this.#useThreads(threads);
   }
 
   /** MERCER_CPU_THREADS is a wish. */
-  suggestThreads(): void {
-    return undefined;
+  suggestThreads(threads: number): void {
+    if (!this.#decided) this.#useThreads(threads);
+  }
+
+  /** @internal Threads beside the caller's that have begun, and in how many launches they did something; for tests. */
+  helpers(): { readonly ready: number; readonly helped: number } {
+    const { exports } = this.#module;
+    return { ready: exports.helpers_ready(), helped: exports.times_helped() };
   }
 
   /** WebAssembly has one mode: to nearest, with denormal numbers. */
@@ -368,9 +398,14 @@ export class WasmBinding implements RawBinding {
     state.capture.push({ run, kept: kept.map(({ value }) => value.keep()) });
   }
 
+  /** The module's memory is no ArrayBuffer where it is shared. */
+  #isArrayBuffer(side: object): side is ArrayBuffer {
+    return side instanceof ArrayBuffer || side === this.linearMemory;
+  }
+
   /** A view of the module's memory is taken by its place there: growth detaches views. */
   #side(side: Side): { bytes: number; at: (offset: number, bytes: number) => Uint8Array } {
-    if (!ArrayBuffer.isView(side) && !(side instanceof ArrayBuffer)) {
+    if (!ArrayBuffer.isView(side) && !this.#isArrayBuffer(side)) {
       const { address, bytes } = valueOf(side, WasmBuffer);
       return { bytes, at: (offset, length) => this.#module.bytes(address + offset, length) };
     }
