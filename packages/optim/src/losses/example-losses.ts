@@ -11,9 +11,11 @@ import {
   variable,
   type RealExpr,
 } from '@mercer/formula';
+import { owned } from '@mercer/autodiff/transform';
 import { map, type Tensor } from '@mercer/tensor';
 import {
   differentiable,
+  pendingOf,
   spreadOver,
   zerosLike,
   type AnyCall,
@@ -100,6 +102,10 @@ function losses(
   );
 }
 
+const WHAT = 'the losses of examples';
+/** What is computed between is disposed. */
+const alone = owned(WHAT, async (...args: Arguments) => losses(...args));
+
 /** The slopes by the scores, times a cotangent. */
 function slopes(cotangent: KnownValue, [scores, top, labels, counts, how]: Arguments): Value {
   const { axis, smoothing } = how;
@@ -131,8 +137,8 @@ function slopes(cotangent: KnownValue, [scores, top, labels, counts, how]: Argum
  * target, one kernel: `top` has no share of the cotangent, as it is the logSumExp of the same scores. What it depends on is what the second derivative asks for.
  */
 export const exampleLosses = differentiable<(...args: Arguments) => Value, Arguments>(
-  'the losses of examples',
-  losses,
+  WHAT,
+  (...args) => pendingOf(async () => alone(...args) as Promise<Tensor>),
   {
     vjp: (cotangent, { args }) => [() => slopes(cotangent as KnownValue, args)],
     jvp: ([ofScores, ofTop], { args: [scores, , labels, counts, how] }) =>

@@ -44,6 +44,15 @@ const UNORDERED: StreamCapture = {
   end: nothing,
 };
 
+/** Gives back the memory of work that nobody reaches any more and that was not disposed; the inputs are tensors, of which the same is seen to. */
+const collected = new FinalizationRegistry<{
+  readonly work: CapturedWork;
+  readonly device: DeviceCore;
+}>(({ work, device }) => {
+  device.noteLeakedBytes(work.bytes);
+  work.dispose();
+});
+
 /** Captured work that is done again with other arguments, which are copied in, as its results are copied out. */
 export class Replay {
   readonly #copier: PieceCopier;
@@ -75,6 +84,7 @@ export class Replay {
     this.#results = results;
     this.#copiesIn = copies.in;
     this.#copiesOut = copies.out;
+    collected.register(this, { work, device: copier.device }, this);
   }
 
   get isProvisional(): boolean {
@@ -175,6 +185,7 @@ export class Replay {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    collected.unregister(this);
     this.#release();
   }
 
