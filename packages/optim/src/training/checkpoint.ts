@@ -13,6 +13,7 @@ import { checkFlag } from '../checks.js';
 import { optionsOf } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
+import { otherRefreshes } from '../refresh-names.js';
 import { forget } from '../second-order/refreshes.js';
 import { stepsTaken } from '../steps-taken.js';
 import { namedLeaves } from '../tree.js';
@@ -184,6 +185,10 @@ export async function loadCheckpoint(
       'WRONG_STATE',
       `${what}: the file is of ${header.optimiser}, and the optimiser is ${optimiser.name} with a state of ${state.optimiser}. Pass the optimiser that was saved.`,
     );
+  }
+  const why = otherRefreshes('the file', arrays.keys(), targets.keys());
+  if (why !== undefined) {
+    throw new OptimError('WRONG_STATE', `${what}: ${why}. Nothing was changed.`);
   }
   if (!otherOptions) assertOptions(what, header.options, optimiser);
   for (const name of arrays.keys()) {
