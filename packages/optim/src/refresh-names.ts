@@ -1,5 +1,5 @@
 /** Names of the counts of refreshes that are calls: of an optimiser, or of each group. */
-const counts = (names: Iterable<string>): readonly string[] =>
+export const refreshCounts = (names: Iterable<string>): readonly string[] =>
   [...names].filter((name) => /(^|[^\w])refreshes$/.test(name));
 
 /**
@@ -13,7 +13,7 @@ export function otherRefreshes(
   has: Iterable<string>,
   wants: Iterable<string>,
 ): string | undefined {
-  const [given, wanted] = [counts(has), counts(wants)];
+  const [given, wanted] = [refreshCounts(has), refreshCounts(wants)];
   if (given.length === wanted.length) return undefined;
   const [own, other] = ["frequency: 'manual'", 'a frequency that counts steps'];
   const [made, now] = given.length > wanted.length ? [own, other] : [other, own];
