@@ -246,7 +246,7 @@ function roundingOf(
       `${what}: rounding is ${describeValue(rounding)}, but method '${method}' asks for no eigenvalues. Leave rounding away, or use method 'eigh'.`,
     );
   }
-  if (rounding >= 0 && rounding < 1) return rounding;
+  if (Number.isFinite(rounding) && rounding >= 0 && rounding < 1) return rounding;
   throw new MercerError(
     'INVALID_ARGUMENT',
     `${what}: rounding is ${describeValue(rounding)}. Pass a number from 0 to less than 1, such as 2 ** -23 for a matrix of float32.`,

@@ -42,7 +42,7 @@ export interface PerSampleOptions<N extends boolean = boolean> {
   readonly chunkSize?: number | undefined;
   /**
    * Where gradients are written, and then given: a tree like the parameters, of tensors (N, ..shape) of their dtypes. Not with `norms`. A function that `prepare` captures leaves them there, where what it
-   * gives would be copied in each replay.
+   * gives would be copied in each replay. The loss must not read them: what an operation on its arguments reads is looked at.
    */
   readonly out?: object | undefined;
 }

@@ -249,7 +249,7 @@ export function lossesSuite(name: string, place: () => Device): void {
         const { tangent } = await pushed([scores], [scores]);
         const slopes = await grad((v: Tensor) => run(v, labels))(scores);
         const along = await slopes.mul(scores).sum().item();
-        expect(await (tangent).item()).toBeCloseTo(Number(along), 12);
+        expect(await tangent.item()).toBeCloseTo(Number(along), 12);
       });
 
       it('are mapped over batches, with and without labels of each', async () => {
