@@ -41,7 +41,7 @@ export interface Prepared<A extends readonly unknown[], R> extends Disposable {
   repeatUntil(rests: string, count: number, ...args: A): Settled<R>;
   /** Ends repetitions that are enqueued already with the one under way, on a CPU: what they give is what was reached. For work that nobody waits for any more. */
   stop(): void;
-  /** Returns the memory that the work is done in. Results stay. */
+  /** Returns the memory that the work is done in. Results stay. A function that is forgotten without it returns it when it is collected. */
   dispose(): void;
 }
 

@@ -351,6 +351,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "atOnce",
       "attachMethods",
       "availableBytes",
+      "belongsToPrepared",
       "captured",
       "checkAxis",
       "checkOut",

@@ -44,6 +44,11 @@ export interface MatrixPowerOptions<D extends LinalgDType> extends CallOptions, 
   readonly steps?: number | undefined;
   /** What is raised is a + eps I; at least 0, default 0. */
   readonly eps?: number | undefined;
+  /**
+   * Relative rounding of the elements of a: eigenvalues down to -n times as much of the largest count as 0. Default: that of the dtype. A matrix that was computed in float32 and cast has
+   * that of float32, 2 ** -23. Only for 'eigh'.
+   */
+  readonly rounding?: number | undefined;
   /** Write the power into a's memory; the result is another handle for it. */
   readonly overwriteA?: boolean | undefined;
   /** Where the power goes, or results by name; not together with overwriteA. */
@@ -56,6 +61,7 @@ const MATRIX_POWER_OPTIONS: OptionNames<MatrixPowerOptions<LinalgDType>> = {
   method: true,
   steps: true,
   eps: true,
+  rounding: true,
   overwriteA: true,
   out: true,
 };
@@ -187,8 +193,9 @@ export const matrixPower: MatrixPowerFunction = linalgFunction<
       };
       const method = choice(what, 'method', options.method, ['eigh', 'newton', 'higherOrder']);
       const steps = stepsOf(what, method, options.steps);
+      const rounding = roundingOf(what, method, options.rounding);
       if (method === 'eigh') {
-        call.run('eigenPower', { ...common, power, epsilon: EPSILON[setting.dtype] });
+        call.run('eigenPower', { ...common, power, epsilon: rounding ?? EPSILON[setting.dtype] });
         return;
       }
       const root = rootOf(what, method, power);
@@ -224,6 +231,26 @@ function checkNumbers(what: string, power: unknown, eps: number): asserts power 
       `${what}: eps is ${describeValue(eps)}. Pass a finite number of at least 0.`,
     );
   }
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function roundingOf(
+  what: string,
+  method: string,
+  rounding: number | undefined,
+): number | undefined {
+  if (rounding === undefined) return undefined;
+  if (method !== 'eigh') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: rounding is ${describeValue(rounding)}, but method '${method}' asks for no eigenvalues. Leave rounding away, or use method 'eigh'.`,
+    );
+  }
+  if (Number.isFinite(rounding) && rounding >= 0 && rounding < 1) return rounding;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: rounding is ${describeValue(rounding)}. Pass a number from 0 to less than 1, such as 2 ** -23 for a matrix of float32.`,
+  );
 }
 
 /** @throws MercerError INVALID_ARGUMENT */

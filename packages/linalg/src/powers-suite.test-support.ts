@@ -107,6 +107,16 @@ export function powersSuite(where: string, orders: readonly number[]): void {
       expect(norm1(minus(times(half, half), singular))).toBeLessThan(1e-7);
     });
 
+    it('counts as 0 what the rounding of the elements may have made negative', async () => {
+      const diagonal = (values: readonly number[]) =>
+        dense(3, 3, (i, j) => (i === j ? values[i]! : 0));
+      const a = await toTensor(diagonal([4, -1e-7, 1]), 'float64');
+      expect(await (await matrixPower(a, 0.5)).infos.toNested()).toBe(1);
+      const { result, infos } = await matrixPower(a, 0.5, { rounding: 2 ** -23 });
+      expect(await infos.toNested()).toBe(0);
+      expect(norm1(minus(await onlyMatrix(result), diagonal([2, 0, 1])))).toBeLessThan(1e-14);
+    });
+
     it('says where there is no power, by either method', async () => {
       const bad = dense(2, 2, (i, j) => (i === j ? 1 - 2 * i : 0));
       const a = await toTensor([identity(2), bad, dense(2, 2, () => NaN)], 'float64');
@@ -217,6 +227,9 @@ export function powersSuite(where: string, orders: readonly number[]): void {
       [-0.5, { method: 'higherOrder', steps: 0 }, /steps is 0.*from 1 to 1000/],
       [-0.5, { method: 'newton', steps: 2.5 }, /steps is 2.5/],
       [-0.5, { steps: 10 }, /method 'eigh' has none/],
+      [-0.5, { rounding: -1 }, /rounding is -1.*from 0 to less than 1/],
+      [-0.5, { rounding: NaN }, /rounding is NaN/],
+      [-0.5, { method: 'newton', rounding: 1e-7 }, /method 'newton' asks for no eigenvalues/],
     ] as const)('refuses power %s with %o', async (power, options, message) => {
       const a = await toTensor(identity(2), 'float32');
       await expect(matrixPower(a, power, options as never)).rejects.toThrow(message);

@@ -12,6 +12,7 @@ import {
   type StepExtras,
   type StepReport,
 } from './optimiser.js';
+import { otherRefreshes } from './refresh-names.js';
 import type { Rule, SlotOf, SteppedLeaf } from './rule.js';
 import { noteStep, stepsTaken } from './steps-taken.js';
 import { assertApart, gradientsOf, parameterLeaves, type NamedLeaf } from './tree.js';
@@ -273,6 +274,8 @@ export function checkTensors(
 ): ReadonlyMap<string, Tensor> {
   assertStateOf(what, state);
   const { tensors } = state;
+  const why = otherRefreshes('the state', tensors.keys(), Object.keys(wanted));
+  if (why !== undefined) throw new OptimError('WRONG_STATE', `${what}: ${why}.`);
   for (const [name, { shape, dtype }] of Object.entries(wanted)) {
     const found = tensors.get(name);
     if (found === undefined) throw wrongState(what, `the state has no ${name}`);

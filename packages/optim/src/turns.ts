@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { MercerError } from '@mercer/tensor';
+import { belongsToPrepared } from '@mercer/tensor/operation';
 
 /** The last work with each state: it settles when that has ended, and never rejects. */
 const last = new WeakMap<object, Promise<void>>();
@@ -14,7 +15,7 @@ interface Turn {
 const turns = new AsyncLocalStorage<Turn>();
 
 /**
- * Work with a state, which begins when all work with it that was begun before has ended, failed or not: steps that are not awaited come one after another.
+ * Work with a state, which begins when all work with it that was begun before has ended, failed or not: steps that are not awaited come one after another, and within a function that is prepared they are part of it.
  *
  * @throws MercerError INVALID_ARGUMENT within other work with the same state, for which it would wait for ever
  */
@@ -37,6 +38,7 @@ export async function inTurn<T>(state: unknown, what: string, work: () => Promis
     turn.hasEnded = true;
   };
   const ended = now.then(end, end);
+  belongsToPrepared(now);
   last.set(state, ended);
   try {
     return await now;

@@ -10,13 +10,22 @@ import {
   type Device,
   type Tensor,
 } from '@mercer/tensor';
+import { setTimeout } from 'node:timers/promises';
 import { inspect } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { grad, hvp, jvp, prepare, scan, valueAndGrad } from '../index.js';
 
 type Floats = Tensor<'float32'>;
 type Call = (x: Floats, y: Floats) => unknown;
+
+/** A full collection of garbage. */
+function collectGarbage(): void {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+}
 
 /** Numbers that no other row of the suite has. */
 const numbers = (count: number, seed: number): Float32Array =>
@@ -345,6 +354,32 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       expect(reached).toBeGreaterThanOrEqual(1);
       expect(reached).toBeLessThan(1e12);
       expect(await prepared.repeat(7, zero).item()).toBe(7);
+    });
+
+    it('that is forgotten is collected, with all that it holds', async () => {
+      const place = deviceOf();
+      const weights = await tensor(new Float32Array(1000), { device: deviceOf() });
+      const forget = async (): Promise<void> => {
+        const x = await tensor(new Float32Array(1000), { device: deviceOf() });
+        const prepared = await prepare((a: Tensor<'float32'>) => a.mul(weights).exp().sum(), x);
+        prepared(x).dispose();
+        x.dispose();
+      };
+      const live = (): number => place.memory().liveBytes;
+      /** Bytes once all garbage is gone, or at most so many are left. */
+      const settled = async (most: number): Promise<number> => {
+        for (let tries = 0; tries < 20 && live() > most; tries++) {
+          collectGarbage();
+          await setTimeout(5);
+        }
+        return live();
+      };
+      await place.synchronize();
+      const before = await settled(0);
+      await forget();
+      expect(live()).toBeGreaterThan(before);
+      expect(await settled(before)).toBe(before);
+      weights.dispose();
     });
 
     it('1000 calls keep nothing, and neither does what was prepared once it is disposed', async () => {

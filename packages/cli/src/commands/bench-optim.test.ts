@@ -73,6 +73,8 @@ describe('mercer bench optim', () => {
       'perSample 62080 4 gradients of each example, replayed',
       'perSample 62080 4 their norms',
       'perSample 62080 4 their norms, replayed',
+      'perSample 50176 1 outer products alone, by a map',
+      'perSample 50176 1 outer products alone, by batched products',
     ]);
     for (const { operation, way, us: time, error, floorUs, host } of report.rows) {
       expect(time.median).toBeGreaterThan(0);

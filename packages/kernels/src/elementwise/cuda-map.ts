@@ -6,11 +6,19 @@ import { parameterList } from '../emit/parameter-text.js';
 import type { DType } from '../dtype.js';
 import { type CudaKernel, scalar } from '../emitted-kernel.js';
 import { conversionsText, prelude } from './conversion-text.js';
-import { blocksGeometry, linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
+import {
+  blocksGeometry,
+  linearGeometry,
+  NARROW_BLOCK,
+  rowsGeometry,
+  ROW_INDEXING,
+  segmentIndexing,
+} from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
 import {
   contiguousInputs,
+  isAcross,
   lanesOf,
   mapCost,
   mapCount,
@@ -20,14 +28,13 @@ import {
   mapResults,
   mapSpelling,
   mapVariables,
+  segmentIntegers,
   segmentNames,
 } from './map-params.js';
 import type { MapPlan } from './map-plan-types.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';
 
 const ENTRY = 'mercer_map';
-/** Columns of a block where an input runs across the rows: the sectors that it brings serve the rows below too. */
-const NARROW_BLOCK = 32;
 
 /** A map in CUDA C++. No pointer is `__restrict__`: a result may be an input. */
 export function emitCudaMap(plan: MapPlan): CudaKernel {
@@ -70,8 +77,8 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
       if (plan.mode === 'linear') return linearGeometry(count, lanesOf(plan));
       const last = String(plan.rank - 1);
       const inner = scalar(scalars, `n${last}`);
-      const across = plan.inputs.some((_, k) => Math.abs(scalar(scalars, `s${k}_${last}`)) > 1);
-      return rowsGeometry(count / inner, inner, across ? NARROW_BLOCK : undefined);
+      const widest = isAcross(plan, scalars) ? NARROW_BLOCK : undefined;
+      return rowsGeometry(count / inner, inner, widest);
     },
     cost: (scalars) => ({
       ...mapCost(plan, scalars),
@@ -116,17 +123,20 @@ const pack = (dtype: DType): string => `Pack_${elementInfo(dtype).tag}`;
 /** The block behind the last segment's last. */
 const lastEnd = (plan: MapPlan): string => segmentNames(plan).at(-1)?.('end') ?? '';
 
-/** Finds the segment of a block by halves: its pointers and its extent, and the number of the block in it. */
+/** Finds the segment of a block by halves: its pointers and its integers, and the number of the block in it. */
 export function segmentText(plan: MapPlan): string {
   const one = { ...plan, segments: undefined };
   const spelling = { ...mapSpelling(one), restricts: () => false };
   const pointers = mapParams(one).filter(({ kind }) => kind === 'pointer');
   const names = segmentNames(plan);
+  const integers = segmentIntegers(plan).filter((name) => name !== 'end');
   const found = (from: number, to: number): string => {
     const nameOf = names[from] ?? String;
     if (to - from === 1) {
       const before = names[from - 1]?.('end');
-      const moved = [...pointers.map(({ name }) => name), 'n0'].map((n) => `${n} = ${nameOf(n)};`);
+      const moved = [...pointers.map(({ name }) => name), ...integers].map(
+        (n) => `${n} = ${nameOf(n)};`,
+      );
       return lines(
         moved.join(' '),
         before === undefined
@@ -145,7 +155,7 @@ export function segmentText(plan: MapPlan): string {
   };
   return lines(
     ...pointers.map((param) => `  ${parameterList([param], spelling)};`),
-    '  i64 n0, block = blockIdx.x, blocks;',
+    `  i64 ${integers.join(', ')}, block = blockIdx.x, blocks;`,
     indent(found(0, names.length)),
   );
 }
@@ -217,7 +227,7 @@ function stridedBody(plan: MapPlan, T: string): string {
   const indices = plan.indices.map((_, j) => `(${T})(index${j} + x * i${j}_${last})`);
   return lines(
     `  const i64 rows = ${productOf('n', plan.rank - 1)};`,
-    ROW_INDEXING,
+    plan.segments === undefined ? ROW_INDEXING : segmentIndexing(`n${last}`),
     '  for (i64 row = firstRow; row < rows; row += rowStep) {',
     `    i64 ${plan.rank > 1 ? 'rest = row, ' : ''}${offsets.map(({ name, start }) => `${name} = ${start}`).join(', ')};`,
     unravel(plan.rank - 1, offsets, (prefix, i) => prefix + String(i)),

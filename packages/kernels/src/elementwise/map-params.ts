@@ -75,14 +75,19 @@ export function mapParams(plan: MapPlan): readonly KernelParam[] {
 /** Bytes of the parameters of a map, which have eight each. */
 export const parameterBytes = (plan: MapPlan): number => 8 * mapParams(plan).length;
 
-/** The integers of a segment. A GPU's segments are linear: it needs their extents, and the block behind the last of each. */
-function segmentIntegers(plan: MapPlan): readonly string[] {
-  if (plan.segments !== undefined && plan.target.kind === 'cuda') return ['n0', 'end'];
+/** The integers of a segment. A GPU needs the block behind the last of each, of linear ones their extents beside, and of others how many threads go along a row. */
+export function segmentIntegers(plan: MapPlan): readonly string[] {
+  const isMany = plan.segments !== undefined && plan.target.kind === 'cuda';
+  if (isMany && plan.mode === 'linear') return ['n0', 'end'];
   const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
     upTo(plan.rank).map((i) => prefix + String(i)),
   );
-  return [...dims, ...mapVariables(plan).indices];
+  return [...dims, ...mapVariables(plan).indices, ...(isMany ? ['width', 'end'] : [])];
 }
+
+/** Whether an input of a map that is not linear runs across the rows. */
+export const isAcross = ({ inputs, rank }: MapPlan, scalars: Scalars): boolean =>
+  inputs.some((_, k) => Math.abs(scalar(scalars, `s${k}_${rank - 1}`)) > 1);
 
 /** What the parameters of each segment are called, by their names in a map alone. */
 export const segmentNames = ({

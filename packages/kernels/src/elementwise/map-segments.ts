@@ -1,12 +1,13 @@
 import { parameterLimit, type DeviceLimits } from '../device-limits.js';
 import { type Scalars, scalar } from '../emitted-kernel.js';
-import { linearElements } from './cuda-geometry.js';
-import { lanesOf, parameterBytes, segmentNames } from './map-params.js';
+import { upTo } from '../emit/text.js';
+import { linearElements, NARROW_BLOCK, rowWidth, stridedBlocks } from './cuda-geometry.js';
+import { isAcross, lanesOf, parameterBytes, segmentNames, stridePrefixes } from './map-params.js';
 import type { MapPlan, PlannedMap } from './map-plan-types.js';
 
-/** How many maps with this plan one kernel can do: 1 where they are not linear, or need positions. */
+/** How many maps with this plan one kernel can do: 1 where they need positions, and on a CPU where they are not linear. */
 function mostSegments(plan: MapPlan, mostBytes: number): number {
-  if (plan.mode !== 'linear' || plan.indices.length > 0) return 1;
+  if (plan.indices.length > 0 || (plan.mode === 'strided' && plan.target.kind === 'cpu')) return 1;
   const [one, two] = [1, 2].map((segments) => parameterBytes({ ...plan, segments })) as [
     number,
     number,
@@ -16,27 +17,36 @@ function mostSegments(plan: MapPlan, mostBytes: number): number {
 
 /**
  * The places of maps in groups, each of which one kernel can do. A map of one element goes with any whose operands have its dtypes: whether one is
- * repeated makes no difference to it.
+ * repeated makes no difference to it. A GPU's maps that are not linear go together whatever their ranks.
  */
 export function groupSegments(
   maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>[],
   limits: DeviceLimits,
 ): readonly (readonly number[])[] {
   const mostBytes = parameterLimit(limits);
-  const groups: { readonly key: string; readonly anyKey: string; readonly places: number[] }[] = [];
+  const groups: {
+    readonly key: string;
+    readonly anyKey: string;
+    readonly places: number[];
+    rank: number;
+  }[] = [];
   const isOne = (place: number): boolean =>
     maps[place]?.plan.mode === 'linear' && maps[place].scalars['n0'] === 1;
   const order = [...maps.keys()].sort((a, b) => Number(isOne(a)) - Number(isOne(b)));
   for (const place of order) {
     const { plan } = maps[place] as PlannedMap;
     const [key, anyKey] = [keyOf(plan), keyOf(withoutRepeats(plan))];
-    const most = mostSegments(plan, mostBytes);
+    const rankWith = (one: { readonly rank: number }): number => Math.max(one.rank, plan.rank);
     const group = groups.find(
       (one) =>
-        one.places.length < most && (one.key === key || (isOne(place) && one.anyKey === anyKey)),
+        (one.key === key || (isOne(place) && one.anyKey === anyKey)) &&
+        one.places.length < mostSegments({ ...plan, rank: rankWith(one) }, mostBytes),
     );
-    if (group === undefined) groups.push({ key, anyKey, places: [place] });
-    else group.places.push(place);
+    if (group === undefined) groups.push({ key, anyKey, places: [place], rank: plan.rank });
+    else {
+      group.places.push(place);
+      group.rank = rankWith(group);
+    }
   }
   return groups.map(({ places }) => places);
 }
@@ -44,6 +54,7 @@ export function groupSegments(
 const keyOf = (plan: MapPlan): string =>
   JSON.stringify({
     ...plan,
+    rank: undefined,
     results: plan.results.map(({ expr, dtype }) => [expr.id, dtype]),
   });
 
@@ -63,15 +74,23 @@ export function planSegments(maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>
   const [first] = maps;
   if (first === undefined) throw new RangeError('planSegments: there is no map. Pass one or more.');
   if (maps.length === 1) return first;
-  const plan: MapPlan = Object.freeze({ ...first.plan, segments: maps.length });
+  const rank = Math.max(...maps.map(({ plan: one }) => one.rank));
+  const plan: MapPlan = Object.freeze({ ...first.plan, rank, segments: maps.length });
   const scalars: Record<string, number> = {};
   let end = 0;
   for (const [s, nameOf] of segmentNames(plan).entries()) {
-    const own = maps[s]?.scalars ?? {};
+    const map = maps[s] ?? first;
+    const own: Scalars = plan.mode === 'linear' ? map.scalars : stridedScalars(map, rank);
     for (const [name, value] of Object.entries(own)) {
       scalars[/^p\d/.test(name) ? name : nameOf(name)] = value;
     }
-    end += Math.ceil(scalar(own, 'n0') / blockElements(plan));
+    end +=
+      plan.mode === 'linear'
+        ? Math.ceil(scalar(own, 'n0') / blockElements(plan))
+        : stridedBlocks(
+            upTo(rank).map((i) => scalar(own, `n${i}`)),
+            scalar(own, 'width'),
+          );
     scalars[nameOf('end')] = end;
   }
   return { plan, scalars };
@@ -79,3 +98,24 @@ export function planSegments(maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>
 
 /** Elements of a segment that a block of a GPU computes: several packs a thread, so that finding the segment costs little. */
 const blockElements = (plan: MapPlan): number => 4 * linearElements(lanesOf(plan));
+
+/** The dimensions of a map as the last of so many, those before them having extent 1, and the threads of a block along a row. */
+function stridedScalars(
+  { plan, scalars }: Pick<PlannedMap, 'plan' | 'scalars'>,
+  rank: number,
+): Scalars {
+  const before = rank - plan.rank;
+  const last = plan.rank - 1;
+  const moved = Object.fromEntries(
+    ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
+      upTo(rank).map((i): [string, number] => [
+        `${prefix}${i}`,
+        i < before ? Number(prefix === 'n') : scalar(scalars, `${prefix}${i - before}`),
+      ]),
+    ),
+  );
+  const numbers = Object.entries(scalars).filter(([name]) => /^p\d/.test(name));
+  const inner = scalar(scalars, `n${last}`);
+  const widest = isAcross(plan, scalars) ? NARROW_BLOCK : undefined;
+  return { ...moved, ...Object.fromEntries(numbers), width: rowWidth(inner, widest) };
+}

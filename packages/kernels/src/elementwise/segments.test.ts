@@ -96,6 +96,45 @@ function run(how: string): unknown {
   return memory;
 }
 
+/** Maps of numbers into parts of other matrices: rows, a column, turned, wide, and many rows of two. */
+const LAYOUTS: readonly Readonly<Record<'shape' | 'out' | 'x', readonly number[]>>[] = [
+  { shape: [9, 13], out: [14, 1], x: [13, 1] },
+  { shape: [9, 1], out: [14, 1], x: [1, 1] },
+  { shape: [2, 3, 200], out: [700, 201, 1], x: [1, 2, 6] },
+  { shape: [10, 2000], out: [2003, 1], x: [0, 1] },
+  { shape: [3000, 2], out: [3, 1], x: [2, 1] },
+];
+const TURNED = LAYOUTS.map(({ shape, out, x }) => ({
+  shape,
+  results: [{ expr: mul(rate, p), dtype: 'float32' as const, strides: out }],
+  inputs: [{ name: 'p', dtype: 'float32' as const, strides: x }],
+  parameters: PARAMETERS,
+}));
+type Turned = (typeof TURNED)[number];
+const behind = (shape: readonly number[], strides: readonly number[]): number =>
+  shape.reduce((end, extent, axis) => end + (extent - 1) * (strides[axis] ?? 0), 1);
+const turnedMemory = ({ shape, results: [to], inputs: [from] }: Turned, s: number) => ({
+  x: new Float32Array(behind(shape, from?.strides ?? [])).map((_, i) => ((7 * i + s) % 23) - 11),
+  out: new Float32Array(behind(shape, to?.strides ?? [])).fill(-99),
+});
+
+/** The same element by element; what lies between stays. */
+function turned(problem: Turned, s: number) {
+  const { shape, results, inputs } = problem;
+  const memory = turnedMemory(problem, s);
+  for (let flat = 0; flat < shape.reduce((a, b) => a * b); flat++) {
+    let [rest, to, from] = [flat, 0, 0];
+    for (let axis = shape.length - 1; axis >= 0; axis--) {
+      const extent = shape[axis] ?? 1;
+      to += (rest % extent) * (results[0]?.strides[axis] ?? 0);
+      from += (rest % extent) * (inputs[0]?.strides[axis] ?? 0);
+      rest = Math.floor(rest / extent);
+    }
+    memory.out[to] = PARAMETERS.rate * (memory.x[from] ?? NaN);
+  }
+  return memory;
+}
+
 describe('maps of segments', () => {
   test.each(['compiled', 'interpreted', 'as CUDA'])('give what each gives alone, %s', (how) => {
     expect(run(how)).toEqual(wanted(EXTENTS));
@@ -116,7 +155,12 @@ describe('maps of segments', () => {
       },
       H200,
     );
-    expect(groupSegments([...plain, strided, strided], H200)).toEqual([[0, 2, 1], [3], [4]]);
+    expect(groupSegments([...plain, strided, strided], H200)).toEqual([
+      [0, 2, 1],
+      [3, 4],
+    ]);
+    const onCpu = planMap(TURNED[0] as Turned, cpuTestLimits(level));
+    expect(groupSegments([onCpu, onCpu], cpuTestLimits(level))).toEqual([[0], [1]]);
     const other = planMap(
       {
         shape: [1],
@@ -126,6 +170,28 @@ describe('maps of segments', () => {
       H200,
     );
     expect(groupSegments([other, ...plain], H200)).toEqual([[1, 3, 2], [0]]);
+  });
+
+  test('that are not linear go together whatever their ranks, and give what each gives alone, as CUDA', () => {
+    const maps = TURNED.map((problem) => planMap(problem, H200));
+    expect(maps.map(({ plan }) => [plan.mode, plan.rank])).toEqual([
+      ['strided', 2],
+      ['strided', 1],
+      ['strided', 3],
+      ['strided', 2],
+      ['strided', 2],
+    ]);
+    expect(groupSegments(maps, H200)).toEqual([[0, 1, 2, 3, 4]]);
+    const { plan, scalars } = planSegments(maps);
+    const kernel = emitMap(plan) as CudaKernel;
+    const memory = TURNED.map(turnedMemory);
+    runCudaKernel(kernel, { scalars, pointers: memory.flatMap(({ x, out }) => [x, out]) });
+    expect(memory).toEqual(TURNED.map(turned));
+    expect(kernel.name).toBe('map f32 -> f32 strided3 in 5 segments: rate * p');
+    // a thread has up to four elements along a row, of four rows: 256 threads are 16 by 16 (twice), 32 by 8, 256 by 1, and 2 by 128
+    expect(kernel.geometry(scalars).grid[0]).toBe(1 + 1 + 2 * 1 + 2 * 3 + 6);
+    const elements = TURNED.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0);
+    expect(kernel.cost?.(scalars).bytes).toBe(8 * elements);
   });
 
   test('are as many as 4096 bytes of parameters hold', () => {
@@ -214,7 +280,8 @@ describe.skipIf(!nvrtc.isAvailable())(
   () => {
     test.each(['sm_90a', 'sm_80'])('compile for %s without a spill', async (arch) => {
       const maps = mapsOf(H200, new Array<number>(72).fill(8));
-      const kernels = [maps, maps.slice(0, 5)].map((some) => ({
+      const strided = TURNED.map((problem) => planMap(problem, H200));
+      const kernels = [maps, maps.slice(0, 5), strided].map((some) => ({
         name: `${some.length} segments`,
         kernel: emitMap(planSegments(some).plan),
       }));

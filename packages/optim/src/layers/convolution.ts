@@ -1,6 +1,15 @@
 import { describeList, type OptionNames } from '@mercer/options';
 import { MercerError, stack, type Tensor } from '@mercer/tensor';
-import { readOptions, sizeOfShape, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { owned } from '@mercer/autodiff/transform';
+import {
+  isTraced,
+  pendingOf,
+  readOptions,
+  sizeOfShape,
+  whenKnown,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import { checkCount, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import {
@@ -99,27 +108,60 @@ export function convolutionShapes(
  */
 function convolved(what: string, args: Arguments): Value {
   const { window, places, outputs } = convolutionShapes(what, args);
-  const [x, weight, bias, { groups }] = args;
-  const [examples = 0, channels = 0] = x.shape;
-  const rows = (channels / groups) * sizeOfShape(window.kernel);
+  const [x, weight, bias, moves] = args;
+  const { groups } = moves;
+  const biased = (y: Value): Value =>
+    bias === undefined ? y : y.add(bias.reshape([outputs, ...places.map(() => 1)]));
+  if (bias !== undefined && isTraced(bias) && !isTraced(x) && !isTraced(weight)) {
+    const y = (what === 'conv1d' ? conv1dFunction : conv2dFunction)(x, weight, undefined, moves);
+    const result = biased(y);
+    disposeBehind(result, y);
+    return result;
+  }
+  const examples = x.shape[0] ?? 0;
+  const rows = sizeOfShape(weight.shape.slice(1));
   const columns = examples * sizeOfShape(places);
+  const shape = groups === 1 ? [rows, columns] : [groups, rows, columns];
+  const form: PatchForm = { window, places, shape };
+  // no trace owns what is made of constants
+  const patches = isTraced(x)
+    ? patchesOf(x, form)
+    : pendingOf(async () => patchesOfConstant(x, form) as Promise<Tensor>);
+  const lead = groups === 1 ? [outputs] : [groups, outputs / groups];
+  const y = product(weight.reshape([...lead, rows]), patches, howOf(x, weight));
+  if (!isTraced(x)) disposeBehind(y, patches);
   const axes = places.map((_, k) => k + 2);
+  return biased(y.reshape([outputs, examples, ...places]).permute([1, 0, ...axes]));
+}
+
+/** How patches lie. */
+interface PatchForm {
+  readonly window: Window;
+  readonly places: readonly number[];
+  /** With the patch of each example and place as a column. */
+  readonly shape: readonly number[];
+}
+
+function patchesOf(x: KnownValue, { window, places, shape }: PatchForm): Value {
   // channels in front: the product gives the places of all examples side by side
-  const turned = x.permute([1, 0, ...axes]);
+  const turned = x.permute([1, 0, ...places.map((_, k) => k + 2)]);
   const parts = windowed(turned, 2, window, places);
   const [only] = parts;
   const patches = parts.length === 1 && only !== undefined ? only : stack(parts as Tensor[], 1);
-  const how = howOf(x, weight);
-  const y =
-    groups === 1
-      ? product(weight.reshape([outputs, rows]), flat(patches, [rows, columns]), how)
-      : product(
-          weight.reshape([groups, outputs / groups, rows]),
-          flat(patches, [groups, rows, columns]),
-          how,
-        );
-  const result = y.reshape([outputs, examples, ...places]).permute([1, 0, ...axes]);
-  return bias === undefined ? result : result.add(bias.reshape([outputs, ...places.map(() => 1)]));
+  return flat(patches, shape);
+}
+
+const patchesOfConstant = owned('the patches of a convolution', (x: KnownValue, form: PatchForm) =>
+  patchesOf(x, form),
+);
+
+/** Gives a result back once another one, which is computed from it, is there: a trace has handles of its own. */
+function disposeBehind(other: Value, one: Value): void {
+  const free = async (): Promise<void> => {
+    (await one).dispose();
+  };
+  const ignore = (): void => undefined;
+  void whenKnown(other).catch(ignore).then(free).catch(ignore);
 }
 
 const flat = (x: Value, shape: readonly number[]): Value => x.contiguous().reshape(shape);

@@ -1,6 +1,8 @@
 import { grad, vmap } from '@mercer/autodiff';
 import { device, tensor, type Tensor } from '@mercer/tensor';
+import { setTimeout } from 'node:timers/promises';
 import { expect, it } from 'vitest';
+import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import { functional } from '../index.js';
 import { perSampleGradients } from '../per-sample/per-sample-gradients.js';
 
@@ -66,4 +68,35 @@ it('gradients of each example have gradients, by vmap, and rules say that they a
   await expect(grad(total('rules'))({ weight })).rejects.toThrow(
     /values of another transform reach a layer/,
   );
+});
+
+it('a convolution gives back what it computes of constants, within vmap and derivatives', async () => {
+  const made = (shape: number[], seed: number): Promise<Tensor> =>
+    tensor(
+      Float64Array.from({ length: shape.reduce((a, b) => a * b) }, (_, i) => Math.sin(seed + i)),
+      { ...on, shape },
+    );
+  using x = await made([2, 3, 5, 6], 1);
+  using weight = await made([4, 3, 3, 3], 2);
+  using weights = await made([2, 4, 3, 3, 3], 2);
+  using bias = await made([4], 3);
+  using biases = await made([2, 4], 3);
+  const run = (w: Tensor, b: Tensor) => functional.conv2d(x, w, b, { padding: 1, stride: 2 });
+  const calls: Readonly<Record<string, () => Promise<Tensor>>> = {
+    'weights that are mapped': () => vmap(run, { inAxes: [0, null] })(weights, bias),
+    'biases that are mapped': () => vmap(run, { inAxes: [null, 0] })(weight, biases),
+    'a gradient by the weight': () => grad((w: Tensor) => run(w, bias).square().sum())(weight),
+    'a gradient by the bias': () => grad((b: Tensor) => run(weight, b).square().sum())(bias),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    const kept = await memoryKept(cpu, async () => {
+      (await call()).dispose();
+      // what is given back behind a result
+      await setTimeout(1);
+    });
+    expect([name, kept]).toEqual([name, NOTHING]);
+  }
+  using mapped = await calls['weights that are mapped']!();
+  using alone = await run(weights.slice(1), bias);
+  expect(await mapped.slice(1).toNested()).toEqual(await alone.toNested());
 });

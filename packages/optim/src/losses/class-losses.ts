@@ -17,6 +17,7 @@ import {
   shapeError,
 } from '../layers/layer-operation.js';
 import { FLOATING } from '../tree.js';
+import { exampleLosses } from './example-losses.js';
 import {
   checkReduction,
   reduced,
@@ -78,32 +79,32 @@ const classLoss = (what: string, isLogits: boolean) =>
     const counts = ignoreIndex === undefined ? undefined : labels.ne(ignoreIndex);
     const classes = shape[axis] ?? 0;
     if (weights !== undefined) checkWeights(what, weights, scores, classes);
-    const known = counts === undefined ? labels : counts.where(labels, 0);
-    const hasClass = known.ge(0).logicalAnd(known.lt(classes));
-    const label = hasClass.where(known, 0);
-    const at = label.reshape(shape.map((extent, k) => (k === axis ? 1 : extent)));
-    const chosen = scores.takeAlongAxis(at as unknown as Tensor<'int32'>, axis).reshape(wanted);
     const top = isLogits ? scores.logSumExp(axis) : undefined;
     // NaN where there is no class, in gradients too: a step for such an example is none
-    const valid = hasClass.where(1, NaN);
-    const below = (share: Value): Value => (top === undefined ? share.neg() : top.sub(share));
+    const losses = (share: number): Value =>
+      exampleLosses(
+        scores,
+        top as KnownValue | undefined,
+        labels,
+        counts as KnownValue | undefined,
+        { axis, smoothing: share },
+      );
     if (weights === undefined) {
-      const share =
-        smoothing === 0 ? chosen : chosen.mul(1 - smoothing).add(scores.mean(axis).mul(smoothing));
-      const losses = below(share).mul(valid);
-      if (counts === undefined) return reduced(losses, reduction);
-      const counted = counts.where(losses, 0);
-      return reduction === 'mean' ? counted.sum().div(counts.sum()) : reduced(counted, reduction);
+      const each = losses(smoothing);
+      return counts === undefined || reduction !== 'mean'
+        ? reduced(each, reduction)
+        : each.sum().div(counts.sum());
     }
+    // of one without a class the sum of the factors knows nothing
+    const label = labels.ge(0).logicalAnd(labels.lt(classes)).where(labels, 0);
     const flat = label.reshape([sizeOfShape(wanted)]) as unknown as Tensor<'int32'>;
     const factors = weights.takeAlongAxis(flat, 0).reshape(wanted);
-    const alone = below(chosen).mul(factors as never);
-    const losses =
+    const alone = losses(0).mul(factors as never);
+    const all =
       smoothing === 0
         ? alone
         : alone.mul(1 - smoothing).add(ofAll(scores, weights, top, axis).mul(smoothing / classes));
-    const valued = losses.mul(valid);
-    const counted = counts === undefined ? valued : counts.where(valued, 0);
+    const counted = counts === undefined ? all : counts.where(all, 0);
     if (reduction !== 'mean') return reduced(counted, reduction);
     const total = counts === undefined ? factors : counts.where(factors, 0);
     return counted.sum().div(total.sum());

@@ -25,7 +25,7 @@ import { disposeOthers } from '../statistics/with-statistics.js';
 import { insteadOf, NotByRules, type Chunk } from './chunks.js';
 import { gradientOf, hasParameters, rulesOf, squaredNormOf, squares } from './combined.js';
 import type { ParameterRule } from './layer-rules.js';
-import { targetsOf, Whole } from './whole.js';
+import { assertUnread, targetsOf, Whole } from './whole.js';
 
 /** Options of {@link perSampleGradients}. */
 export interface PerSampleOptions<N extends boolean = boolean> {
@@ -42,7 +42,7 @@ export interface PerSampleOptions<N extends boolean = boolean> {
   readonly chunkSize?: number | undefined;
   /**
    * Where gradients are written, and then given: a tree like the parameters, of tensors (N, ..shape) of their dtypes. Not with `norms`. A function that `prepare` captures leaves them there, where what it
-   * gives would be copied in each replay.
+   * gives would be copied in each replay. The loss must not read them: what an operation on its arguments reads is looked at.
    */
   readonly out?: object | undefined;
 }
@@ -133,9 +133,17 @@ export async function perSampleGradients<P extends Tree, X, Y>(
   const leaves = await leavesOf(params, `${WHAT}: the parameters`);
   const count = await countOfExamples(inputs, targets);
   const size = chunkSize ?? examplesAtOnce(leaves);
-  const call: Call = { lossFn: lossFn as Call['lossFn'], params, leaves, reduction, norms, method };
   const given =
     out === undefined ? undefined : await targetsOf(WHAT, out, leaves, [inputs, targets], count);
+  const call: Call = {
+    lossFn: lossFn as Call['lossFn'],
+    params,
+    leaves,
+    reduction,
+    norms,
+    method,
+    targets: given,
+  };
   const whole = new Whole(count, norms, given);
   if (count > size && !norms) whole.make(leaves);
   try {
@@ -182,6 +190,8 @@ interface Call {
   readonly reduction: 'mean' | 'sum';
   readonly norms: boolean;
   readonly method: PerSampleOptions['method'];
+  /** Where gradients are written, of the caller. */
+  readonly targets: readonly Tensor[] | undefined;
 }
 
 /** How many examples there are. @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT */
@@ -257,6 +267,9 @@ async function byRules(
       hasAux: false,
       onOtherUse: (path, operation) => {
         throw new NotByRules(`${path} is used by ${operation}, which is no layer's use of it`);
+      },
+      onRead: (args, operation) => {
+        assertUnread(WHAT, call, args, operation);
       },
       instead: insteadOf(chunk),
     });

@@ -1,6 +1,12 @@
 import { isTree, leavesOf, replaced, type Leaf } from '@mercer/autodiff/transform';
-import { empty, MercerError, type Tensor } from '@mercer/tensor';
-import { assertNoOverlap, formatShape, type Value } from '@mercer/tensor/operation';
+import { empty, isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import {
+  assertNoOverlap,
+  flatArguments,
+  formatShape,
+  viewsOverlap,
+  type Value,
+} from '@mercer/tensor/operation';
 
 /** What the chunks give, put together: of each parameter its gradients, or the squares of its norms. */
 export class Whole {
@@ -123,4 +129,31 @@ export async function targetsOf(
     assertNoOverlap(one, others, what, all.slice(0, at));
   }
   return all;
+}
+
+/**
+ * That what a loss reads is no memory in which gradients are written.
+ *
+ * @param args of an operation
+ * @throws MercerError OVERLAP
+ */
+export function assertUnread(
+  what: string,
+  {
+    targets = [],
+    leaves,
+  }: { readonly targets: readonly Tensor[] | undefined; readonly leaves: readonly Leaf[] },
+  args: readonly unknown[],
+  operation: string,
+): void {
+  if (targets.length === 0) return;
+  for (const one of flatArguments(args).filter(isTensor)) {
+    const at = targets.findIndex((target) => viewsOverlap(target, one));
+    if (at < 0) continue;
+    const name = (leaves[at] as Leaf).path.slice(`${what}: the parameters`.length);
+    throw new MercerError(
+      'OVERLAP',
+      `${what}: out${name} shares memory with ${one.label}, which the loss reads (${operation}). Pass memory of its own, or let the loss read a clone.`,
+    );
+  }
 }

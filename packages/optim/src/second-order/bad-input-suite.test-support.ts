@@ -1,4 +1,4 @@
-import { memory, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { memory, tensor, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it, vi } from 'vitest';
 import {
   kfac,
@@ -313,6 +313,38 @@ export function badInputSuite(name: string, on: () => Device): void {
         const wanted = -1 / Math.sqrt(4 + 1e-4);
         for (const x of await params.w.toTypedArray()) expect(Number(x)).toBeCloseTo(wanted, 8);
       }
+    });
+
+    it('has roots in float64 of singular factors that were summed in float32', async () => {
+      const optimiser = shampoo({
+        lr: 1,
+        mergeDims: false,
+        grafting: 'none',
+        betas: [0, 1],
+        eps: 1e-4,
+        rootDType: 'float64',
+      });
+      // of rank 2 in 8 rows: six eigenvalues are 0 but for the rounding of float32, of either sign
+      const gradient = Array.from({ length: 16 }, (_, i) => Math.sin(1 + 1.7 * i) / 3);
+      const found: number[][] = [];
+      for (const dtype of ['float64', 'float32'] as const) {
+        const where = { device: on(), dtype };
+        const w = await zeros([8, 2], where);
+        const grads = {
+          w: await tensor(Float32Array.from(gradient), { shape: [8, 2], device: on() }).cast(dtype),
+        };
+        using state = await optimiser.init({ w });
+        await optimiser.step({ w }, grads, state);
+        for (const axis of [0, 1]) {
+          const failures = await state.tensors.get(`w/failures0.${axis}`)?.toNested();
+          expect([dtype, axis, failures]).toEqual([dtype, axis, [0]]);
+        }
+        found.push(Array.from(await w.toTypedArray(), Number));
+      }
+      const [wanted = [], single = []] = found;
+      expect(Math.max(...wanted.map(Math.abs))).toBeGreaterThan(0.1);
+      for (const [i, x] of single.entries())
+        expect(Math.abs(x - (wanted[i] ?? NaN))).toBeLessThan(1e-3);
     });
 
     describe('kfac', () => {

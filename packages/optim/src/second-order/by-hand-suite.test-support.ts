@@ -464,6 +464,52 @@ export function byHandSuite(name: string, on: () => Device): void {
       });
     });
 
+    it('that are captured go on from bases: a state that has none is not loaded under them', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'mercer-optim-'));
+      try {
+        const [before, behind] = ['before', 'behind'].map((one) => join(folder, one)) as [
+          string,
+          string,
+        ];
+        for (const make of [
+          () => soap({ frequency: 'manual' }),
+          () => shampoo({ ...base, frequency: 'manual', root: 'qr', eps: 1e-2 }),
+        ]) {
+          using training = await Training.of(make(), 'float64');
+          const { optimiser, params, state } = training;
+          const of = { optimiser, params, state };
+          await training.step(1);
+          await saveCheckpoint(before, of);
+          await training.refresh();
+          await training.step(2);
+          // looked at once more outside of a capture
+          await training.refresh();
+          await saveCheckpoint(behind, of);
+          using nothing = await tensor([0], { device: on() });
+          using captured = await prepare(
+            async (_: Tensor) => (await optimiser.refresh(params, state)).failures,
+            nothing,
+          );
+          const now = await training.all();
+          await expect(loadCheckpoint(before, of)).rejects.toMatchObject({
+            code: 'WRONG_STATE',
+            message: expect.stringMatching(
+              /before its first refresh.*call refresh\(\) once/,
+            ) as string,
+          });
+          expect(await training.all()).toEqual(now);
+          await loadCheckpoint(behind, of);
+          captured(nothing).dispose();
+          // where nothing was captured it is loaded, and the next refresh is the first again
+          using other = await Training.of(make(), 'float64');
+          await loadCheckpoint(before, { optimiser, params: other.params, state: other.state });
+          expect(await other.refresh()).toBe(0);
+        }
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    });
+
     it('are refused where there is nothing that is refreshed by hand', async () => {
       for (const make of [
         () => adam(),

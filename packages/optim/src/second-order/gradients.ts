@@ -63,7 +63,8 @@ export async function gradientBlocks(
   return batches;
 }
 
-async function writeGradients(
+/** Writes the gradients of some leaves, in one launch: each `g` to its `out`, `p` being the parameter. */
+export async function writeGradients(
   { numbers }: Pick<RuleStep, 'numbers'>,
   {
     leaves,

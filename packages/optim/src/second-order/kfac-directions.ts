@@ -1,58 +1,93 @@
 import type { Scope, Tensor } from '@mercer/tensor';
-import { copyAll, emptyLike } from './blocks.js';
+import type { RuleStep, SteppedLeaf } from '../rule.js';
+import { partsOf, roomFor } from './batches.js';
+import { emptyLike } from './blocks.js';
+import { stateOf, writeGradients } from './gradients.js';
 import { preconditioned } from './kfac-inverses.js';
 import { weightRows, type KfacLayer } from './kfac-layers.js';
 
-/** What the directions of a step are made of. */
-export interface Directions {
-  readonly params: readonly Tensor[];
-  readonly g: readonly Tensor[];
+/** How directions of a step are made. */
+export interface Directing {
+  readonly weightDecay: number;
   readonly damping: Tensor;
   readonly isExact: boolean;
 }
 
-/** The natural gradient of each layer, and the gradient of the others. */
+/** Where a step goes. */
+export interface Directions {
+  /** For each leaf, of its shape: the natural gradient of layers, and the gradient of the others. */
+  readonly u: readonly Tensor[];
+  /** Gradients of the layers and their natural gradients, weight and bias as columns of one matrix. */
+  readonly gradients: readonly Tensor[];
+  readonly natural: readonly Tensor[];
+}
+
+/** The directions of a step, from gradients that are written as the columns of matrices. */
 export async function directions(
   scope: Scope,
   layers: readonly KfacLayer[],
-  { params, g, damping, isExact }: Directions,
-): Promise<readonly Tensor[]> {
-  const u = emptyLike(scope, params);
+  { leaves, numbers }: Pick<RuleStep, 'leaves' | 'numbers'>,
+  { weightDecay, damping, isExact }: Directing,
+): Promise<Directions> {
+  const matrices = roomFor(
+    scope,
+    layers.map(({ outputs, columns, dtype, weight }) => ({
+      shape: [outputs, columns],
+      dtype,
+      device: weight.param.device,
+    })),
+  );
   const isLayer = new Set(layers.flatMap(({ places }) => [places.weight, places.bias]));
-  const others = [...params.keys()].filter((at) => !isLayer.has(at));
-  await copyAll(
-    others.map((at) => g[at] as Tensor),
-    others.map((at) => u[at] as Tensor),
+  const others = [...leaves.keys()].filter((at) => !isLayer.has(at));
+  const own = emptyLike(
+    scope,
+    others.map((at) => (leaves[at] as SteppedLeaf).param),
   );
-  /** A layer's weight and bias as one matrix of columns, and both as they lie. */
-  const views = (layer: KfacLayer, whole: Tensor, of: readonly Tensor[]) => {
-    const { places, outputs, inputs, columns } = layer;
-    const weight = weightRows(scope, of[places.weight] as Tensor);
-    const columnsOf = scope.track(whole.slice(null, [0, inputs]));
-    const parts = [scope.track(columnsOf.reshape(weight.shape))];
-    const lists = [weight];
-    if (places.bias !== undefined) {
-      parts.push(scope.track(whole.slice(null, [inputs, columns])));
-      lists.push(scope.track((of[places.bias] as Tensor).reshape([outputs, 1])));
-    }
-    return { parts, lists };
+  const lists = {
+    leaves: others.map((at) => leaves[at] as SteppedLeaf),
+    g: others.map((at) => (leaves[at] as SteppedLeaf).grad),
+    p: others.map((at) => stateOf(leaves[at] as SteppedLeaf)),
+    out: [...own],
   };
-  const gradients = layers.map(({ outputs, columns, dtype, weight }) =>
-    scope.empty([outputs, columns], { dtype, device: weight.param.device }),
-  );
-  const from = layers.map((layer, at) => views(layer, gradients[at] as Tensor, g));
-  await copyAll(
-    from.flatMap(({ lists }) => lists),
-    from.flatMap(({ parts }) => parts),
-  );
-  const to = [];
-  for (const [at, layer] of layers.entries()) {
-    const turned = await preconditioned(scope, layer, gradients[at] as Tensor, isExact, damping);
-    to.push(views(layer, turned, u));
+  for (const [at, matrix] of partsOf(scope, matrices).entries()) {
+    const layer = layers[at] as KfacLayer;
+    const { weight, bias, inputs, columns, outputs } = layer;
+    const rows = weightRows(scope, weight.grad);
+    lists.leaves.push(weight);
+    lists.g.push(rows);
+    lists.p.push(weightRows(scope, stateOf(weight)));
+    lists.out.push(scope.track(scope.track(matrix.slice(null, [0, inputs])).reshape(rows.shape)));
+    if (bias === undefined) continue;
+    const column = (of: Tensor): Tensor => scope.track(of.reshape([outputs, 1]));
+    lists.leaves.push(bias);
+    lists.g.push(column(bias.grad));
+    lists.p.push(column(stateOf(bias)));
+    lists.out.push(scope.track(matrix.slice(null, [inputs, columns])));
   }
-  await copyAll(
-    to.flatMap(({ parts }) => parts),
-    to.flatMap(({ lists }) => lists),
+  await writeGradients({ numbers }, lists, weightDecay);
+  const natural = await preconditioned(scope, layers, matrices, isExact, damping);
+  const u: Tensor[] = [];
+  for (const [k, at] of others.entries()) u[at] = own[k] as Tensor;
+  for (const [at, matrix] of partsOf(scope, natural).entries()) {
+    const { places, weight, bias, inputs, columns } = layers[at] as KfacLayer;
+    const rows = scope.track(matrix.slice(null, [0, inputs]));
+    u[places.weight] = asWeight(scope, rows, weight.param);
+    if (places.bias === undefined || bias === undefined) continue;
+    const column = scope.track(matrix.slice(null, [inputs, columns]));
+    u[places.bias] = scope.track(column.reshape(bias.param.shape));
+  }
+  return {
+    u,
+    gradients: matrices.map(({ whole }) => whole),
+    natural: natural.map(({ whole }) => whole),
+  };
+}
+
+/** Rows in the order of `weightRows` as a view of the weight's shape. */
+function asWeight(scope: Scope, rows: Tensor, { shape }: Tensor): Tensor {
+  const [outputs = 0, channels = 0, ...window] = shape;
+  if (window.length === 0) return rows;
+  return scope.track(
+    scope.track(rows.reshape([outputs, ...window, channels])).permute([0, 3, 1, 2]),
   );
-  return u;
 }

@@ -8,6 +8,8 @@ import type { RuleStep, SteppedLeaf } from '../rule.js';
 import type { LayerStatistics, Statistics } from '../statistics/layer-statistics.js';
 import { stateDType, type UpdatedLeaf } from '../update.js';
 import { productOf } from './along-axes.js';
+import { batchesOf, partsOf, roomFor, type Batch, type Like } from './batches.js';
+import { copyAll } from './blocks.js';
 import { SAME } from './moves.js';
 import { placesOf, windowed } from '../layers/windows.js';
 
@@ -177,81 +179,126 @@ function checkShapes(
 
 const UNSCALED = mul(SAME, variable('unscale'));
 
-/** What the rows of a layer's weight were multiplied with, in the order of `weightRows`, each with 1 for the bias: (rows, inputs + 1). */
-async function inputRows(scope: Scope, layer: KfacLayer): Promise<Tensor> {
-  const { statistics, inputs, dtype } = layer;
+/** Views of one shape, of what is copied and where it goes. */
+interface Copies {
+  readonly from: Tensor[];
+  readonly to: Tensor[];
+}
+
+/** How many rows a layer's weight was multiplied with. */
+const rowsOf = ({ statistics: { kind, inputs, outputGradients } }: KfacLayer): number =>
+  kind === 'linear'
+    ? sizeOfShape(inputs.shape.slice(0, -1))
+    : (inputs.shape[0] ?? 0) * sizeOfShape(outputGradients.shape.slice(2));
+
+/**
+ * What the rows of a layer's weight were multiplied with, in the order of `weightRows`, each with 1 for the bias.
+ *
+ * @param rows (rows, inputs + 1), which they are copied to
+ * @param one the number 1 on the device
+ */
+async function inputRows(
+  scope: Scope,
+  layer: KfacLayer,
+  rows: Tensor,
+  one: Tensor,
+): Promise<Copies> {
+  const { statistics, inputs } = layer;
   const { kind, inputs: x, window } = statistics;
-  const { device } = x;
-  const width = inputs + 1;
+  const bias = scope.track(rows.slice(null, [inputs, inputs + 1]));
+  const ones = scope.track(one.broadcastTo(bias.shape));
   if (kind === 'linear' || window === undefined) {
-    const lead = x.shape.slice(0, -1);
-    const rows = scope.empty([...lead, width], { dtype, device });
-    const all = lead.map(() => null);
-    const ones = scope.track(rows.slice(...all, [inputs, width]));
-    await ones.fill(1);
-    const part = scope.track(rows.slice(...all, [0, inputs]));
-    await map(SAME, { x }, { out: part });
-    return scope.track(rows.reshape([sizeOfShape(lead), width]));
+    const part = scope.track(rows.slice(null, [0, inputs]));
+    return { from: [x, ones], to: [scope.track(part.reshape(x.shape)), bias] };
   }
   const { padding } = window;
   const [count = 0, channels = 0] = x.shape;
   const places = statistics.outputGradients.shape.slice(2);
   const widths = [[0, 0], [0, 0], ...padding.map((n) => [n, n] as const)] as const;
   const whole = padding.every((n) => n === 0) ? x : scope.track(await pad(x, widths));
-  const rows = scope.empty([count, ...places, width], { dtype, device });
-  await scope.track(rows.slice(null, null, null, [inputs, width])).fill(1);
+  if (channels === 0) return { from: [ones], to: [bias] };
   const moves = { dilation: [1, 1], ...window, padding: [0, 0] };
-  const from = windowed(whole, 2, moves, places).map((one) => scope.track(one as Tensor));
+  const from = windowed(whole, 2, moves, places).map((each) => scope.track(each as Tensor));
   // channels beside each other for each element of the window
   const to = from.map((_, k) => {
-    const columns = scope.track(rows.slice(null, null, null, [k * channels, (k + 1) * channels]));
-    return scope.track(columns.permute([0, 3, 1, 2]));
+    const columns = scope.track(rows.slice(null, [k * channels, (k + 1) * channels]));
+    const split = scope.track(columns.reshape([count, ...places, channels]));
+    return scope.track(split.permute([0, 3, 1, 2]));
   });
-  if (channels > 0) await map(SAME, { x: from }, { out: to });
-  return scope.track(rows.reshape([count * sizeOfShape(places), width]));
-}
-
-/** Gradients of the layer's outputs, of the loss without its scale: (rows, outputs). */
-async function outputRows(
-  scope: Scope,
-  layer: KfacLayer,
-  { unscale }: RuleStep['numbers'],
-): Promise<Tensor> {
-  const { statistics, outputs, dtype } = layer;
-  const { kind, outputGradients: g } = statistics;
-  const turned = kind === 'linear' ? g : scope.track(g.permute([0, 2, 3, 1]));
-  const rows = scope.empty([...turned.shape], { dtype, device: g.device });
-  if (unscale === undefined) await map(SAME, { x: turned }, { out: rows });
-  else await map(UNSCALED, { x: turned, unscale: unscale[dtype] as Tensor }, { out: rows });
-  return scope.track(rows.reshape([g.size / Math.max(1, outputs), outputs]));
+  return { from: [...from, ones], to: [...to, bias] };
 }
 
 /** A weight, or what has its shape, as a view (outputs, ..) in the order of the factors' rows: of a convolution channels come last. */
 export const weightRows = (scope: Scope, of: Tensor): Tensor =>
   of.rank === 4 ? scope.track(of.permute([0, 2, 3, 1])) : of;
 
-/** The factors of a batch. */
+/** The factors of a batch of examples, of each layer. */
 export interface BatchFactors {
-  /** (inputs + 1, inputs + 1): the mean over examples, of the sum over places, of inputs' products with each other. */
-  readonly a: Tensor;
-  /** (outputs, outputs): the mean over examples and places of the products of an example's gradients. */
-  readonly g: Tensor;
+  /** (inputs + 1, inputs + 1): the means over examples, of the sums over places, of inputs' products with each other. */
+  readonly a: readonly Tensor[];
+  /** (outputs, outputs): the means over examples and places of the products of an example's gradients. */
+  readonly g: readonly Tensor[];
 }
 
 /**
  * The factors of a batch of N examples and T places (Martens and Grosse 2015; Grosse and Martens 2016): Ω = (1/N) ΣΣ a aᵀ and Γ = (1/(N T)) ΣΣ g gᵀ. Gradients are of a mean over
- * examples, so that an example's own are N times as large.
+ * examples, so that an example's own are N times as large. The rows of all layers are two launches, and the products one for each shape.
  */
 export async function batchFactors(
   scope: Scope,
-  layer: KfacLayer,
-  numbers: RuleStep['numbers'],
+  layers: readonly KfacLayer[],
+  { unscale, one }: RuleStep['numbers'],
 ): Promise<BatchFactors> {
-  const [count = 0] = layer.statistics.inputs.shape;
-  const rows = await inputRows(scope, layer);
-  const outputs = await outputRows(scope, layer, numbers);
-  const places = Math.max(1, (rows.shape[0] ?? 0) / Math.max(1, count));
-  const a = await productOf(scope, rows, rows, { transposeA: true, alpha: 1 / Math.max(1, count) });
-  const g = await productOf(scope, outputs, outputs, { transposeA: true, alpha: count / places });
-  return { a, g };
+  const countOf = ({ statistics }: KfacLayer): number => statistics.inputs.shape[0] ?? 0;
+  const like = (layer: KfacLayer, width: number): Like => {
+    const { dtype, weight } = layer;
+    const shape = [rowsOf(layer), width];
+    return { shape, dtype, device: weight.param.device, kind: String(countOf(layer)) };
+  };
+  const a = roomFor(
+    scope,
+    layers.map((layer) => like(layer, layer.inputs + 1)),
+  );
+  const g = roomFor(
+    scope,
+    layers.map((layer) => like(layer, layer.outputs)),
+  );
+  const rows = partsOf(scope, a);
+  const copies: Copies = { from: [], to: [] };
+  for (const [at, layer] of layers.entries()) {
+    const own = one?.[layer.dtype] as Tensor;
+    const { from, to } = await inputRows(scope, layer, rows[at] as Tensor, own);
+    copies.from.push(...from);
+    copies.to.push(...to);
+  }
+  await copyAll(copies.from, copies.to);
+  const x = layers.map(({ statistics: { kind, outputGradients } }) =>
+    kind === 'linear' ? outputGradients : scope.track(outputGradients.permute([0, 2, 3, 1])),
+  );
+  const out = partsOf(scope, g).map((part, at) =>
+    scope.track(part.reshape((x[at] as Tensor).shape)),
+  );
+  if (unscale === undefined) await copyAll(x, out);
+  else if (x.length > 0)
+    await map(
+      UNSCALED,
+      { x, unscale: layers.map(({ dtype }) => unscale[dtype] as Tensor) },
+      { out },
+    );
+  const products = async (
+    batches: readonly Batch[],
+    alphaOf: (count: number, all: number) => number,
+  ): Promise<readonly Tensor[]> => {
+    const wholes: Tensor[] = [];
+    for (const { places, whole } of batches) {
+      const layer = layers[places[0] ?? 0] as KfacLayer;
+      const alpha = alphaOf(Math.max(1, countOf(layer)), rowsOf(layer));
+      wholes.push(await productOf(scope, whole, whole, { transposeA: true, alpha }));
+    }
+    return partsOf(scope, batchesOf(batches, wholes));
+  };
+  return {
+    a: await products(a, (count) => 1 / count),
+    g: await products(g, (count, all) => count / Math.max(1, all / count)),
+  };
 }

@@ -16,13 +16,15 @@ const wave = (k: number): number => Math.sin(1.7 * k + 0.3) + 0.25 * Math.cos(0.
 const waves = (size: number, seed: number): number[] =>
   Array.from({ length: size }, (_, i) => wave(3 * i + 17 * seed));
 
-/** A linear layer with a bias and a sequence axis, one without both, a convolution with a bias, and two parameters that are no layer's. */
+/** A linear layer with a bias and a sequence axis, one without both, a convolution with a bias, one that is like the first, and two parameters that are no layer's. */
 const SHAPES = {
   w1: [3, 4],
   b1: [3],
   w2: [2, 3],
   w3: [2, 2, 2, 3],
   b3: [2],
+  w4: [3, 4],
+  b4: [3],
   scale: [],
   none: [0, 2],
 } as const;
@@ -50,6 +52,7 @@ const seen = (step: number) => ({
     x: waves(COUNT * 2 * HEIGHT * WIDTH, 500 + step),
     g: waves(COUNT * 2 * PLACES[0] * PLACES[1], 600 + step),
   },
+  w4: { x: waves(COUNT * 2 * 4, 700 + step), g: waves(COUNT * 2 * 3, 800 + step) },
 });
 
 type Where = { readonly device: Device; readonly dtype: 'float32' | 'float64' };
@@ -69,8 +72,8 @@ async function treeOf(values: Values, where: Where): Promise<Record<Name, Tensor
 
 /** @param scale of the loss whose gradients they are */
 async function statisticsOf(step: number, where: Where, scale: number): Promise<LayerStatistics[]> {
-  const { w1, w2, w3 } = seen(step);
-  for (const { g } of [w1, w2, w3]) g.forEach((x, i) => (g[i] = x * scale));
+  const { w1, w2, w3, w4 } = seen(step);
+  for (const { g } of [w1, w2, w3, w4]) g.forEach((x, i) => (g[i] = x * scale));
   const places = [...PLACES];
   return [
     {
@@ -94,6 +97,13 @@ async function statisticsOf(step: number, where: Where, scale: number): Promise<
       inputs: await made(w3.x, [COUNT, 2, HEIGHT, WIDTH], where),
       outputGradients: await made(w3.g, [COUNT, 2, ...places], where),
     },
+    {
+      kind: 'linear',
+      weight: 'w4',
+      bias: 'b4',
+      inputs: await made(w4.x, [COUNT, 2, 4], where),
+      outputGradients: await made(w4.g, [COUNT, 2, 3], where),
+    },
   ];
 }
 
@@ -107,8 +117,8 @@ function disposeStatistics(statistics: readonly LayerStatistics[]): void {
 /** Rows that a weight is multiplied with at each place, and the rows of gradients. */
 function rowsOf(
   step: number,
-): Record<'w1' | 'w2' | 'w3', { a: Matrix; g: Matrix; places: number }> {
-  const { w1, w2, w3 } = seen(step);
+): Record<'w1' | 'w2' | 'w3' | 'w4', { a: Matrix; g: Matrix; places: number }> {
+  const { w1, w2, w3, w4 } = seen(step);
   const cut = (values: readonly number[], width: number): Matrix =>
     Array.from({ length: values.length / width }, (_, i) =>
       values.slice(i * width, (i + 1) * width),
@@ -136,6 +146,7 @@ function rowsOf(
     w1: { a: cut(w1.x, 4).map((row) => [...row, 1]), g: cut(w1.g, 3), places: 2 },
     w2: { a: cut(w2.x, 3), g: cut(w2.g, 2), places: 1 },
     w3: { a, g, places: 6 },
+    w4: { a: cut(w4.x, 4).map((row) => [...row, 1]), g: cut(w4.g, 3), places: 2 },
   };
 }
 
@@ -170,6 +181,7 @@ function reference(options: KfacOptions) {
       ['w1', 'b1'],
       ['w2', undefined],
       ['w3', 'b3'],
+      ['w4', 'b4'],
     ] as const
   ).map(([weight, bias]) => {
     const [outputs, ...rest] = SHAPES[weight];

@@ -1,4 +1,16 @@
-import { div, eq, gt, le, max, mul, select, sub, variable, type RealExpr } from '@mercer/formula';
+import {
+  constant,
+  div,
+  eq,
+  gt,
+  le,
+  max,
+  mul,
+  select,
+  sub,
+  variable,
+  type RealExpr,
+} from '@mercer/formula';
 import type { Tree } from '@mercer/autodiff';
 import { eye, full, isTensor, map, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
@@ -10,16 +22,9 @@ import type { Optimiser, StepExtras } from '../optimiser.js';
 import type { Rule, RuleStep, SlotOf, StepNumbers, SteppedLeaf } from '../rule.js';
 import { stateDType, updateInPlace, type DeviceNumber } from '../update.js';
 import { assertCapturable, byHand, IS_REFRESHED, REFRESHES } from './by-hand.js';
-import { ownGradients, withSlots } from './gradients.js';
+import { withSlots } from './gradients.js';
 import { computeInverses, factorsNow, landInverses, updateLayers } from './kfac-inverses.js';
-import {
-  batchFactors,
-  layersOf,
-  notedLayers,
-  noteLayers,
-  type BatchFactors,
-  type KfacLayer,
-} from './kfac-layers.js';
+import { batchFactors, layersOf, notedLayers, noteLayers, type KfacLayer } from './kfac-layers.js';
 import { innerProduct, rateOn, shortening } from './shortened.js';
 import { directions } from './kfac-directions.js';
 import {
@@ -38,7 +43,7 @@ const ADAPTED_EVERY = 5;
 const OMEGA = 0.9 ** ADAPTED_EVERY;
 
 const v = variable;
-const NUMBERS = { rate: v('lr') };
+const NUMBERS = { rate: v('lr'), one: constant(1) };
 const MANUAL_NUMBERS = { ...NUMBERS, isRefreshed: IS_REFRESHED };
 /** Formulas whose results stay as they are until there was a refresh. */
 const later = (formulas: Readonly<Record<string, RealExpr>>) =>
@@ -203,29 +208,26 @@ function ruleOf(given: KfacSettings): Rule {
       using scope = new Scope();
       const { leaves, numbers, state, extras, step: count } = now;
       const layers = layersOf(what, leaves, extras.statistics, plain);
-      const params = leaves.map(({ param }) => param);
-      const { device } = params[0] as Tensor;
+      const { device } = (leaves[0] as SteppedLeaf).param;
       const damping = state.tensors.get('damping') as Tensor;
       const [loss, modelled] = [state.tensors.get('loss'), state.tensors.get('modelled')];
       const isCompared = isAdapted(count - 1) && extras.evaluate === undefined;
       if (isCompared && loss !== undefined && modelled !== undefined) {
         await adapt(now, { next: valueOf(extras, device), value: loss, modelled });
       }
-      const batches: BatchFactors[] = [];
-      for (const layer of layers) batches.push(await batchFactors(scope, layer, numbers));
-      await updateLayers(scope, layers, batches, now, beta);
+      const batch = await batchFactors(scope, layers, numbers);
+      await updateLayers(scope, layers, batch, now, beta);
       await refresh(scope, layers, now, damping);
       if (isManual) noteLayers(state, layers);
       else if (count < start + delay) return;
-      const g = await ownGradients(scope, now, given.weightDecay);
-      const u = await directions(scope, layers, { params, g, damping, isExact });
+      const { weightDecay } = given;
+      const { u, gradients, natural } = await directions(scope, layers, now, {
+        weightDecay,
+        damping,
+        isExact,
+      });
       const isModelled = isAdapted(count);
-      const places = layers.flatMap(({ places: { weight, bias } }) =>
-        bias === undefined ? [weight] : [weight, bias],
-      );
-      const pick = (of: readonly Tensor[]): readonly Tensor[] =>
-        places.map((at) => of[at] as Tensor);
-      const product = await innerProduct(scope, pick(g), pick(u), device);
+      const product = await innerProduct(scope, gradients, natural, device);
       const nu = await shortening(scope, now, product, given.normConstraint);
       const value = isModelled ? valueOf(extras, device) : undefined;
       if (value !== undefined && loss !== undefined && modelled !== undefined) {

@@ -3,7 +3,7 @@ import { startProfile, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useFakeDriver, useFakeSolvers } from '../../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { shampoo, soap, type Optimiser } from '../index.js';
+import { kfac, shampoo, soap, type LayerStatistics, type Optimiser } from '../index.js';
 
 beforeAll(async () => {
   await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
@@ -45,6 +45,50 @@ describe.skipIf(!nvrtcFound())(
         // along four axes one with itself, two into the bases and one back
         ['soap', () => soap({ frequency: 'manual' }), { totals: 1, matmul: 16, map: 6 }],
       ];
+
+    /** Linear layers in a row, and what a step is given of 32 examples. */
+    async function perceptron(widths: readonly number[]) {
+      const params: Record<string, Tensor> = {};
+      const grads: Record<string, Tensor> = {};
+      const statistics: LayerStatistics[] = [];
+      for (const [k, outputs] of widths.slice(1).entries()) {
+        const inputs = widths[k] ?? 0;
+        for (const tree of [params, grads]) {
+          tree[`weight${k}`] = await zeros([outputs, inputs], where);
+          tree[`bias${k}`] = await zeros([outputs], where);
+        }
+        statistics.push({
+          kind: 'linear',
+          weight: `weight${k}`,
+          bias: `bias${k}`,
+          inputs: await zeros([32, inputs], where),
+          outputGradients: await zeros([32, outputs], where),
+        });
+      }
+      return { params, grads, statistics } as const;
+    }
+
+    it.each([
+      // products: factors of twice two shapes, gradients of three with both inverses; maps: inputs, gradients of outputs, diagonals, means, their counts, gradients, products with directions, the length, the update; sums: traces, products
+      [[48, 32, 32, 10], { totals: 1, matmul: 4 + 3 * 2, map: 9, sum: 2 }],
+      // of one shape: inverses are put together besides
+      [[32, 32, 32], { totals: 1, matmul: 2 + 2, map: 10, sum: 2 }],
+      [[32, 32, 32, 32, 32], { totals: 1, matmul: 2 + 2, map: 10, sum: 2 }],
+    ])(
+      'kfac: launches of layers of widths %j go by shapes, and are captured as they are',
+      async (widths, wanted) => {
+        const { params, grads, statistics } = await perceptron(widths);
+        const optimiser = kfac({ frequency: 'manual' });
+        using state = await optimiser.init(params);
+        const step = async (): Promise<Tensor> =>
+          (await optimiser.step(params, grads, state, { statistics })).skipped;
+        (await step()).dispose();
+        expect(await launchesOf(async () => (await step()).dispose())).toEqual(wanted);
+        using nothing = await tensor([0], where);
+        using replayed = await prepare((_: Tensor) => step(), nothing);
+        replayed(nothing).dispose();
+      },
+    );
 
     it.each(cases)(
       '%s: launches go by shapes, however many tensors, and are captured as they are',

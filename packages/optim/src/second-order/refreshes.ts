@@ -1,5 +1,5 @@
 import type { Device, Scope, Stream, Tensor } from '@mercer/tensor';
-import { assertNotPreparing } from '@mercer/tensor/operation';
+import { assertNotPreparing, isOnlyCaptured } from '@mercer/tensor/operation';
 import { OptimError } from '../optim-error.js';
 import { NamedState } from '../optimiser-of.js';
 import type { OptimiserState } from '../optimiser.js';
@@ -67,13 +67,23 @@ export async function forget(state: OptimiserState): Promise<void> {
   await Promise.all(withParts(state).map(drop));
 }
 
+/** States of which work was captured that relies on what {@link hasBecome} has found. */
+const goingOn = new WeakSet<OptimiserState>();
+
+/** Whether work was captured that goes on from bases which a state or a part of it has: it would go on from others without a word. */
+export const isGoneOnFrom = (state: OptimiserState): boolean =>
+  withParts(state).some((one) => goingOn.has(one));
+
 /** Whether something that stays so has become so in a state: looked at until it is. */
 export async function hasBecome(
   state: OptimiserState,
   look: () => Promise<boolean>,
 ): Promise<boolean> {
   const now = underWay(state);
-  if (now.has) return true;
+  if (now.has) {
+    if (isOnlyCaptured()) goingOn.add(state);
+    return true;
+  }
   assertNotPreparing('the first refresh of a state', 'reads whether there are bases to go on from');
   now.has = await look();
   return now.has;

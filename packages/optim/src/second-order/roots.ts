@@ -100,19 +100,21 @@ const RAISED = mul(v('x'), pow(add(max(v('w'), 0), v('eps')), v('power')));
 /**
  * `(factor + eps I)^(-1/k)` of each factor.
  *
+ * @param how with `rounding` where factors are rounded more than their dtype has it
  * @param old the basis that QR iterations begin with; undefined: exact eigenvectors
  */
 export async function inverseRoots(
   scope: Scope,
   factors: Tensor,
   k: number,
-  { method, eps, steps, iterations }: RootMethod,
+  { method, eps, steps, iterations, rounding }: RootMethod & { readonly rounding?: number },
   old: Tensor | undefined,
   stream: Stream,
 ): Promise<Roots> {
   const power = -1 / k;
   if (method !== 'qr') {
-    const found = await matrixPower(floats(factors), power, { method, eps, steps, stream });
+    const own = method === 'eigh' ? { rounding } : {};
+    const found = await matrixPower(floats(factors), power, { method, eps, steps, stream, ...own });
     for (const one of Object.values(found)) scope.track(one as Tensor);
     return { root: found.result, infos: found.infos, basis: undefined };
   }

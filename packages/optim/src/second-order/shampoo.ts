@@ -52,6 +52,9 @@ const what = 'shampoo';
 const v = variable;
 const SQUARE = mul(v('x'), v('x'));
 
+/** Of factors of float32. */
+const ROUNDING = 2 ** -23;
+
 const everyAxis = (): boolean => true;
 
 /** Computes the roots of factors, of a snapshot that is given or in the state. */
@@ -72,6 +75,8 @@ async function computeRoots(
     // exact ones until there are some: steps that were skipped have none
     const isTurned = (): Promise<boolean> => haveTurned(scope, old, stream);
     const bases = old.length > 0 && (await hasBecome(state, isTurned)) ? old : [];
+    const isWidened = ({ dtype }: Tensor): boolean =>
+      dtype === 'float32' && rootDType === 'float64';
     const found: ModeResult[] = [];
     for (const [at, mode] of modes.entries()) {
       const one = all[at] as Tensor;
@@ -86,7 +91,8 @@ async function computeRoots(
         scope,
         (await cast(scaled)) as Tensor,
         2 * order,
-        how,
+        // a sum of products in float32 stays one in float64: what it misses of being semidefinite is its rounding
+        isWidened(one) ? { ...how, rounding: ROUNDING } : how,
         await cast(bases[at]),
         stream,
       );

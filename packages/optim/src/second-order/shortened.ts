@@ -2,7 +2,6 @@ import { constant, div, gt, mul, select, sqrt, variable } from '@mercer/formula'
 import { map, type Scope, type Tensor } from '@mercer/tensor';
 import type { RuleStep } from '../rule.js';
 import type { DeviceNumber } from '../update.js';
-import { SAME } from './moves.js';
 
 const v = variable;
 const ONE = constant(1);
@@ -45,11 +44,14 @@ export async function shortening(
   product: Tensor,
   most: number | undefined,
 ): Promise<DeviceNumber & { readonly float64: Tensor }> {
-  const float64 = scope.track(
-    await (most === undefined
-      ? map(ONE, { x: product })
-      : map(SHORTENED, { rate: rateOn(step), product }, { parameters: { most } })),
-  );
-  const float32 = scope.track(await map(SAME, { x: float64 }, { dtype: 'float32' }));
+  const dtype = { float32: 'float32', float64: 'float64' } as const;
+  const { float32, float64 } = await (most === undefined
+    ? map({ float32: ONE, float64: ONE }, { x: product }, { dtype })
+    : map(
+        { float32: SHORTENED, float64: SHORTENED },
+        { rate: rateOn(step), product },
+        { parameters: { most }, dtype },
+      ));
+  for (const one of [float32, float64]) scope.track(one);
   return { float32, float64 };
 }

@@ -54,6 +54,8 @@ export interface Observing {
   readonly hasAux: boolean;
   /** Called where a parameter is used by anything but a layer as one of its parameters; it may throw. */
   readonly onOtherUse?: ((path: string, operation: string) => void) | undefined;
+  /** Called with what each operation on values that are traced reads; it may throw. */
+  readonly onRead?: ((args: readonly unknown[], operation: string) => void) | undefined;
   /** What stands in the place of other operations of layers, by their names; it may throw. */
   readonly instead?: Readonly<Record<string, Instead>> | undefined;
 }
@@ -80,7 +82,7 @@ const FORM = ['cast', 'view', 'contiguous'];
 export async function observed<P>(
   f: (...args: never[]) => unknown,
   args: readonly [params: P, ...rest: readonly unknown[]],
-  { what, withGradients, hasAux, onOtherUse, instead = {} }: Observing,
+  { what, withGradients, hasAux, onOtherUse, onRead, instead = {} }: Observing,
 ): Promise<Observation<P>> {
   const heard = new Map<number, Tensor>();
   const views: Tensor[] = [];
@@ -113,6 +115,7 @@ export async function observed<P>(
         carries: FORM,
         computes: ({ name, args, marks, call }) => {
           const layer = isLayer(name) ? name : undefined;
+          onRead?.(args, name);
           for (const [at, mark] of marks.entries()) {
             if (typeof mark !== 'string' || FORM.includes(name)) continue;
             if (layer === undefined || !isParameterAt(at)) onOtherUse?.(mark, name);

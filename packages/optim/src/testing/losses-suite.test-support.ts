@@ -1,4 +1,4 @@
-import { checkGradients, grad } from '@mercer/autodiff';
+import { checkGradients, grad, jvp, vmap } from '@mercer/autodiff';
 import { random, tensor, type Device, type Tensor } from '@mercer/tensor';
 import type { Value } from '@mercer/tensor/operation';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -222,15 +222,54 @@ export function lossesSuite(name: string, place: () => Device): void {
       expect(await one.item()).toBeCloseTo(-(nested[1]?.[2] ?? NaN), 13);
     });
 
-    it('has derivatives of the second order', async () => {
-      const logits = await placed(await drawn(4, [2, 3]), 'float64', device);
-      const labels = await tensor(Int32Array.of(0, 2), { device });
-      const checked = checkGradients(
-        async (v: Tensor) => losses.crossEntropy(v, labels, { labelSmoothing: 0.1 }),
-        [logits],
-        { key: random.key(1), order: 2, directions: 1 },
-      );
-      await expect(checked).resolves.toBeUndefined();
+    describe.each([
+      ['labelSmoothing', { labelSmoothing: 0.1 }],
+      ['ignoreIndex', { ignoreIndex: -1 }],
+      ['the classes along another axis', { axis: 0, labelSmoothing: 0.3, ignoreIndex: -1 }],
+      ['nll', undefined],
+    ] as const)('of classes, %s', (_, options) => {
+      const run = (v: Tensor, labels: Tensor): Value =>
+        options === undefined
+          ? losses.nll(v, labels)
+          : losses.crossEntropy(v, labels, { ...options, reduction: 'sum' });
+      const given = async (): Promise<readonly [Tensor, Tensor]> => [
+        await placed(await drawn(4, [3, 3]), 'float64', device),
+        await tensor(Int32Array.of(0, options && 'ignoreIndex' in options ? -1 : 1, 2), { device }),
+      ];
+
+      it('have derivatives of the second order, backwards and forwards', async () => {
+        const [scores, labels] = await given();
+        const checked = checkGradients((v: Tensor) => run(v, labels), [scores], {
+          key: random.key(1),
+          order: 2,
+          directions: 2,
+        });
+        await expect(checked).resolves.toBeUndefined();
+        const pushed = jvp((v: Tensor) => run(v, labels));
+        const { tangent } = await pushed([scores], [scores]);
+        const slopes = await grad((v: Tensor) => run(v, labels))(scores);
+        const along = await slopes.mul(scores).sum().item();
+        expect(await tangent.item()).toBeCloseTo(Number(along), 12);
+      });
+
+      it('are mapped over batches, with and without labels of each', async () => {
+        const [scores, labels] = await given();
+        const times = await tensor([[[1]], [[2]], [[3]]], { device, dtype: 'float64' });
+        const batch = (await scores.mul(times)) as Tensor;
+        const others = await tensor(Int32Array.of(2, 1, 0, 1, 1, 2, 0, 0, 0), {
+          shape: [3, 3],
+          device,
+        });
+        const slopes = grad((v: Tensor, y: Tensor) => run(v, y));
+        const each = await vmap(slopes)(batch, others);
+        const shared = await vmap(slopes, { inAxes: [0, null] })(batch, labels);
+        for (let k = 0; k < 3; k++) {
+          const alone = await slopes(batch.slice(k), others.slice(k));
+          expectClose(await toPlain(each.slice(k)), await toPlain(alone), 1e-13);
+          const alike = await slopes(batch.slice(k), labels);
+          expectClose(await toPlain(shared.slice(k)), await toPlain(alike), 1e-13);
+        }
+      });
     });
 
     it('of nothing is NaN as a mean and 0 as a sum', async () => {

@@ -309,6 +309,32 @@ export function perSampleSuite(name: string, place: () => Device): void {
         expect(new Set(Array.from(await value.toTypedArray(), Number))).toEqual(new Set([7]));
     });
 
+    it('refuses places that the loss reads, by name, with nothing written', async () => {
+      const layer = layers.linear({ inputs: 3, outputs: 2 });
+      const params = await layer.init(random.key(1), { device });
+      const x = await placed(await drawn(1, [4, 3]), 'float32', device);
+      const y = await placed(await drawn(2, [4, 2]), 'float32', device);
+      const out = (await roomFor(params, 4)) as typeof params;
+      const reads: Readonly<Record<string, (a: Tensor) => unknown>> = {
+        'out\\.weight shares .* \\(linear\\)': () => out.weight.slice(null, 0),
+        'out\\.bias shares .* \\(add\\)': (a) => a.add((out.bias as Tensor).slice(null, [0, 1])),
+      };
+      for (const [message, read] of Object.entries(reads)) {
+        const loss = async (p: typeof params, a: Tensor, b: Tensor) =>
+          losses.mse(layer.apply(p, (await read(a)) as Tensor), b);
+        for (const chunkSize of [2, 4]) {
+          await expect(
+            perSampleGradients(loss, params, x, y, { out, chunkSize }),
+          ).rejects.toMatchObject({
+            code: 'OVERLAP',
+            message: expect.stringMatching(new RegExp(message)) as string,
+          });
+        }
+      }
+      for (const { value } of await leavesOf(out, ''))
+        expect(new Set(Array.from(await value.toTypedArray(), Number))).toEqual(new Set([7]));
+    });
+
     it('takes the sum of losses too, and float32', async () => {
       const layer = layers.linear({ inputs: 3, outputs: 2 });
       const params = await layer.init(random.key(1), { device });

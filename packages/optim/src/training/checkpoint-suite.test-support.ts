@@ -13,6 +13,7 @@ import {
   lossScale,
   muon,
   naturalGradient,
+  parameterGroups,
   readCheckpointHeader,
   saveCheckpoint,
   sgd,
@@ -46,6 +47,49 @@ export function checkpointSuite(name: string, device: () => Device): void {
       ['a scale of the loss', () => lossScale(adam(), { interval: 3 }), 'float32'],
       ['accumulation', () => accumulate(adam(), { every: 2 }), 'float32'],
     ];
+    it.each([
+      ['shampoo', shampoo],
+      ['soap', soap],
+      ['kfac', (given: { frequency: number | 'manual' }) => kfac({ ...given, plain: ['scale'] })],
+      [
+        'groups',
+        (given: { frequency: number | 'manual' }) =>
+          parameterGroups({ groups: { all: soap(given) }, of: () => 'all' }),
+      ],
+    ] as const)(
+      'and states say what to do where %s refreshes by calls and before by steps, or the other way round',
+      async (_, make: (given: { frequency: number | 'manual' }) => Optimiser) => {
+        const params = { w: await tensor([[1, 2], [3, 4]], where()), scale: await tensor([1], where()) }; // prettier-ignore
+        const pairs = [
+          [
+            make({ frequency: 2 }),
+            make({ frequency: 'manual' }),
+            /Go on with a frequency that counts/,
+          ],
+          [make({ frequency: 'manual' }), make({ frequency: 2 }), /Go on with frequency: 'manual'/],
+        ] as const;
+        for (const [before, now, remedy] of pairs) {
+          const path = await newPath();
+          using state = await before.init(params);
+          using other = await now.init(params);
+          await saveCheckpoint(path, { optimiser: before, params, state });
+          for (const otherOptions of [false, true]) {
+            const loaded = loadCheckpoint(
+              path,
+              { optimiser: now, params, state: other },
+              { otherOptions },
+            );
+            await expect(loaded).rejects.toMatchObject({ code: 'WRONG_STATE' });
+            await expect(loaded).rejects.toThrow(remedy);
+          }
+          const step = now.step(params, params, state);
+          await expect(step).rejects.toMatchObject({ code: 'WRONG_STATE' });
+          await expect(step).rejects.toThrow(remedy);
+        }
+        for (const one of Object.values(params)) one.dispose();
+      },
+    );
+
     it.each(OPTIMISERS)('resume bit for bit: %s', async (_, make, dtype) => {
       const path = await newPath();
       const gradients = (t: number) => treeOf(gradientAt(initial(), t), device(), dtype);

@@ -13,7 +13,8 @@ import { checkFlag } from '../checks.js';
 import { optionsOf } from '../optimiser-of.js';
 import { OptimError } from '../optim-error.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
-import { forget } from '../second-order/refreshes.js';
+import { otherRefreshes, refreshCounts } from '../refresh-names.js';
+import { forget, isGoneOnFrom } from '../second-order/refreshes.js';
 import { stepsTaken } from '../steps-taken.js';
 import { namedLeaves } from '../tree.js';
 import { inTurn } from '../turns.js';
@@ -185,6 +186,10 @@ export async function loadCheckpoint(
       `${what}: the file is of ${header.optimiser}, and the optimiser is ${optimiser.name} with a state of ${state.optimiser}. Pass the optimiser that was saved.`,
     );
   }
+  const why = otherRefreshes('the file', arrays.keys(), targets.keys());
+  if (why !== undefined) {
+    throw new OptimError('WRONG_STATE', `${what}: ${why}. Nothing was changed.`);
+  }
   if (!otherOptions) assertOptions(what, header.options, optimiser);
   for (const name of arrays.keys()) {
     if (!targets.has(name))
@@ -197,6 +202,13 @@ export async function loadCheckpoint(
     throw otherTensors(
       what,
       `${name} is ${found.dtype} ${formatShape(found.shape)} in the file, and ${dtype} ${formatShape(shape)} here`,
+    );
+  }
+  const isUnrefreshed = (name: string): boolean => Number(arrays.get(name)?.data[0]) === 0;
+  if (isGoneOnFrom(state) && refreshCounts(arrays.keys()).some(isUnrefreshed)) {
+    throw new OptimError(
+      'WRONG_STATE',
+      `${what}: the file is of a state before its first refresh, and prepare() has captured a refresh of this one, which goes on from bases that the file has not. Load it into another state, of init(), and call refresh() once before another is captured. Nothing was changed.`,
     );
   }
   const read: (readonly [Tensor, Tensor])[] = [];

@@ -4,6 +4,7 @@ import { coreOf, purposeOf } from '../operations.js';
 import { inTurn } from '../call-order.js';
 import { TensorForm } from '../tensor-form.js';
 import { numberOf, Tensor, tensorsMade } from '../tensor.js';
+import { preparedWork } from './prepared-work.js';
 import { Capture } from './capture.js';
 import { MercerError } from '../mercer-error.js';
 import { copyBytes, PieceCopies, pieceCopier } from './piece-copies.js';
@@ -75,9 +76,12 @@ async function called<T>(
   let results: readonly Tensor[] = [];
   try {
     results = await f(args);
+    await preparedWork();
     for (const one of results) one.assertAlive();
     return await look(results);
   } finally {
+    // after an error too, which is the one that is told
+    await preparedWork().catch(() => undefined);
     // a result may be a tensor of the caller's
     for (const one of results) if (numberOf(one) > before) one.dispose();
     // calls that nobody awaited still read them

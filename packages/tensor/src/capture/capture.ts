@@ -21,6 +21,8 @@ export interface CapturedWork {
   readonly touched: Touched;
   /** Whether some of it is interpreted until its kernels are compiled. */
   readonly isProvisional: boolean;
+  /** Bytes of the memory that it computes in. */
+  readonly bytes: number;
   dispose(): void;
 }
 
@@ -82,7 +84,9 @@ export class Capture extends CaptureMemory {
         this.#release();
       };
       const { isProvisional } = this;
-      return { value, captured: { graph, touched: this.#touched, isProvisional, dispose } };
+      const bytes = this.#blocks.reduce((sum, { countedBytes }) => sum + countedBytes, 0);
+      const touched = this.#touched;
+      return { value, captured: { graph, touched, isProvisional, bytes, dispose } };
     } catch (error) {
       this.#release();
       throw error;

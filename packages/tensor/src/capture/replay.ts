@@ -44,6 +44,20 @@ const UNORDERED: StreamCapture = {
   end: nothing,
 };
 
+/** What a replay holds. */
+interface HeldWork {
+  readonly work: CapturedWork;
+  readonly device: DeviceCore;
+  between: CapturedGraph | undefined;
+}
+
+/** Gives back the memory of work that nobody reaches any more and that was not disposed; the inputs are tensors, of which the same is seen to. */
+const collected = new FinalizationRegistry<HeldWork>(({ work, device, between }) => {
+  device.noteLeakedBytes(work.bytes);
+  work.dispose();
+  between?.dispose();
+});
+
 /** Captured work that is done again with other arguments, which are copied in, as its results are copied out. */
 export class Replay {
   readonly #copier: PieceCopier;
@@ -53,6 +67,8 @@ export class Replay {
   readonly #results: readonly Result[];
   readonly #copiesIn: PieceCopies;
   readonly #copiesOut: PieceCopies;
+  /** What is given back where nobody disposes it. */
+  readonly #held: HeldWork;
   #feedback: Feedback | undefined;
   #pending = 0;
   #disposed = false;
@@ -75,6 +91,8 @@ export class Replay {
     this.#results = results;
     this.#copiesIn = copies.in;
     this.#copiesOut = copies.out;
+    this.#held = { work, device: copier.device, between: undefined };
+    collected.register(this, this.#held, this);
   }
 
   get isProvisional(): boolean {
@@ -111,6 +129,7 @@ export class Replay {
     const isRepeatedByDevice = this.#copier.kernel === undefined;
     const graph = isRepeatedByDevice ? this.#captured(copies, from, to) : undefined;
     this.#feedback = { copies, from, to, graph };
+    this.#held.between = graph;
   }
 
   /** Copies as work of their own, between memory that this replay holds. */
@@ -175,6 +194,7 @@ export class Replay {
   dispose(): void {
     if (this.#disposed) return;
     this.#disposed = true;
+    collected.unregister(this);
     this.#release();
   }
 

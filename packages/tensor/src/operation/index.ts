@@ -42,6 +42,7 @@
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
 export { isAmbientByContext } from '../capture/ambient-stream.js';
 export { captured } from '../capture/capture-calls.js';
+export { belongsToPrepared } from '../capture/prepared-work.js';
 export { assertNotPreparing, isOnlyCaptured, isPreparing } from '../capture/refusals.js';
 export type { Replay } from '../capture/replay.js';
 export { collapseBatchStride, strideOverBatch } from '../batch-stride.js';

@@ -138,6 +138,34 @@ export function mapListsSuite(name: string, device: () => Device): void {
       ]);
     });
 
+    it('take and give parts of matrices, on a GPU in one launch whatever their ranks', async () => {
+      const values = (rows: number, columns: number): number[][] =>
+        Array.from({ length: rows }, (_, i) =>
+          Array.from({ length: columns }, (_, j) => 10 * i + j),
+        );
+      const inputs = [await tensor(values(3, 4), where()), await tensor([[7], [8], [9]], where())];
+      using whole = await zeros([2, 3, 5], where());
+      const parts = [
+        whole.slice(0, null, [0, 4]),
+        whole.slice(0, null, [4, 5]),
+        whole.slice(1, null, [1, 5]),
+        whole.slice(1, null, [0, 1]),
+      ];
+      const lists = [...inputs, inputs[0]?.flip(0), inputs[1]] as Tensor[];
+      const names = await launched(async () => {
+        await map(mul(p, rate), { p: lists }, { out: parts, parameters: { rate: 2 } });
+        await whole.ready();
+      });
+      if (device().limits.kind === 'cuda') {
+        expect(names).toEqual([expect.stringMatching(/ strided2 in 4 segments: /)]);
+      }
+      const doubled = values(3, 4).map((row) => row.map((x) => 2 * x));
+      expect(await whole.toNested()).toEqual([
+        doubled.map((row, i) => [...row, 14 + 2 * i]),
+        doubled.toReversed().map((row, i) => [14 + 2 * i, ...row]),
+      ]);
+    });
+
     it('write every dtype that is stored in other words than it is computed in', async () => {
       for (const dtype of ['float16', 'bfloat16', 'uint8', 'bool', 'int64'] as const) {
         const inputs = [

@@ -1,4 +1,16 @@
-import { empty, grad, perSampleGradients, prepare, type Device, type Tensor } from '@mercer/core';
+import {
+  empty,
+  formula,
+  grad,
+  map,
+  matmul,
+  perSampleGradients,
+  prepare,
+  tensor,
+  type Device,
+  type Tensor,
+} from '@mercer/core';
+import { hashedNumbers } from '../autodiff/hashed-numbers.js';
 import { relativeError } from '../autodiff/relative-error.js';
 import { timeOfCalls } from '../autodiff/time-of-calls.js';
 import type { OptimRow, OptimSizes } from './optim-row.js';
@@ -62,6 +74,8 @@ export async function measurePerSample(
   );
   disposeAll(out);
   disposeAll(params);
+  const [inputWidth = 1, outputWidth = 1] = widths;
+  const outer = await measureOuter(device, batch, outputWidth, inputWidth);
   return [
     { ...common, tensors, way: 'gradients of each example', us: gradients, error },
     {
@@ -73,6 +87,55 @@ export async function measurePerSample(
     },
     { ...common, tensors, way: 'their norms', us: norms },
     { ...common, tensors, way: 'their norms, replayed', us: replayedNorms },
+    ...outer,
+  ];
+}
+
+const OUTER = formula.mul(formula.variable('d'), formula.variable('x'));
+
+/** Outer products of rows, (N, outputs) by (N, inputs), into a tensor: most of what gradients of each example write. Their error is against each other. */
+async function measureOuter(
+  device: Device,
+  batch: number,
+  outputs: number,
+  inputs: number,
+): Promise<readonly OptimRow[]> {
+  const made = (width: number, seed: number): Promise<Tensor<'float32'>> =>
+    tensor(hashedNumbers(batch * width, seed, [-1, 1]), { shape: [batch, width], device });
+  using cotangent = await made(outputs, 1);
+  using x = await made(inputs, 2);
+  using d = cotangent.reshape([batch, outputs, 1]);
+  using row = x.reshape([batch, 1, inputs]);
+  using out = empty([batch, outputs, inputs], { device });
+  using first = out.slice(0);
+  const mapped = async (): Promise<void> => {
+    await map(OUTER, { d, x: row }, { out });
+  };
+  const multiplied = async (): Promise<void> => {
+    await matmul(d, row, { out });
+  };
+  await mapped();
+  const wanted = Float64Array.from(await first.toTypedArray(), Number);
+  await multiplied();
+  const error = relativeError(await first.toTypedArray(), wanted);
+  const common = {
+    operation: 'perSample',
+    library: 'mercer',
+    n: batch * outputs * inputs,
+    tensors: 1,
+  } as const;
+  return [
+    {
+      ...common,
+      way: 'outer products alone, by a map',
+      us: await timeOfCalls(device, STEPS, mapped),
+    },
+    {
+      ...common,
+      way: 'outer products alone, by batched products',
+      us: await timeOfCalls(device, STEPS, multiplied),
+      error,
+    },
   ];
 }
 
