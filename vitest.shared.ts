@@ -55,3 +55,14 @@ export const withLighterKernels = {
     }),
   },
 };
+
+/**
+ * For packages whose suites hold on both executors of the CPU: a covering selection, each file on one of the two, unless the run names an
+ * executor or MERCER_TEST_FULL=1 asks for all on compiled kernels.
+ */
+export const withEitherExecutor = {
+  setupFiles:
+    process.env['MERCER_CPU'] || process.env['MERCER_TEST_FULL'] === '1'
+      ? []
+      : [join(import.meta.dirname, 'scripts/lib/executor-of-each-file.mjs')],
+};

@@ -50,11 +50,24 @@ const { mutants, promises = 0 } = await import(
 );
 
 /** Mutants may wait in vain, so their tests end early; sound code has the time that a busy machine needs. */
-const config = (/** @type {number} */ testTimeout) => `export default { test: {
+const config = (
+  /** @type {number} */ testTimeout,
+  /** @type {readonly string[]} */ setupFiles,
+) => `export default { test: {
   include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: ${testTimeout}, hookTimeout: 60000,
+  setupFiles: ${JSON.stringify(setupFiles)},
   env: { MERCER_CPU: process.env.MERCER_CPU ?? 'compiled' },
   server: { deps: { external: [/\\/packages\\/[^/]+\\/dist\\//] } },
 } };`;
+
+/** What a package's tests are set up with: mutants are judged by the selection that `npm test` runs. */
+function setupFilesOf(/** @type {string} */ folder) {
+  const own = join(packages, folder, 'vitest.config.ts');
+  if (process.env.MERCER_CPU || !existsSync(own)) return [];
+  return readFileSync(own, 'utf8').includes('withEitherExecutor')
+    ? [join(workspace, 'scripts/lib/executor-of-each-file.mjs')]
+    : [];
+}
 
 /** A copy of the packages in which one mutant at a time lives; they load each other from the copy. */
 function makeCopy(/** @type {string} */ name, testTimeout = 20_000) {
@@ -73,7 +86,7 @@ function makeCopy(/** @type {string} */ name, testTimeout = 20_000) {
         cpSync(join(from, part), join(to, part), { recursive: true });
       } else if (part === 'native') symlinkSync(join(from, part), join(to, part));
     }
-    writeFileSync(join(to, 'vitest.config.mjs'), config(testTimeout));
+    writeFileSync(join(to, 'vitest.config.mjs'), config(testTimeout, setupFilesOf(folder)));
   }
   for (const part of ['node_modules', '.nvrtc', 'package.json']) {
     if (existsSync(join(workspace, part))) symlinkSync(join(workspace, part), join(copy, part));

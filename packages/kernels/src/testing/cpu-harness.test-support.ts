@@ -169,14 +169,15 @@ export function interpretedLevel(library: string): CpuLevel | undefined {
 
 /**
  * What a kernel of the tests is compiled with beside the flags of users' kernels, whose -O3 most of the time would go into.
- * One text in four has it, chosen by its content so that every family and kind of case has some, and all with
- * MERCER_TEST_FULL=1. The others are optimized less, in about half of the time. GCC fuses products and sums among its expensive
+ * One short text in four has it and one in sixteen of the long ones, which take seconds with it, chosen by their content so that every family
+ * and kind of case has some, and all with MERCER_TEST_FULL=1. The others are optimized less, in about half of the time. GCC fuses products and sums among its expensive
  * optimizations alone, so that these are on; Clang fuses them anyway, and would warn of the name. `cpu-harness.test.ts` holds that they fuse.
  */
 function lighterFlags(key: string, optimized: boolean): readonly string[] {
   if (!optimized) return ['-O0'];
   if (process.env['MERCER_TEST_FULL'] === '1') return [];
-  return (createHash('sha256').update(key).digest()[0] ?? 0) % 4 === 0 ? [] : LIGHTER;
+  const oneIn = key.length > 8000 ? 16 : 4;
+  return (createHash('sha256').update(key).digest()[0] ?? 0) % oneIn === 0 ? [] : LIGHTER;
 }
 
 const LIGHTER = ['-O1', '-fexpensive-optimizations', '-Wno-ignored-optimization-argument'] as const;
