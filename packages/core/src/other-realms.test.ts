@@ -1,10 +1,13 @@
-import { createContext, runInContext } from 'node:vm';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { cdist, grad, lazyI, lazyJ, tensor, type StridedSource } from './index.js';
+import { readNpz, writeNpz } from './npy.js';
 
 /** What a program of another realm makes: a test of Jest, a frame of a page. */
-const context = createContext({});
-const there = (text: string): unknown => runInContext(`(${text})`, context);
+const there = (text: string, names: object = {}): unknown => runInNewContext(`(${text})`, names);
 
 const CPU = { device: 'cpu' } as const;
 
@@ -61,5 +64,21 @@ describe('data of another realm', () => {
     const loss = there('async (x) => { const y = await x.square(); return y.sum(); }');
     const x = await tensor([1, 2], CPU);
     expect(await (await grad(loss as (one: typeof x) => Promise<typeof x>)(x)).toNested()).toEqual([2, 4]); // prettier-ignore
+  });
+
+  it('files, and maps of arrays that are written', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mercer-realms-'));
+    try {
+      const path = join(folder, 'all.npz');
+      await writeNpz(
+        path,
+        there("new Map([['a', { data: Float64Array.of(1, 2), shape: [2] }]])") as never,
+      );
+      const bytes = there('Uint8Array.from([...bytes])', { bytes: readFileSync(path) });
+      const { a } = Object.fromEntries(await readNpz(bytes as Uint8Array));
+      expect(Array.from(a?.data ?? [], Number)).toEqual([1, 2]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 });

@@ -1,4 +1,4 @@
-import { describeValue } from '@mercer/options';
+import { describeValue, ofThisRealm } from '@mercer/options';
 import {
   columnMajorStrides,
   MercerError,
@@ -7,7 +7,7 @@ import {
   type StridedSource,
   type TensorSource,
 } from '@mercer/tensor';
-import { isRowReader, ofThisRealm } from '@mercer/tensor/operation';
+import { isRowReader } from '@mercer/tensor/operation';
 import { computedIn, storedDTypeNames, type LazyDType } from './lazy-dtype.js';
 
 /** What can be told of host data without reading it. */
@@ -54,11 +54,11 @@ function readerShape({ shape, dtype }: RowReader, what: string): HostShape {
 /** Where the elements of a typed array, or of `{ data, shape }`, lie. */
 export function hostLayout(data: unknown): HostLayout {
   if (isTyped(data)) {
-    const typed = ofThisRealm(data) as HostLayout['data'];
+    const typed = ofThisRealm(data) as unknown as HostLayout['data'];
     return { data: typed, shape: [data.length], strides: [1], offset: 0 };
   }
   const { shape, strides, stride, fortranOrder, offset = 0, ...given } = data as StridedSource;
-  const rest = { ...given, data: ofThisRealm(given.data) as HostLayout['data'] };
+  const rest = { ...given, data: ofThisRealm(given.data) };
   const natural = fortranOrder === true ? columnMajorStrides(shape) : rowMajorStrides(shape);
   return { ...rest, shape, strides: strides ?? stride ?? natural, offset };
 }

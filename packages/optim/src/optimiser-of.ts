@@ -1,4 +1,4 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, isMap, type OptionNames } from '@mercer/options';
 import { full, MercerError, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, formatShape, readOptions } from '@mercer/tensor/operation';
 import { checkNumber } from './checks.js';
@@ -259,7 +259,7 @@ function slotsIn(
 
 /** That a state is one of an optimiser of this name. @throws OptimError WRONG_STATE */
 export function assertStateOf(what: string, state: OptimiserState): void {
-  if (!((state as Partial<OptimiserState> | undefined)?.tensors instanceof Map)) {
+  if (!isMap((state as Partial<OptimiserState> | undefined)?.tensors)) {
     throw wrongState(what, `the state is ${describeValue(state)}`);
   }
   if (state.optimiser !== what) throw wrongState(what, `the state is one of ${state.optimiser}`);

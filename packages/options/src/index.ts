@@ -4,6 +4,7 @@ export { describeList, describeValue, refusePromise } from './describe-value.js'
 export { nearestName } from './nearest-name.js';
 export { onAbort } from './on-abort.js';
 export { own } from './own.js';
+export { isMap, ofThisRealm } from './realms.js';
 export {
   optionReader,
   type OptionNames,

@@ -55,7 +55,13 @@ const operation = new Operation<Arguments, OutOption>({
   what: ([{ what }]) => what,
   options: OPTIONS,
   freeOptions: OPTIONS,
-  identify: () => undefined,
+  identify: ([, { formula }, given]) => ({
+    key: undefined,
+    tensors: {
+      inputs: inputsOf(formula).map(({ position }) => given[position] as Tensor),
+      outs: [undefined],
+    },
+  }),
   plan: ([{ what, sizes }, sum, given]) => {
     const read = inputsOf(sum.formula);
     const inputs = read.map(({ position }) => given[position] as Tensor);

@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import { describeValue } from '@mercer/options';
+import { describeValue, ofThisRealm } from '@mercer/options';
 import { columnMajorStrides, rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
 import { newStorageArray, type StorageArray } from './typed-arrays.js';
@@ -133,7 +133,8 @@ function primitive(vector: ArrowVectorLike, what: string): { data: StorageArray;
     );
     return { data, dtype: 'bool' };
   }
-  const values = type.typeId === FLOAT || type.typeId === INT ? vector.toArray() : undefined;
+  const isNumber = type.typeId === FLOAT || type.typeId === INT;
+  const values = isNumber ? ofThisRealm(vector.toArray()) : undefined;
   if (values instanceof Float64Array) return { data: values, dtype: 'float64' };
   if (values instanceof Float32Array) return { data: values, dtype: 'float32' };
   if (values instanceof BigInt64Array) return { data: values, dtype: 'int64' };

@@ -1,5 +1,5 @@
 import { isDType, type DType } from '@mercer/kernels';
-import { describeValue } from '@mercer/options';
+import { describeValue, ofThisRealm } from '@mercer/options';
 import { arrowArray, isArrow, type ArrowLike } from './arrow.js';
 import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { frameValues, isFrame, type FrameLike } from './data-frame.js';
@@ -15,7 +15,6 @@ import {
 import { MercerError } from './mercer-error.js';
 import { nestedArray, type Nested } from './nested.js';
 import { gather } from './strided-host.js';
-import { ofThisRealm } from './typed-view.js';
 import { newStorageArray, type InputTypedArray, type StorageArray } from './typed-arrays.js';
 
 /**

@@ -1,4 +1,4 @@
-import { describeValue, refusePromise } from '@mercer/options';
+import { describeValue, ofThisRealm, refusePromise } from '@mercer/options';
 import {
   columnMajorStrides,
   empty,
@@ -13,7 +13,7 @@ import {
   type StridedSource,
   type Tensor,
 } from '@mercer/tensor';
-import { checkOut, formatShape, inSlices, ofThisRealm, type Rows } from '@mercer/tensor/operation';
+import { checkOut, formatShape, inSlices, type Rows } from '@mercer/tensor/operation';
 
 /** Where a result goes that is no tensor: elements in host memory, or a destination that takes blocks, such as `npyOutput(path)`. */
 export type HostOut = Float32Array | Float64Array | StridedSource | BlockDestination;
@@ -165,7 +165,7 @@ function arrayLayout(out: unknown, { what, shape, dtype }: ResultForm): ArrayLay
   const isBare = ArrayBuffer.isView(out);
   const given = (isBare ? { data: out, shape } : Object(out)) as Partial<StridedSource>;
   const { offset = 0 } = given;
-  const data = ArrayBuffer.isView(given.data) ? ofThisRealm(given.data) : given.data;
+  const data = ofThisRealm(given.data);
   if (!(data instanceof Float32Array || data instanceof Float64Array)) {
     throw new MercerError(
       'INVALID_ARGUMENT',

@@ -204,9 +204,12 @@ async function indexed(
     const order = [...others.slice(0, first), ...axes, ...others.slice(first)];
     const extents = others.map((axis) => x.shape[axis] ?? 0);
     const total = sizeOfShape(placed.map(({ extent }) => extent));
-    const dense = await turn.run(() => x.permute(order).contiguous({ stream, signal }));
+    const inOrder = turn.run(() => x.permute(order));
+    made.push(inOrder);
+    const dense = await turn.run(() => inOrder.contiguous({ stream, signal }));
     made.push(dense);
     const table = dense.reshape([...extents.slice(0, first), total, ...extents.slice(first)]);
+    made.push(table);
     const dtype = dtypeFor(total + 1);
     const wide: PlacedAxis[] = [];
     for (const { by, extent } of placed) {

@@ -1,3 +1,4 @@
+import { ofThisRealm } from '@mercer/options';
 import type { FileHandle } from 'node:fs/promises';
 import { NpyError } from './npy-error.js';
 import { readPiece, withFile } from './read-npy.js';
@@ -47,7 +48,8 @@ export async function withSource<T>(
   watch: Watch,
   body: (bytes: ByteSource) => Promise<T>,
 ): Promise<T> {
-  if (source instanceof Uint8Array) return body(memorySource(source));
-  const path = pathOf(source, what);
+  const own = ofThisRealm(source);
+  if (own instanceof Uint8Array) return body(memorySource(own));
+  const path = pathOf(own, what);
   return withFile(path, watch, (file, fileBytes) => body(fileSource(file, fileBytes, path)));
 }

@@ -1,4 +1,4 @@
-import { describeValue } from '@mercer/options';
+import { describeValue, ofThisRealm } from '@mercer/options';
 import { NpyError } from './npy-error.js';
 import { quoted } from './printable.js';
 
@@ -87,7 +87,8 @@ export function npyDataOver(dtype: NpyDType, buffer: ArrayBuffer, length: number
 }
 
 /** The element type that a typed array is written as when none is named. */
-export function npyDTypeOf(data: NpyData): NpyDType {
+export function npyDTypeOf(given: NpyData): NpyDType {
+  const data = ofThisRealm(given);
   if (data instanceof Float64Array) return 'float64';
   if (data instanceof Float32Array) return 'float32';
   if (data instanceof Uint16Array) return 'float16';

@@ -1,5 +1,5 @@
 import { constants, open, type FileHandle } from 'node:fs/promises';
-import type { OptionNames } from '@mercer/options';
+import { ofThisRealm, type OptionNames } from '@mercer/options';
 import { allocateData, finishSteps, storedBytes, type NpyArray } from './npy-array.js';
 import { checkFileBytes, NPY_READ_OPTIONS, type NpyReadOptions } from './npy-codec.js';
 import { ioError, NpyError } from './npy-error.js';
@@ -43,8 +43,9 @@ export async function readNpy(
   const { maxBytes = Infinity } = given;
   const watch = new Watch(given);
   watch.check();
-  if (source instanceof Uint8Array) return readBytes(source, maxBytes, watch);
-  const path = pathOf(source, 'readNpy');
+  const own = ofThisRealm(source);
+  if (own instanceof Uint8Array) return readBytes(own, maxBytes, watch);
+  const path = pathOf(own, 'readNpy');
   return withFile(path, watch, async (file, fileBytes) => {
     const prefix = await readPiece(file, 0, Math.min(NPY_PREFIX_BYTES, fileBytes), path);
     const headerBytes = Math.min(npyDataOffset(prefix), fileBytes);

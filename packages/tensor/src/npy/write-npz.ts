@@ -1,4 +1,4 @@
-import type { OptionNames } from '@mercer/options';
+import { isMap, type OptionNames } from '@mercer/options';
 import type { NpyArrayInput } from './npy-array.js';
 import { npyFilePieces } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
@@ -44,10 +44,9 @@ export async function writeNpz(
   const given = readOptions('writeNpz', options, NPZ_WRITE_OPTIONS);
   const { compress = false } = given;
   const watch = new Watch(given);
-  const members: readonly (readonly [string, NpyArrayInput])[] =
-    arrays instanceof Map
-      ? [...(arrays as ReadonlyMap<string, NpyArrayInput>).entries()]
-      : Object.entries(arrays);
+  const members: readonly (readonly [string, NpyArrayInput])[] = isMap(arrays)
+    ? [...arrays.entries()]
+    : Object.entries(arrays);
   checkMembers(members);
   watch.total = members.reduce((total, [, { data }]) => total + data.byteLength, 0);
   const pieces = zipPieces(newMembers(members, watch), compress);

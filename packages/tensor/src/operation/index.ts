@@ -57,7 +57,6 @@ export {
 } from '../device.js';
 export type { CallLoadOptions } from '../executable.js';
 export { inSlices } from '../in-slices.js';
-export { ofThisRealm } from '../typed-view.js';
 export { kernelKey } from '../kernel-key.js';
 export { isDense, isRowMajor } from '../layout.js';
 export { modifiedError } from '../call-sites.js';

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer';
-import { describeValue, own, type OptionNames } from '@mercer/options';
+import { describeValue, isMap, own, type OptionNames } from '@mercer/options';
 import { checkArrayInput, dataPieces, type NpyArray } from '../npy/npy-array.js';
 import { npyDTypeBytes } from '../npy/npy-dtype.js';
 import { NpyError } from '../npy/npy-error.js';
@@ -69,7 +69,7 @@ function pairsOf<T>(
   if (typeof unknown !== 'object' || unknown === null || Array.isArray(unknown)) {
     throw argument(`${what} are ${describeValue(unknown)}`);
   }
-  return given instanceof Map
+  return isMap(given)
     ? [...(given as ReadonlyMap<string, T>).entries()]
     : Object.entries(given as Readonly<Record<string, T>>);
 }

@@ -73,7 +73,8 @@ async function found(x: Tensor, options: UniqueOptions): Promise<Unique<DType>> 
     };
   const [kept, given] = [into(made), into(results)];
   try {
-    const flat = kept(await turn.run(() => x.contiguous({ stream, signal }))).reshape([-1]);
+    const dense = kept(await turn.run(() => x.contiguous({ stream, signal })));
+    const flat = kept(dense.reshape([-1]));
     const order = kept(await turn.run(() => argSort(flat, 0, options)));
     const sorted = kept(await turn.run(() => take(flat, order, 0, options)));
     const elements = await turn.run(() => sorted.toTypedArray({ stream, signal }));

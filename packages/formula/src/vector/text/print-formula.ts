@@ -1,4 +1,4 @@
-import { describeValue, type OptionNames } from '@mercer/options';
+import { describeValue, isMap, type OptionNames } from '@mercer/options';
 import { FormulaError } from '../../formula-error.js';
 import { readOptions } from '../../read-options.js';
 import { postOrderVector } from '../post-order-vector.js';
@@ -120,7 +120,7 @@ export function printAll(
   const { names = {} } = readOptions(what, options, PRINT_OPTIONS);
   checkNames(what, names);
   const entries: Iterable<[string, VariableNode]> =
-    names instanceof Map ? (names as ReadonlyMap<string, VariableNode>) : Object.entries(names);
+    isMap(names) ? (names as ReadonlyMap<string, VariableNode>) : Object.entries(names);
   const nameOf = new Map([...entries].map(([name, node]) => [node, name]));
   const taken = new Set(nameOf.values());
   const order = postOrderVector(...roots);
