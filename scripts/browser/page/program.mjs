@@ -86,7 +86,7 @@ async function threads() {
   const helped = () => /** @type {any} */ (rawBinding()).helpers().helped;
   const compute = async () => await (await cdist(x, x, { p: 3 })).toTypedArray();
   const { isolated, threads: count } = {
-    isolated: globalThis.crossOriginIsolated,
+    isolated: /** @type {any} */ (globalThis).crossOriginIsolated,
     threads: cpu.threads,
   };
   const until = performance.now() + (isolated ? LONGEST_MS : 0);
