@@ -398,7 +398,6 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "nestedLike",
       "nextLevel",
       "notDifferentiable",
-      "ofThisRealm",
       "only",
       "operationFunction",
       "pairArguments",

@@ -69,9 +69,7 @@ function pairsOf<T>(
   if (typeof unknown !== 'object' || unknown === null || Array.isArray(unknown)) {
     throw argument(`${what} are ${describeValue(unknown)}`);
   }
-  return isMap(given)
-    ? [...(given as ReadonlyMap<string, T>).entries()]
-    : Object.entries(given as Readonly<Record<string, T>>);
+  return isMap(given) ? [...given.entries()] : Object.entries(given);
 }
 
 function memberOf(name: unknown, input: SafetensorsInput): Member {

@@ -119,8 +119,7 @@ export function printAll(
 ): { readonly parts: string; readonly texts: readonly string[] } {
   const { names = {} } = readOptions(what, options, PRINT_OPTIONS);
   checkNames(what, names);
-  const entries: Iterable<[string, VariableNode]> =
-    isMap(names) ? (names as ReadonlyMap<string, VariableNode>) : Object.entries(names);
+  const entries: Iterable<[string, VariableNode]> = isMap(names) ? names : Object.entries(names);
   const nameOf = new Map([...entries].map(([name, node]) => [node, name]));
   const taken = new Set(nameOf.values());
   const order = postOrderVector(...roots);
