@@ -186,8 +186,8 @@ export const solvers = [
     ...ESTIMATE,
     file: '../../solvers/src/spectral/probes.ts',
     name: 'the standard error is a deviation',
-    find: '/ (count - 1) / count',
-    replace: '/ (count - 1)',
+    find: '/ Math.sqrt((count - 1) * count)',
+    replace: '/ Math.sqrt(count - 1)',
     pattern: 'is within its standard error about two times in three',
   },
   {
