@@ -21,6 +21,7 @@ export function meanOf(estimates: readonly number[]): {
 } {
   const count = estimates.length;
   const mean = estimates.reduce((total, one) => total + one, 0) / count;
-  const deviation = Math.hypot(...estimates.map((one) => one - mean));
+  // of any size, and of any number of estimates
+  const deviation = estimates.reduce((total, one) => Math.hypot(total, one - mean), 0);
   return { mean, standardError: deviation / Math.sqrt((count - 1) * count) };
 }
