@@ -25,10 +25,12 @@ export async function settledUndisposed(report) {
   }
 }
 
-/** Bytes that `work` allocated and neither disposed nor returned. */
+/** Bytes that `work` allocated and neither disposed nor returned; what a call that failed still gives back is waited for. */
 export async function memoryKept(device, work) {
   await device.synchronize();
   const before = undisposedBytes(device);
   await work();
-  return { forgotten: undisposedBytes(device) - before };
+  if (undisposedBytes(device) === before) return { forgotten: 0 };
+  const [bytes] = await settledUndisposed(() => device.memory());
+  return { forgotten: bytes - before };
 }
