@@ -1,7 +1,7 @@
 import type { Device } from '@mercer/core';
 import { spreadOf, type Spread } from './statistics.js';
 
-const WARM_UP_ROUNDS = 60;
+const WARM_UP = { rounds: 60, ms: 500 } as const;
 /** Calls of one round: few enough that no queue fills. */
 export const CALLS_OF_A_ROUND = 32;
 
@@ -10,23 +10,27 @@ export interface HostTimeOptions {
   readonly rounds: number;
   /** Calls of a round, 32 without it: few enough that no queue fills. */
   readonly calls?: number;
-  /** Rounds that only warm up, 60 without it. */
-  readonly warmUpRounds?: number;
+  /** Rounds that only warm up: so many at least, and for so long. 60 rounds and half a second without it. */
+  readonly warmUp?: { readonly rounds: number; readonly ms: number };
   /** Called before the calls of a round, when the device is idle. */
   readonly before?: (() => void) | undefined;
 }
 
 /**
  * Microseconds of host time that one call takes, from the call until it has returned or its promise has resolved, over rounds of
- * calls. The device works on behind them; every round begins when it is idle.
+ * calls. The device works on behind them; every round begins when it is idle. The first rounds are not counted: JavaScript is
+ * compiled while it runs, and that of a long call only after some thousand calls.
  */
 export async function hostTimeUs(
   device: Device,
   call: () => void | Promise<void>,
-  { rounds, calls = CALLS_OF_A_ROUND, warmUpRounds = WARM_UP_ROUNDS, before }: HostTimeOptions,
+  { rounds, calls = CALLS_OF_A_ROUND, warmUp = WARM_UP, before }: HostTimeOptions,
 ): Promise<Spread> {
   const times: number[] = [];
-  for (let round = -warmUpRounds; round < rounds; round++) {
+  const began = performance.now();
+  let round = -warmUp.rounds;
+  while (round < rounds) {
+    if (round === 0 && performance.now() - began < warmUp.ms) round--;
     await device.synchronize();
     before?.();
     const start = performance.now();
@@ -35,6 +39,7 @@ export async function hostTimeUs(
       if (returned instanceof Promise) await returned;
     }
     if (round >= 0) times.push(((performance.now() - start) / calls) * 1e3);
+    round++;
   }
   await device.synchronize();
   return spreadOf(times);

@@ -60,12 +60,13 @@ export async function measureCalls(
   device: Device,
   maxSeconds: number,
   call: () => void | Promise<void>,
+  warmMs = WARM_MS,
 ): Promise<number[]> {
   const [first = 0] = await timeCalls(device, 1, call);
   if (first > maxSeconds * 1e3) return [first];
   const start = performance.now();
   const warm: number[] = [];
-  while (warm.length === 0 || (performance.now() - start < WARM_MS && warm.length < MOST_WARM)) {
+  while (warm.length === 0 || (performance.now() - start < warmMs && warm.length < MOST_WARM)) {
     warm.push(...(await timeCalls(device, between(1, WARM_MS / first, WARM_AT_ONCE), call)));
   }
   const estimate = Math.max(Math.min(...warm), 1e-3);

@@ -12,7 +12,7 @@ import { evenlySpread } from '../statistics.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { hashedNumbers } from './hashed-numbers.js';
 import { relativeError } from './relative-error.js';
-import { timeOfCalls } from './time-of-calls.js';
+import { STEADY_MS, timeOfCalls } from './time-of-calls.js';
 
 const DIMS = 3;
 const CHECKED_ROWS = 40;
@@ -53,7 +53,7 @@ async function measurePoints(device: Device, n: number): Promise<readonly Autodi
     found.dispose();
     const some = checked.flatMap((row) => [...numbers.slice(row * DIMS, (row + 1) * DIMS)]);
     const error = relativeError(some, truth);
-    const us = await timeOfCalls(device, 1, async () => (await call()).dispose());
+    const us = await timeOfCalls(device, 1, async () => (await call()).dispose(), STEADY_MS);
     measured.push({ operation: 'gaussianGradient', library: 'mercer', way, n, us, error });
   }
   return measured;

@@ -16,12 +16,12 @@ import type { HostTimes } from '../calls.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { stepNumbers, trueGradients, WIDTHS } from './network.js';
 import { relativeError } from './relative-error.js';
-import { timeOfCalls } from './time-of-calls.js';
+import { STEADY_MS, timeOfCalls } from './time-of-calls.js';
 
 const RATE = 0.05;
 const STEPS = 10;
 /** Few enough of some thirty launches each that no queue fills. */
-const HOST_ROUNDS = { calls: 4, warmUpRounds: 20, rounds: 40 };
+const HOST_ROUNDS = { calls: 4, warmUp: { rounds: 20, ms: STEADY_MS }, rounds: 40 };
 
 type Layers = readonly { readonly weight: Tensor; readonly bias: Tensor }[];
 type Descend = (
@@ -108,8 +108,8 @@ export async function measureSgdStep(
     const error = await worstError(first.grad, truth);
     dispose(first);
     const step = await made.step(layers, images, wanted);
-    const us = await timeOfCalls(device, STEPS, step);
     const host = await hostTimes(device, step);
+    const us = await timeOfCalls(device, STEPS, step);
     rows.push({ operation: 'sgdStep', library: 'mercer', way, n: batch, us, host, error });
     for (const one of tensorsOf(layers)) one.dispose();
   }

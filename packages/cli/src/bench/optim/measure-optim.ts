@@ -35,7 +35,7 @@ import { measureShampoo } from './shampoo.js';
 
 const STEPS = 10;
 const CHECKED_STEPS = 3;
-const HOST_ROUNDS = { calls: 4, warmUpRounds: 10, rounds: 20 };
+const HOST_ROUNDS = { calls: 4, warmUp: { rounds: 10, ms: 1000 }, rounds: 20 };
 
 type Vectors = 'sgd' | 'adam' | 'adamW';
 
