@@ -59,9 +59,13 @@ export abstract class Unlaunched extends ActsAsPending {
     return false;
   }
 
-  /** Somebody needs it though it is disposed. */
+  /** Somebody needs it though it is disposed, or was computed as part of another result. */
   keep(): void {
     this.#keepers++;
+  }
+
+  protected get isKept(): boolean {
+    return this.#keepers > 0;
   }
 
   /** They no longer do. */

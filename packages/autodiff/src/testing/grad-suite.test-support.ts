@@ -218,6 +218,25 @@ export function describeGrad(device: () => Device): void {
       };
       expect(await (await grad(f)(x)).toNested()).toEqual([3, 4, 5]);
     });
+
+    it('what masks read is kept where two kernels read the cotangent behind them', async () => {
+      const all = async (v: Tensor, shift: Tensor): Promise<Tensor> => {
+        using drawn = await tensor(Float64Array.of(1, 0, 1), on());
+        using mask = drawn.ge(0.5);
+        const masked = mask.where(v.cumSum(0).add(shift), 0);
+        return await masked.square().sum();
+      };
+      const run = async (): Promise<readonly unknown[]> => {
+        using shift = await tensor(Float64Array.of(1), on());
+        // by v through the sums, and by the shift through a reduction
+        const [ofV, ofShift] = await grad(all, { argnums: [0, 1] })(x, shift);
+        const found = [await ofV.toNested(), await ofShift.toNested()];
+        for (const one of [ofV, ofShift]) one.dispose();
+        return found;
+      };
+      expect(await run()).toEqual([[18, 14, 14], [18]]);
+      expect(await memoryKept(device(), run)).toEqual(NOTHING);
+    });
   });
 
   describe('values inside', () => {

@@ -241,15 +241,17 @@ export abstract class Recording implements Trace {
   }
 
   #keepUnstored(one: KnownResult): unknown {
-    if (one instanceof TracedResult || !one.started) return this.own(one.twin());
-    // a twin would read what may be written by now
-    one.keep();
+    // where it is on its way, a twin would read what may be written by now
+    const isOnItsWay = one.started && !(one instanceof TracedResult);
+    const kept = isOnItsWay ? one : this.own(one.twin());
+    if (isTensor(kept)) return kept;
+    kept.keep();
     this.own({
       [Symbol.dispose]: () => {
-        one.letGo();
+        kept.letGo();
       },
     });
-    return one;
+    return kept;
   }
 
   /** Whether what is kept was written since. */

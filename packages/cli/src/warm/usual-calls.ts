@@ -1,4 +1,20 @@
-import { cholesky, matmul, precompile, solveCholesky, tensor, type Device } from '@mercer/core';
+import {
+  adam,
+  adamW,
+  cholesky,
+  layers,
+  losses,
+  matmul,
+  oneHot,
+  precompile,
+  random,
+  sgd,
+  solveCholesky,
+  tensor,
+  valueAndGrad,
+  type Device,
+  type Tensor,
+} from '@mercer/core';
 import { CliError } from '../cli-error.js';
 import { DESCRIPTOR_NAMES, descriptorCalls } from '../options/descriptors.js';
 import type { MatrixSize } from '../options/parse-size.js';
@@ -119,15 +135,54 @@ const linearAlgebra: Way = async (device, extent) => {
   }
 };
 
+const BATCHES = [64, 1024];
+const [FEATURES, HIDDEN, CLASSES] = [128, 64, 10];
+
+/** Steps of networks by the usual optimisers: the kernels of layers, losses, their gradients and updates. */
+const training: Way = async (device, extent) => {
+  if (extent === 'few') return;
+  const { linear, relu, gelu, tanh, sigmoid, layerNorm, dropout } = layers;
+  for (const activation of [relu(), gelu(), tanh(), sigmoid()]) {
+    const network = layers.sequential({
+      first: linear({ inputs: FEATURES, outputs: HIDDEN }),
+      activation,
+      norm: layerNorm({ shape: HIDDEN }),
+      dropout: dropout({ rate: 0.1 }),
+      last: linear({ inputs: HIDDEN, outputs: CLASSES }),
+    });
+    const params = await network.init(random.key(0), { device });
+    const ofClasses = valueAndGrad((own: typeof params, x: Tensor, labels: Tensor) =>
+      losses.crossEntropy(network.apply(own, x, { training: true, key: random.key(1) }), labels),
+    );
+    const ofNumbers = valueAndGrad((own: typeof params, x: Tensor, wanted: Tensor) =>
+      losses.mse(network.apply(own, x), wanted),
+    );
+    for (const batch of BATCHES) {
+      const images = await random.normal([batch, FEATURES], { key: random.key(2), device });
+      const labels = await tensor(new Int32Array(batch), { device });
+      const { grad } = await ofClasses(params, images, labels);
+      await ofNumbers(params, images, await oneHot(labels, CLASSES));
+      for (const optimiser of [sgd({ lr: 0.1, momentum: 0.9 }), adam(), adamW()])
+        await optimiser.step(params, grad, await optimiser.init(params));
+    }
+  }
+};
+
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'LIBRARY_NOT_FOUND';
 
-const WAYS = { descriptors, reductions, arithmetic, 'linear algebra': linearAlgebra } as const;
+const WAYS = {
+  descriptors,
+  reductions,
+  arithmetic,
+  'linear algebra': linearAlgebra,
+  training,
+} as const;
 
 /**
  * Compiles the kernels of usual calls: descriptors and distances, reductions of the usual symbolic matrices over points of 1 to 100
- * numbers, arithmetic of tensors, and on a GPU what linear algebra needs around its libraries. Calls of arithmetic are made, which on
- * a CPU waits for the compiler where MERCER_CPU is `compiled`.
+ * numbers, arithmetic of tensors, steps of training, and on a GPU what linear algebra needs around its libraries. Calls of arithmetic and
+ * training are made, which on a CPU waits for the compiler where MERCER_CPU is `compiled`.
  */
 export async function warmUsual(
   device: Device,

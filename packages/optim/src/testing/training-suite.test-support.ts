@@ -159,6 +159,28 @@ export function trainingSuite(name: string, place: () => Device): void {
       expect(await rightOf(convolutional.apply(learnt, images, { state }))).toBeGreaterThan(0.95);
     });
 
+    it.each(['relu', 'tanh'] as const)(
+      'a perceptron learns with dropout between its layers, behind %s',
+      async (activation) => {
+        const network = layers.sequential({
+          flatten: layers.flatten(),
+          first: layers.linear({ inputs: SMALL * SMALL, outputs: 32 }),
+          activation: layers[activation](),
+          dropout: layers.dropout({ rate: 0.1 }),
+          second: layers.linear({ inputs: 32, outputs: 16 }),
+          again: layers.dropout({ rate: 0.1 }),
+          last: layers.linear({ inputs: 16, outputs: 10 }),
+        });
+        const params = await network.init(random.key(1), { device });
+        const loss = async (p: typeof params, at: number): Promise<Tensor> => {
+          const context = { training: true, key: random.foldIn(random.key(9), at) };
+          return losses.crossEntropy(network.apply(p, images, context), labels);
+        };
+        const { last } = await descended(loss, params, 40);
+        expect(last).toBeLessThan(0.6);
+      },
+    );
+
     it('a transformer learns', async () => {
       const params = await transformerParams(device);
       const loss = async (p: TransformerParams): Promise<Tensor> =>

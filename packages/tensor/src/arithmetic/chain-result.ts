@@ -211,11 +211,11 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
     }
   }
 
-  /** With it, what was computed in the same kernel has been launched. */
+  /** With it, what was computed in the same kernel has been launched; what somebody keeps holds what it reads. */
   spend(): void {
     const spent = new Set<ChainResult>([this]);
     for (const node of spent) {
-      node.release();
+      if (node === this || !node.isKept) node.release();
       for (const one of node.chain.operands)
         if (one instanceof ChainResult && !one.started) spent.add(one);
     }
