@@ -25,6 +25,8 @@ export function useFakeSolvers(): Promise<void>;
 export function fake(name: FakeSetting, value: number | string | undefined): void;
 /** Lines "name argument ..." of what `work` made the fake libraries do. */
 export function callsOf(work: () => unknown): Promise<string[]>;
+/** How many captured works follow each other at most, of the last capture in lines that `callsOf` gave. */
+export function longestLine(lines: readonly string[]): number;
 export interface FakeCounts {
   readonly streams: number;
   readonly events: number;

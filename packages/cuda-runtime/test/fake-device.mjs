@@ -45,6 +45,18 @@ export async function callsOf(work) {
   }
 }
 
+/** How many captured works follow each other at most, of the last capture in lines that `callsOf` gave. */
+export function longestLine(lines) {
+  let lengths = [];
+  for (const line of lines) {
+    const [name, at, ...after] = line.trimEnd().split(/ +/);
+    if (name !== 'captured') continue;
+    if (at === '0') lengths = [];
+    lengths[Number(at)] = 1 + Math.max(0, ...after.map((one) => lengths[Number(one)] ?? 0));
+  }
+  return Math.max(0, ...lengths);
+}
+
 const names = [
   'streams',
   'events',

@@ -109,7 +109,14 @@ export function coupledRoot(call: Composed, what: CoupledRoot): void {
     return into;
   };
   const [whole, spare, x, best] = [matrix(), matrix(), matrix(), matrix()];
-  let buffers: Buffers = { m: whole, x, t: matrix(), spare, squared: matrix() };
+  let buffers: Buffers = {
+    m: whole,
+    spareM: matrix(),
+    x,
+    spareX: matrix(),
+    t: matrix(),
+    squared: matrix(),
+  };
   const [given, mirrored] = what.upper ? [turned(a), a] : [a, turned(a)];
   elementwise(
     call,
@@ -138,8 +145,8 @@ export function coupledRoot(call: Composed, what: CoupledRoot): void {
   const first = 1 / root;
   const series = { first, second: (first * (1 + first)) / 2 };
   const measure = (): void => {
-    elementwise(call, OFF_SQUARED, { m: buffers.m }, { into: buffers.spare });
-    sum(buffers.spare, square);
+    elementwise(call, OFF_SQUARED, { m: buffers.m }, { into: spare });
+    sum(spare, square);
     const progress = { square, least, done };
     elementwise(call, BEST, { ...progress, x: buffers.x, best }, { into: best });
     elementwise(call, DONE, progress, { into: done });
@@ -178,16 +185,17 @@ export function coupledRoot(call: Composed, what: CoupledRoot): void {
 
 interface Buffers {
   readonly m: CallView;
+  readonly spareM: CallView;
   readonly x: CallView;
+  readonly spareX: CallView;
   readonly t: CallView;
-  readonly spare: CallView;
   readonly squared: CallView;
 }
 
-/** One step: what was spare or a factor is overwritten. */
+/** One step. It overwrites what was spare or a power of t, and not what the step before is measured by: captured work measures it beside this step. */
 function advanced(
   call: Composed,
-  { m, x, t, spare, squared }: Buffers,
+  { m, spareM, x, spareX, t, squared }: Buffers,
   root: number,
   terms: 2 | 3,
   series: Readonly<Record<'first' | 'second', number>>,
@@ -198,13 +206,13 @@ function advanced(
     product(call, m, m, { into: squared });
     elementwise(call, THREE, { m, squared }, { into: t, parameters: series });
   }
-  product(call, x, t, { into: spare });
-  let now: Buffers = { m, x: spare, t, spare: x, squared };
+  product(call, x, t, { into: spareX });
+  let now: Buffers = { m, spareM, x: spareX, spareX: x, t, squared };
   // t^root m by squares of t
   for (let left = root; left > 0; left = Math.floor(left / 2)) {
     if (left % 2 === 1) {
-      product(call, now.t, now.m, { into: now.spare });
-      now = { ...now, m: now.spare, spare: now.m };
+      product(call, now.t, now.m, { into: now.spareM });
+      now = { ...now, m: now.spareM, spareM: now.m };
     }
     if (left > 1) {
       product(call, now.t, now.t, { into: now.squared });

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "calls.h"
+
 namespace fake {
 
 std::vector<Device*>& devices() {
@@ -25,6 +27,9 @@ int contextStatus() {
 void Graph::add(Task task) {
   std::vector<size_t> after;
   for (const size_t end : ends) after.push_back(end - 1);
+  std::ostringstream list;
+  for (const size_t one : after) list << ' ' << one;
+  called("captured", nodes.size(), list.str());
   nodes.push_back({std::move(task), std::move(after)});
   ends = {nodes.size()};
 }

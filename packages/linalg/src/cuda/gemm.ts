@@ -1,5 +1,5 @@
 import type { ProductCompute } from '@mercer/cuda-runtime';
-import { empty, type Storage, type Tensor } from '@mercer/tensor';
+import { dtypeBytes, empty, type Storage, type Tensor } from '@mercer/tensor';
 import { productWorkspace } from '@mercer/tensor/cuda';
 import type { CallSteps, CallView, Enqueuing, RoutineCall } from '@mercer/tensor/operation';
 import type { Setting } from '../checks.js';
@@ -29,6 +29,12 @@ export const gemmTf32 = (call: GemmCall): Enqueuing =>
 /** The same for float32 on tensor cores, to float32's accuracy. Needs memory for the factors' parts. */
 export const gemmTf32x3 = (call: GemmCall): Enqueuing => run(call, enqueueSplitProduct);
 
+/** Bytes of all results of a product. */
+const resultBytes = (
+  { dtype, batchShape }: Setting,
+  { rows, columns }: Pick<MatrixLayout, 'rows' | 'columns'>,
+): number => dtypeBytes(dtype) * batchShape.reduce((all, one) => all * one, rows * columns);
+
 /** Enqueues a product of operands that the library takes. */
 type Enqueue = (
   setting: Setting,
@@ -46,7 +52,7 @@ function* run(call: GemmCall, enqueue: Enqueue): Enqueuing {
     yield* scale(call, c, beta);
     return;
   }
-  using workspace = productWorkspace(stream);
+  using workspace = productWorkspace(stream, resultBytes(setting, c));
   yield* enqueue(setting, call, { a, b, c, alpha, beta }, workspace);
 }
 
@@ -65,12 +71,13 @@ export function productNow(
   const { groups, launch } = libraryProduct(setting, { a, b, c }, compute);
   const [group, more] = groups;
   if (group === undefined || more !== undefined) return undefined;
+  const bytes = resultBytes(setting, c);
   const of = (memory: Tensor | undefined): { readonly memory: Tensor } => {
     if (memory === undefined) throw new TypeError('a product has not all its matrices');
     return { memory };
   };
   return ({ stream, memory, scalars: { alpha = 1, beta = 0 } }) => {
-    using workspace = productWorkspace(stream);
+    using workspace = productWorkspace(stream, bytes);
     const [a, b, c] = [of(memory['a']), of(memory['b']), of(memory['c'])];
     launch(stream, { a, b, c, alpha, beta }, group, workspace);
   };
@@ -85,7 +92,7 @@ function* scale(call: GemmCall, c: Lying, beta: number): Enqueuing {
   clear(call, zeros);
   const b = { ...matrixOperand(zeros, batchShape), columns: c.columns };
   const a = { ...b, rows: c.rows, columns: 1, rowStride: 1 };
-  using workspace = productWorkspace(stream);
+  using workspace = productWorkspace(stream, resultBytes(setting, c));
   yield* enqueueProduct(setting, call, { a, b, c, alpha: 1, beta }, workspace);
 }
 

@@ -1,4 +1,5 @@
 import { enqueueMatmul, type WholeProduct } from '@mercer/cuda-runtime';
+import { dtypeBytes } from '@mercer/tensor';
 import { enqueueNative, productWorkspace, regionOf } from '@mercer/tensor/cuda';
 import type { CudaCall } from './cuda-call.js';
 import { at, type Dense } from './scratch.js';
@@ -27,7 +28,7 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
     ...at(x, 0),
     batchStride: x.rows * x.columns,
   });
-  using workspace = productWorkspace(stream);
+  using workspace = productWorkspace(stream, dtypeBytes(dtype) * m * n * count);
   const reads = [a.storage, b.storage];
   const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
   const touched = { reads, writes, tellsMemory: true };

@@ -10,6 +10,8 @@ export interface ProductOptions {
   readonly transposeB?: boolean;
   readonly alpha?: number;
   readonly stream?: Stream | undefined;
+  /** Where it goes; default: new memory. */
+  readonly out?: Tensor | undefined;
 }
 
 /** A product that the scope owns. */
@@ -17,8 +19,9 @@ export const productOf = async (
   scope: Scope,
   a: Tensor,
   b: Tensor,
-  options: ProductOptions = {},
-): Promise<Tensor> => scope.track(await matmul(floats(a), floats(b), options));
+  { out, ...options }: ProductOptions = {},
+): Promise<Tensor> =>
+  scope.track(await matmul(floats(a), floats(b), { ...options, out: out && floats(out) }));
 
 /** An axis of (count, ..sizes) in front of the others, which are one: (count, size, rest), row-major. */
 async function unfolded(scope: Scope, x: Tensor, axis: number): Promise<Tensor> {
@@ -49,29 +52,39 @@ export async function gramOf(scope: Scope, x: Tensor, axis: number): Promise<Ten
 /**
  * Products of matrices (count, size, size) with blocks along their axes, one matrix for each axis where there is one: the sum over j of `m[i, j] x[.., j, ..]`, or with `transpose` of
  * `m[j, i] x[.., j, ..]`.
+ *
+ * @param into where the result goes, row-major; default: new memory
  */
 export async function alongAxes(
   scope: Scope,
   x: Tensor,
   matrices: readonly (Tensor | undefined)[],
   transpose: boolean,
+  into?: Tensor,
 ): Promise<Tensor> {
   let now = x;
+  const last = matrices.findLastIndex((m) => m !== undefined);
   for (const [axis, m] of matrices.entries()) {
     if (m === undefined) continue;
+    const out = axis === last ? into : undefined;
     if (x.rank === 3) {
       now =
         axis === 0
-          ? await productOf(scope, m, now, { transposeA: transpose })
-          : await productOf(scope, now, m, { transposeB: !transpose });
+          ? await productOf(scope, m, now, { transposeA: transpose, out })
+          : await productOf(scope, now, m, { transposeB: !transpose, out });
       continue;
     }
     const rows = await unfolded(scope, now, axis);
-    const turned = await productOf(scope, m, rows, { transposeA: transpose });
+    // the first axis stays where it is
+    const room = axis === 0 && out !== undefined ? scope.track(out.reshape(rows.shape)) : undefined;
+    const turned = await productOf(scope, m, rows, { transposeA: transpose, out: room });
+    if (room !== undefined) return out as Tensor;
     const axes = frontAxes(x.rank, axis);
     const back = axes.map((_, k) => axes.indexOf(k));
     const shape = axes.map((k) => x.shape[k] ?? 1);
     now = scope.track(scope.track(turned.reshape(shape)).permute(back));
   }
-  return now;
+  if (into === undefined || now === into) return now;
+  await into.copyFrom(now);
+  return into;
 }

@@ -2,19 +2,37 @@ import { add, gt, mul, select, variable, type RealExpr } from '@mercer/formula';
 import { map, type Scope, type Tensor } from '@mercer/tensor';
 import type { RuleStep } from '../rule.js';
 import { stateDType, type DeviceNumber, type UpdatedLeaf } from '../update.js';
-import { emptyBatches, emptyLike, inBatches, inWholes, type Group } from './blocks.js';
+import { emptyLike } from './blocks.js';
 
 const v = variable;
 const isTaken = gt(v('ok'), 0);
-/** The gradient, 0 where the step is not taken, so that products of it are finite. */
-const GRADIENTS = new Map<string, RealExpr>();
-for (const [key, scaled] of [
-  ['plain', v('g')],
-  ['scaled', mul(v('g'), v('factor'))],
-] as const) {
-  GRADIENTS.set(key, select(isTaken, scaled, 0));
-  GRADIENTS.set(`${key} decayed`, select(isTaken, add(scaled, mul(v('decay'), v('p'))), 0));
+
+/** Whether gradients are multiplied by `factor`, and have `decay` times the parameter `p` added. */
+export interface GradientKind {
+  readonly isScaled: boolean;
+  readonly isDecayed: boolean;
 }
+
+const KINDS: readonly GradientKind[] = [false, true].flatMap((isScaled) =>
+  [false, true].map((isDecayed) => ({ isScaled, isDecayed })),
+);
+
+const keyOf = ({ isScaled, isDecayed }: GradientKind): string => [isScaled, isDecayed].join();
+
+/** What is computed of gradients `g`, for each kind of them. */
+export function forEachKind<T>(make: (g: RealExpr) => T): (kind: GradientKind) => T {
+  const made = new Map(
+    KINDS.map((kind) => {
+      const scaled = kind.isScaled ? mul(v('g'), v('factor')) : v('g');
+      const g = kind.isDecayed ? add(scaled, mul(v('decay'), v('p'))) : scaled;
+      return [keyOf(kind), make(g)] as const;
+    }),
+  );
+  return (kind) => made.get(keyOf(kind)) as T;
+}
+
+/** The gradient, 0 where the step is not taken, so that products of it are finite. */
+const GRADIENTS = forEachKind((g) => select(isTaken, g, 0));
 
 /** A number of the device for each leaf, in the dtype of its state. */
 export const forEach = (leaves: readonly UpdatedLeaf[], number: DeviceNumber): readonly Tensor[] =>
@@ -42,27 +60,6 @@ export async function ownGradients(
   return out;
 }
 
-/** The same as the blocks of each group: (count, ..sizes). */
-export async function gradientBlocks(
-  scope: Scope,
-  groups: readonly Group[],
-  step: Pick<RuleStep, 'leaves' | 'numbers'>,
-  decay: number,
-): Promise<readonly Tensor[]> {
-  const { device } = (step.leaves[0] as UpdatedLeaf).param;
-  const batches = emptyBatches(scope, groups, device);
-  const inRows = async (all: readonly Tensor[]): Promise<readonly Tensor[]> =>
-    inWholes(scope, groups, await rowMajor(scope, all));
-  const g = await inRows(step.leaves.map(({ grad }) => grad));
-  const p = decay > 0 ? await inRows(step.leaves.map(stateOf)) : [];
-  const out = inBatches(scope, groups, batches);
-  const leaves = groups.flatMap(({ members }) =>
-    members.map(({ leaf }) => step.leaves[leaf] as UpdatedLeaf),
-  );
-  await writeGradients(step, { leaves, g, p, out }, decay);
-  return batches;
-}
-
 /** Writes the gradients of some leaves, in one launch: each `g` to its `out`, `p` being the parameter. */
 export async function writeGradients(
   { numbers }: Pick<RuleStep, 'numbers'>,
@@ -81,9 +78,8 @@ export async function writeGradients(
 ): Promise<void> {
   if (out.length === 0) return;
   const { factor } = numbers;
-  const key = `${factor === undefined ? 'plain' : 'scaled'}${decay > 0 ? ' decayed' : ''}`;
   await map(
-    GRADIENTS.get(key) as RealExpr,
+    GRADIENTS({ isScaled: factor !== undefined, isDecayed: decay > 0 }),
     {
       g,
       ok: forEach(leaves, numbers.ok),

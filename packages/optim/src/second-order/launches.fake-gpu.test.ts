@@ -1,9 +1,14 @@
 import { prepare } from '@mercer/autodiff';
 import { startProfile, tensor, zeros, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { useFakeDriver, useFakeSolvers } from '../../../cuda-runtime/test/fake-device.mjs';
+import {
+  callsOf,
+  longestLine,
+  useFakeDriver,
+  useFakeSolvers,
+} from '../../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../../cuda-runtime/test/find-nvrtc.mjs';
-import { kfac, shampoo, soap, type LayerStatistics, type Optimiser } from '../index.js';
+import { adam, kfac, shampoo, soap, type LayerStatistics, type Optimiser } from '../index.js';
 
 beforeAll(async () => {
   await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
@@ -36,14 +41,14 @@ describe.skipIf(!nvrtcFound())(
 
     const cases: readonly (readonly [string, () => Optimiser, Readonly<Record<string, number>>])[] =
       [
-        // a product with itself and one with a root along each of five axes; gradients, factors, means, roots, squares, the update; a sum for each shape
+        // a product with itself and one with a root along each of five axes; gradients with means, factors, slots, roots, the update; the squares of each shape
         [
           'shampoo',
           () => shampoo({ frequency: 'manual', mergeDims: false }),
-          { totals: 1, matmul: 10, map: 6, sum: 3 },
+          { totals: 1, matmul: 10, map: 5, sum: 3 },
         ],
         // along four axes one with itself, two into the bases and one back
-        ['soap', () => soap({ frequency: 'manual' }), { totals: 1, matmul: 16, map: 6 }],
+        ['soap', () => soap({ frequency: 'manual' }), { totals: 1, matmul: 16, map: 5 }],
       ];
 
     /** Linear layers in a row, and what a step is given of 32 examples. */
@@ -87,6 +92,34 @@ describe.skipIf(!nvrtcFound())(
         using nothing = await tensor([0], where);
         using replayed = await prepare((_: Tensor) => step(), nothing);
         replayed(nothing).dispose();
+      },
+    );
+
+    const LINES: readonly (readonly [string, () => Optimiser, number])[] = [
+      // the copy of the argument, totals, the update
+      ['adam', () => adam(), 3],
+      // ..., the gradient and its mean, a product along each of two axes, squares, the update: statistics, slots and totals run beside them
+      ['shampoo', () => shampoo({ frequency: 'manual', mergeDims: false }), 6],
+      // ..., two products into the bases, the direction, two products back, the update
+      ['soap', () => soap({ frequency: 'manual' }), 8],
+    ];
+
+    it.each(LINES)(
+      '%s: the longest line of a captured step',
+      async (_, make, wanted) => {
+        const [params, grads] = [await lists(6), await lists(6)];
+        const optimiser = make();
+        using state = await optimiser.init(params);
+        const step = async (): Promise<Tensor> =>
+          (await optimiser.step(params, grads, state)).skipped;
+        using nothing = await tensor([0], where);
+        (await step()).dispose();
+        const calls = await callsOf(async () => {
+          const replayed = await prepare((_: Tensor) => step(), nothing);
+          replayed(nothing).dispose();
+        });
+        expect(longestLine(calls)).toBe(wanted);
+        for (const one of [...params, ...grads]) one.dispose();
       },
     );
 

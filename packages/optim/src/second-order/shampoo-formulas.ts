@@ -36,13 +36,23 @@ export const numbersOf = ({ beta1, grafting, graftingBeta, frequency }: ShampooS
   isRefreshed: frequency === 'manual' ? IS_REFRESHED : constant(1),
 });
 
-/** What becomes of means, and the filtered gradient `u` and the grafted direction `d` that follow. */
-export function filters({ beta1, grafting }: ShampooSettings): Formulas {
+/** The gradient `g` and the filtered one `u`, which lacks `unbias`: what the directions of a step begin with. */
+export const beginnings = ({ beta1 }: ShampooSettings): Formulas => ({
+  g: v('g'),
+  ...(beta1 > 0 && { u: MIXED }),
+});
+
+const MIXED = add(mul(v('beta3'), v('filtered')), mul(sub(1, v('beta3')), v('g')));
+
+/** A filtered gradient with what it lacks. */
+const unbiasedBy = ({ beta1 }: ShampooSettings, u: RealExpr): RealExpr =>
+  beta1 === 0 ? u : mul(v('unbias'), u);
+
+/** What becomes of means, and the direction `d` of the grafted step where it is not the filtered gradient. */
+export function filters(given: ShampooSettings): Formulas {
+  const { beta1, grafting } = given;
   const g = v('g');
-  const u =
-    beta1 === 0
-      ? g
-      : mul(v('unbias'), add(mul(v('beta3'), v('filtered')), mul(sub(1, v('beta3')), g)));
+  const u = unbiasedBy(given, beta1 === 0 ? g : MIXED);
   const square = mul(g, g);
   const squares =
     grafting === 'adagrad'
@@ -53,7 +63,7 @@ export function filters({ beta1, grafting }: ShampooSettings): Formulas {
     ...(beta1 > 0 && { filtered: add(mul(v('beta1'), v('filtered')), mul(sub(1, v('beta1')), g)) }),
     ...(hasSquares(grafting) && { graft: squares }),
   });
-  return { ...kept, u, ...(hasSquares(grafting) && { d: div(u, length) }) };
+  return { ...kept, ...(hasSquares(grafting) && { d: div(u, length) }) };
 }
 
 /** Whether a step is divided by the root of a mean or a sum of squares. */
@@ -62,13 +72,16 @@ export const hasSquares = (grafting: Grafting): boolean =>
 
 /** What becomes of a parameter along a direction. */
 export interface Moves {
-  /** The direction is `a`. */
-  readonly plain: Formulas;
-  /** It is `turned`, with the length of others, `like`: `own` and `wanted` are the squared norms of their blocks. Until there was a refresh it is `like` itself. */
+  /** The direction is `turned`. */
+  readonly turned: Formulas;
+  /** It is the grafted step, `like`. */
+  readonly like: Formulas;
+  /** It is `turned`, with the length of `like`: `own` and `wanted` are the squared norms of their blocks. Until there was a refresh it is `like` itself. */
   readonly grafted: Formulas;
 }
 
-export function moves({ momentum, nesterov, weightDecay, decay }: ShampooSettings): Moves {
+export function moves(given: ShampooSettings): Moves {
+  const { momentum, nesterov, weightDecay, decay, grafting } = given;
   const isInStep = weightDecay > 0 && decay !== 'l2';
   const share =
     decay === 'corrected'
@@ -80,20 +93,16 @@ export function moves({ momentum, nesterov, weightDecay, decay }: ShampooSetting
   const next = add(mul(v('momentum'), v('m')), mul(sub(1, v('dampening')), along));
   const step = momentum === 0 ? along : nesterov ? add(along, mul(v('momentum'), next)) : next;
   const plain = { p: sub(v('p'), mul(v('rate'), step)), ...(momentum > 0 && { m: next }) };
-  return {
-    plain,
-    grafted: Object.fromEntries(
-      Object.entries(plain).map(([name, one]) => [name, substitute(one, { a: GRAFTED })]),
-    ),
-  };
+  const alongIt = (a: RealExpr): Formulas =>
+    Object.fromEntries(Object.entries(plain).map(([name, one]) => [name, substitute(one, { a })]));
+  const ofStep = (x: RealExpr): RealExpr => unbiasedBy(given, x);
+  const ofLike = hasSquares(grafting) ? (x: RealExpr): RealExpr => x : ofStep;
+  const [turned, like] = [ofStep(v('turned')), ofLike(v('like'))];
+  const [own, wanted] = [ofStep(sqrt(v('own'))), ofLike(sqrt(v('wanted')))];
+  // blocks with the lengths of others; the others themselves until there was a refresh
+  const grafted = select(gt(v('isRefreshed'), 0), mul(turned, div(wanted, add(own, 1e-16))), like);
+  return { turned: alongIt(turned), like: alongIt(like), grafted: alongIt(grafted) };
 }
-
-/** Blocks with the lengths of others; the others themselves until there was a refresh. */
-const GRAFTED = select(
-  gt(v('isRefreshed'), 0),
-  mul(v('turned'), div(sqrt(v('wanted')), add(sqrt(v('own')), 1e-16))),
-  v('like'),
-);
 
 /** What factors are multiplied by, of the count of steps that they are of. */
 export const CORRECTION = unbiased(0, 'beta2', v('count'));

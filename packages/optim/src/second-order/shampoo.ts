@@ -1,17 +1,10 @@
-import { mul, variable } from '@mercer/formula';
-import { isTensor, map, Scope, sumTo, type Tensor } from '@mercer/tensor';
+import { isTensor, map, Scope, type Device, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';
 import { rateOf } from '../first-order/learning-rate.js';
 import { optimiserOf, readSettings } from '../optimiser-of.js';
 import type { Optimiser, OptimiserState } from '../optimiser.js';
 import type { Rule, RuleRefresh, RuleStep, SlotOf, StepNumbers } from '../rule.js';
-import {
-  stateDType,
-  updateInPlace,
-  type DeviceNumber,
-  type InPlaceUpdate,
-  type UpdatedLeaf,
-} from '../update.js';
+import { stateDType, updateInPlace, type DeviceNumber, type UpdatedLeaf } from '../update.js';
 import { alongAxes, floats } from './along-axes.js';
 import { assertCapturable, byHand, REFRESHES } from './by-hand.js';
 import { blockLeaves } from './block-leaves.js';
@@ -27,7 +20,8 @@ import {
   type Mode,
   type ModeResult,
 } from './factors.js';
-import { forEach, gradientBlocks, withSlots } from './gradients.js';
+import { fromGradients, ofGradients } from './gradient-blocks.js';
+import { forEach, withSlots } from './gradients.js';
 import {
   begin,
   checkFailures,
@@ -38,7 +32,14 @@ import {
   streamBeside,
   type Refreshed,
 } from './refreshes.js';
-import { CORRECTION, filters, hasSquares, moves, numbersOf } from './shampoo-formulas.js';
+import {
+  beginnings,
+  CORRECTION,
+  filters,
+  hasSquares,
+  moves,
+  numbersOf,
+} from './shampoo-formulas.js';
 import {
   readShampoo,
   SHAMPOO_OPTIONS,
@@ -49,9 +50,6 @@ import {
 import { dividedByTrace, extentsOf, haveTurned, inverseRoots } from './roots.js';
 
 const what = 'shampoo';
-const v = variable;
-const SQUARE = mul(v('x'), v('x'));
-
 /** Of factors of float32. */
 const ROUNDING = 2 ** -23;
 
@@ -111,6 +109,7 @@ function ruleOf(given: ShampooSettings): Rule {
   const schedule = everySteps(start, frequency, delay);
   const isManual = frequency === 'manual';
   const numbers = numbersOf(given);
+  const beginning = ofGradients(beginnings(given));
   const filter = filters(given);
   const move = moves(given);
   const cutting = { maxDim: given.maxDim, mergeDim: given.mergeDim };
@@ -199,78 +198,81 @@ function ruleOf(given: ShampooSettings): Rule {
       const { leaves } = step;
       const { groups, modes, merged } = partsOf(leaves);
       const { device } = (leaves[0] as UpdatedLeaf).param;
-      const batches = await gradientBlocks(scope, groups, step, decay === 'l2' ? weightDecay : 0);
-      const share = beta2 === 1 ? 1 : 1 - beta2;
-      await updateFactors(scope, modes, batches, step, { beta: beta2, share });
-      await refresh(scope, groups, merged, step);
-      if (groups.length === 0) return;
-      const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
-      const names = ['filtered', 'graft', 'm'].filter(
-        (name) => name in filter || name in move.plain,
-      );
-      const blocks = await blockLeaves(scope, groups, leaves, names);
-      const u = emptyBatches(scope, groups, device);
-      const d = hasSquares(grafting) ? emptyBatches(scope, groups, device) : u;
-      const slot = (name: string): Record<string, readonly Tensor[]> =>
-        name in filter ? { [name]: blocks.leaves.map(({ slots }) => slots[name] as Tensor) } : {};
-      const kept = { ...slot('filtered'), ...slot('graft') };
+      const slots = ['filtered', 'graft', 'm'];
+      const blocks = await blockLeaves(scope, groups, leaves, slots);
       const each = (name: string): readonly Tensor[] =>
         forEach(blocks.leaves, step.numbers[name] as DeviceNumber);
-      await map(
-        filter,
-        {
-          g: parts(batches),
-          ...kept,
-          ok: each('ok'),
-          unbias: each('unbias'),
-          unbiasGraft: each('unbiasGraft'),
-        },
-        {
-          out: { ...kept, u: parts(u), ...(hasSquares(grafting) && { d: parts(d) }) },
-          parameters: { beta1, beta3, graftingBeta, graftingEps },
-        },
+      const slot = (name: string): readonly Tensor[] =>
+        blocks.leaves.map((leaf) => leaf.slots[name] as Tensor);
+      const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
+      const isGrafted = grafting !== 'none';
+      const grafts = hasSquares(grafting);
+      const pairs = isGrafted ? pairsOf(scope, groups, device) : undefined;
+      // the filtered gradient is the grafted step itself where that divides by nothing
+      const ofU = !grafts && pairs ? pairs.like : emptyBatches(scope, groups, device);
+      const ofG = beta1 > 0 ? emptyBatches(scope, groups, device) : ofU;
+      await fromGradients(scope, groups, blocks.leaves, step, {
+        formulas: beginning,
+        slots: beta1 > 0 ? ['filtered'] : [],
+        parameters: beta1 > 0 ? { beta3 } : {},
+        decay: decay === 'l2' ? weightDecay : 0,
+        out: beta1 > 0 ? { g: ofG, u: ofU } : { g: ofG },
+      });
+      const share = beta2 === 1 ? 1 : 1 - beta2;
+      await updateFactors(scope, modes, ofG, step, { beta: beta2, share });
+      await refresh(scope, groups, merged, step);
+      if (groups.length === 0) return;
+      const kept = Object.fromEntries(
+        slots.filter((name) => name in filter).map((name) => [name, slot(name)]),
       );
-      let along: Along = { formulas: move.plain, lists: { a: parts(d) }, numbers: {} };
-      if (grafting === 'none' || isManual || step.step >= start + delay) {
+      if (Object.keys(filter).length > 0) {
+        await map(
+          filter,
+          {
+            g: parts(ofG),
+            ...kept,
+            ok: each('ok'),
+            unbias: each('unbias'),
+            unbiasGraft: each('unbiasGraft'),
+          },
+          {
+            out: { ...kept, ...(grafts && pairs && { d: parts(pairs.like) }) },
+            parameters: { beta1, beta3, graftingBeta, graftingEps },
+          },
+        );
+      }
+      const lists: Record<string, readonly Tensor[]> = pairs ? { like: parts(pairs.like) } : {};
+      const isTurned = !isGrafted || isManual || step.step >= start + delay;
+      if (isTurned) {
         const roots = await joined(scope, modes, 'root', leaves);
         const turned: Tensor[] = [];
-        for (const [at, batch] of u.entries()) {
+        for (const [at, batch] of ofU.entries()) {
           const own = modes.flatMap(({ group }, k) => (group === at ? [roots[k] as Tensor] : []));
-          turned.push(await alongAxes(scope, batch, own, false));
+          turned.push(await alongAxes(scope, batch, own, false, pairs?.turned[at]));
         }
-        if (grafting === 'none') {
-          along = { formulas: move.plain, lists: { a: parts(turned) }, numbers: {} };
-        } else {
-          const { own, wanted } = await squaredNorms(scope, groups, turned, d);
-          along = {
-            formulas: move.grafted,
-            lists: {
-              turned: parts(turned),
-              like: parts(d),
-              own: parts(own),
-              wanted: parts(wanted),
-            },
-            numbers: { isRefreshed: step.numbers['isRefreshed'] as DeviceNumber },
-          };
+        lists['turned'] = parts(turned);
+        if (pairs) {
+          const norms = await squaredNorms(scope, pairs);
+          lists['own'] = parts(norms.turned);
+          lists['wanted'] = parts(norms.like);
         }
       }
-      const { formulas, lists, numbers: own } = along;
       await updateInPlace({
         leaves: withSlots(blocks.leaves, ['m']),
-        formulas,
+        formulas: !isTurned ? move.like : isGrafted ? move.grafted : move.turned,
         lists,
-        numbers: { ok: step.numbers.ok, rate: step.numbers['rate'] as DeviceNumber, ...own },
+        numbers: {
+          ok: step.numbers.ok,
+          rate: step.numbers['rate'] as DeviceNumber,
+          unbias: step.numbers['unbias'] as DeviceNumber,
+          isRefreshed: step.numbers['isRefreshed'] as DeviceNumber,
+        },
         parameters: { weightDecay, momentum, dampening, peakLr },
       });
       await blocks.finish();
     },
   };
 }
-
-/** The direction of a step: what becomes of a parameter, and of what. */
-type Along = Required<Pick<InPlaceUpdate, 'formulas' | 'lists'>> & {
-  readonly numbers: Readonly<Record<string, DeviceNumber>>;
-};
 
 /** What factors of sums that decay are multiplied by; undefined where it is 1. */
 async function correctionOf(
@@ -287,29 +289,44 @@ async function correctionOf(
   return { float32: scope.track(made.float32), float64: scope.track(made.float64) };
 }
 
-/** The squared norms of blocks and of others, of each group: (count, 1, ..). The squares of all are one launch. */
-async function squaredNorms(
-  scope: Scope,
-  groups: readonly Group[],
-  turned: readonly Tensor[],
-  like: readonly Tensor[],
-): Promise<{ readonly own: readonly Tensor[]; readonly wanted: readonly Tensor[] }> {
-  const squares = groups.map(({ count, sizes, dtype }, at) =>
-    scope.empty([2 * count, ...sizes], { dtype, device: (like[at] as Tensor).device }),
-  );
-  const halves = (of: readonly Tensor[], half: 0 | 1): readonly Tensor[] =>
-    of.map((one, at) => {
-      const { count } = groups[at] as Group;
-      return scope.track(one.slice([half * count, (half + 1) * count]));
+/** Tensors of each group: those of one group lie beside each other, so that what is computed of both is one launch. */
+interface Pairs {
+  readonly whole: readonly Tensor[];
+  /** What the roots give. */
+  readonly turned: readonly Tensor[];
+  /** The grafted step. */
+  readonly like: readonly Tensor[];
+}
+
+/** The halves of tensors (2 count, ..) of each group. */
+function halvesOf(scope: Scope, whole: readonly Tensor[]): Pairs {
+  const half = (which: 0 | 1): readonly Tensor[] =>
+    whole.map((one) => {
+      const count = (one.shape[0] ?? 0) / 2;
+      return scope.track(one.slice([which * count, (which + 1) * count]));
     });
-  const out = [...halves(squares, 0), ...halves(squares, 1)];
-  await map(SQUARE, { x: [...turned, ...like] }, { out });
+  return { whole, turned: half(0), like: half(1) };
+}
+
+/** Room for both: (count, ..sizes) of each group. */
+const pairsOf = (scope: Scope, groups: readonly Group[], device: Device): Pairs =>
+  halvesOf(
+    scope,
+    emptyBatches(
+      scope,
+      groups.map((group) => ({ ...group, count: 2 * group.count })),
+      device,
+    ),
+  );
+
+/** The squared norms of their blocks, (count, 1, ..). */
+async function squaredNorms(scope: Scope, { whole }: Pairs): Promise<Pairs> {
   const sums: Tensor[] = [];
-  for (const one of squares) {
-    const [rows = 0, ...sizes] = one.shape;
-    sums.push(scope.track(await sumTo(floats(one), [rows, ...sizes.map(() => 1)])));
+  for (const one of whole) {
+    const axes = one.shape.slice(1).map((_, k) => k + 1);
+    sums.push(scope.track(await floats(one).square().sum(axes, { keepDims: true })));
   }
-  return { own: halves(sums, 0), wanted: halves(sums, 1) };
+  return halvesOf(scope, sums);
 }
 
 /**

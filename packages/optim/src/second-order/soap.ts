@@ -28,7 +28,8 @@ import {
   type Mode,
   type ModeResult,
 } from './factors.js';
-import { forEach, gradientBlocks, withSlots } from './gradients.js';
+import { fromGradients, ofGradients } from './gradient-blocks.js';
+import { forEach, withSlots } from './gradients.js';
 import {
   begin,
   checkFailures,
@@ -59,14 +60,19 @@ const NUMBERS = {
   shrink: sub(1, mul(v('lr'), v('weightDecay'))),
 };
 const isTaken = gt(mul(v('ok'), v('moves')), 0);
-const MEAN = select(isTaken, add(mul(v('beta1'), v('m')), mul(sub(1, v('beta1')), v('g'))), v('m'));
+/** The gradient, and the mean with it. */
+const BEGINNING = ofGradients({
+  g: v('g'),
+  mean: add(mul(v('beta1'), v('m')), mul(sub(1, v('beta1')), v('g'))),
+});
+const MEAN = select(isTaken, v('mean'), v('last'));
 const SQUARE = mul(v('g'), v('g'));
 const SQUARES = select(
   isTaken,
   add(mul(v('beta2'), v('v')), mul(sub(1, v('beta2')), SQUARE)),
   v('v'),
 );
-const DIRECTION = { v: SQUARES, d: div(v('m'), add(sqrt(SQUARES), v('eps'))) };
+const DIRECTION = { last: MEAN, v: SQUARES, d: div(v('m'), add(sqrt(SQUARES), v('eps'))) };
 const MOVED = {
   p: select(gt(v('moves'), 0), mul(sub(v('p'), mul(v('rate'), v('a'))), v('shrink')), v('p')),
 };
@@ -264,14 +270,24 @@ function ruleOf(given: SoapSettings): Rule {
       const { leaves } = step;
       const { groups, modes } = partsOf(leaves);
       const { device } = (leaves[0] as UpdatedLeaf).param;
-      const batches = await gradientBlocks(scope, groups, step, 0);
+      const blocks = await blockLeaves(scope, groups, leaves, ['m', 'v']);
+      const [batches, means] = [0, 1].map(() => emptyBatches(scope, groups, device)) as [
+        readonly Tensor[],
+        readonly Tensor[],
+      ];
+      await fromGradients(scope, groups, blocks.leaves, step, {
+        formulas: BEGINNING,
+        slots: ['m'],
+        parameters: { beta1 },
+        decay: 0,
+        out: { g: batches, mean: means },
+      });
       const beta = factorBeta;
       await updateFactors(scope, modes, batches, step, { beta, share: 1 - beta });
       const refreshed = await refresh(scope, modes, step);
       using _own = refreshed?.scope;
       if (groups.length === 0) return;
       const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
-      const blocks = await blockLeaves(scope, groups, leaves, ['m', 'v']);
       const slot = (name: string): readonly Tensor[] =>
         blocks.leaves.map(({ slots }) => slots[name] as Tensor);
       const [m, squares] = [slot('m'), slot('v')];
@@ -281,12 +297,6 @@ function ruleOf(given: SoapSettings): Rule {
         readonly Tensor[],
         readonly Tensor[],
       ];
-      const means = emptyBatches(scope, groups, device);
-      await map(
-        { m: MEAN, mean: MEAN },
-        { m, g: parts(batches), ok, moves },
-        { out: { m, mean: parts(means) }, parameters: { beta1 } },
-      );
       let kept = squares;
       if (refreshed !== undefined) {
         const whole = leaves.map(({ slots }) => slots['v'] as Tensor);
@@ -309,8 +319,8 @@ function ruleOf(given: SoapSettings): Rule {
       const d = emptyBatches(scope, groups, device);
       await map(
         DIRECTION,
-        { g: parts(ownG), m: parts(ownM), v: kept, ok, moves },
-        { out: { v: squares, d: parts(d) }, parameters: { beta2, eps } },
+        { g: parts(ownG), m: parts(ownM), mean: parts(means), last: m, v: kept, ok, moves },
+        { out: { last: m, v: squares, d: parts(d) }, parameters: { beta2, eps } },
       );
       await updateInPlace({
         leaves: withSlots(blocks.leaves, []),

@@ -10,9 +10,12 @@ import { WorkOrder } from './work-order.js';
 /** Memory that captured work uses and that was there before: whether it writes it. */
 export type Touched = ReadonlyMap<StorageBlock, boolean>;
 
-/** Memory that waits to be taken again: so many of one size, and bytes of all. */
+/** Memory that waits to be taken again: so many of one size, or bytes where they are small. */
 const MOST_SPARES = 8;
+const SMALL_SPARES_BYTES = 2 ** 20;
+/** Bytes of all, and the share of a device's memory that they are where that is more. */
 const SPARE_BYTES = 2 ** 27;
+const SPARE_SHARE = 1 / 128;
 
 /** Work that was captured, with the memory that it computes in. */
 export interface CapturedWork {
@@ -39,6 +42,7 @@ export class Capture extends CaptureMemory {
   readonly #touched = new Map<StorageBlock, boolean>();
   /** Stands for the memory of the arguments, which replays bring: any that was there before. */
   readonly #arguments = {};
+  readonly #mostSpareBytes: number;
   #spareBytes = 0;
   #order: WorkOrder | undefined;
 
@@ -48,6 +52,7 @@ export class Capture extends CaptureMemory {
     this.waitsForCompiler = waitsForCompiler;
     this.#device = device;
     this.#stream = device.createStream();
+    this.#mostSpareBytes = Math.max(SPARE_BYTES, SPARE_SHARE * device.memory().totalBytes);
   }
 
   get stream(): StreamCore {
@@ -127,7 +132,9 @@ export class Capture extends CaptureMemory {
   #spare(size: number): StorageBlock | undefined {
     const spares = this.#free.get(size) ?? [];
     const isInLine = this.#order === undefined;
-    const areMany = spares.length >= MOST_SPARES || this.#spareBytes + size > SPARE_BYTES;
+    const isFull = this.#spareBytes + size > this.#mostSpareBytes;
+    const areMany =
+      isFull || (spares.length >= MOST_SPARES && spares.length * size >= SMALL_SPARES_BYTES);
     if (!isInLine && !areMany) return undefined;
     return this.#taken(isInLine ? spares.pop() : spares.shift(), size);
   }
