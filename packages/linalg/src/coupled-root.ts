@@ -125,10 +125,11 @@ export function coupledRoot(call: Composed, what: CoupledRoot): void {
     { into: whole, parameters: { ridge: what.ridge } },
   );
   const largest = LARGEST[setting.dtype];
-  elementwise(call, NOT_FINITE, { m: whole }, { into: spare, parameters: { largest } });
-  const bad = sum(spare);
-  elementwise(call, DIAGONAL, { m: whole }, { into: spare });
-  const trace = sum(spare);
+  const { spareM, spareX } = buffers;
+  elementwise(call, NOT_FINITE, { m: whole }, { into: spareX, parameters: { largest } });
+  const bad = sum(spareX);
+  elementwise(call, DIAGONAL, { m: whole }, { into: spareM });
+  const trace = sum(spareM);
   elementwise(call, SQUARE, { m: whole, trace }, { into: spare });
   const scale = terms === 2 ? (1 + root) / 2 : 1;
   const w = elementwise(call, SCALE, { trace, squares: sum(spare) }, { parameters: { scale } });

@@ -65,7 +65,13 @@ describe('mercer bench optim', () => {
       'shampoo 442 4 training step with shampoo',
       'shampoo 442 4 training step with shampoo, refreshed beside',
       'shampoo 442 4 training step with shampoo, replayed',
+      'shampoo 442 4 refresh of shampoo by eigenvalues, called',
       'shampoo 442 4 training step with shampoo, replayed, with a replayed refresh by products',
+      'shampoo 442 4 training step with shampoo, replayed, no refresh',
+      'shampoo 442 4 refresh of shampoo by products, replayed',
+      'shampoo 442 4 training step with shampoo, replayed, with a replayed refresh by products of higher order',
+      'shampoo 442 4 refresh of shampoo by products of higher order, replayed',
+      'shampoo 442 4 training step with shampoo, replayed in tf32, with a replayed refresh by products',
       'roots 4096 1 eigh',
       'roots 4096 1 newton',
       'roots 4096 1 higherOrder',
@@ -76,10 +82,14 @@ describe('mercer bench optim', () => {
       'perSample 50176 1 outer products alone, by a map',
       'perSample 50176 1 outer products alone, by batched products',
     ]);
-    for (const { operation, way, us: time, error, floorUs, host } of report.rows) {
+    for (const { operation, way, us: time, shared, error, floorUs, host } of report.rows) {
       expect(time.median).toBeGreaterThan(0);
       if (operation === 'roots') expect(error).toBeLessThan(2e-3);
-      if (way.includes('shampoo, replayed')) expect(error).toBe(0);
+      if (/shampoo, replayed($|.*refresh by)/.test(way)) expect(error).toBe(0);
+      if (way.startsWith('training step')) {
+        const refreshes = way.includes('shampoo') && !way.endsWith('no refresh') ? 1 : 0;
+        expect(shared).toEqual({ steps: 4, refreshes });
+      }
       if (way.startsWith('gradients of each example')) expect(error).toBeLessThan(1e-5);
       if (!['sgd', 'adam', 'adamW', 'muon'].includes(operation)) continue;
       expect(host).toMatchObject({ idleUs: { count: 20 } });

@@ -10,6 +10,8 @@ export interface ProductOptions {
   readonly transposeB?: boolean;
   readonly alpha?: number;
   readonly stream?: Stream | undefined;
+  /** Of float32 on a GPU; default 'float32'. */
+  readonly precision?: 'float32' | 'tf32' | undefined;
   /** Where it goes; default: new memory. */
   readonly out?: Tensor | undefined;
 }
@@ -49,19 +51,26 @@ export async function gramOf(scope: Scope, x: Tensor, axis: number): Promise<Ten
   return productOf(scope, rows, rows, { transposeB: true });
 }
 
+/** How products along axes are taken. */
+export interface AlongOptions extends Pick<ProductOptions, 'precision'> {
+  /** Default false. */
+  readonly transpose?: boolean;
+  /** Where the result goes, row-major; default: new memory. */
+  readonly into?: Tensor | undefined;
+}
+
 /**
  * Products of matrices (count, size, size) with blocks along their axes, one matrix for each axis where there is one: the sum over j of `m[i, j] x[.., j, ..]`, or with `transpose` of
  * `m[j, i] x[.., j, ..]`.
- *
- * @param into where the result goes, row-major; default: new memory
  */
 export async function alongAxes(
   scope: Scope,
   x: Tensor,
   matrices: readonly (Tensor | undefined)[],
-  transpose: boolean,
-  into?: Tensor,
+  { transpose = false, into, precision }: AlongOptions = {},
 ): Promise<Tensor> {
+  // others have none to choose
+  const how = x.dtype === 'float32' ? { precision } : {};
   let now = x;
   const last = matrices.findLastIndex((m) => m !== undefined);
   for (const [axis, m] of matrices.entries()) {
@@ -70,14 +79,14 @@ export async function alongAxes(
     if (x.rank === 3) {
       now =
         axis === 0
-          ? await productOf(scope, m, now, { transposeA: transpose, out })
-          : await productOf(scope, now, m, { transposeB: !transpose, out });
+          ? await productOf(scope, m, now, { ...how, transposeA: transpose, out })
+          : await productOf(scope, now, m, { ...how, transposeB: !transpose, out });
       continue;
     }
     const rows = await unfolded(scope, now, axis);
     // the first axis stays where it is
     const room = axis === 0 && out !== undefined ? scope.track(out.reshape(rows.shape)) : undefined;
-    const turned = await productOf(scope, m, rows, { transposeA: transpose, out: room });
+    const turned = await productOf(scope, m, rows, { ...how, transposeA: transpose, out: room });
     if (room !== undefined) return out as Tensor;
     const axes = frontAxes(x.rank, axis);
     const back = axes.map((_, k) => axes.indexOf(k));

@@ -104,24 +104,21 @@ describe.skipIf(!nvrtcFound())(
       ['soap', () => soap({ frequency: 'manual' }), 8],
     ];
 
-    it.each(LINES)(
-      '%s: the longest line of a captured step',
-      async (_, make, wanted) => {
-        const [params, grads] = [await lists(6), await lists(6)];
-        const optimiser = make();
-        using state = await optimiser.init(params);
-        const step = async (): Promise<Tensor> =>
-          (await optimiser.step(params, grads, state)).skipped;
-        using nothing = await tensor([0], where);
-        (await step()).dispose();
-        const calls = await callsOf(async () => {
-          const replayed = await prepare((_: Tensor) => step(), nothing);
-          replayed(nothing).dispose();
-        });
-        expect(longestLine(calls)).toBe(wanted);
-        for (const one of [...params, ...grads]) one.dispose();
-      },
-    );
+    it.each(LINES)('%s: the longest line of a captured step', async (_, make, wanted) => {
+      const [params, grads] = [await lists(6), await lists(6)];
+      const optimiser = make();
+      using state = await optimiser.init(params);
+      const step = async (): Promise<Tensor> =>
+        (await optimiser.step(params, grads, state)).skipped;
+      using nothing = await tensor([0], where);
+      (await step()).dispose();
+      const calls = await callsOf(async () => {
+        const replayed = await prepare((_: Tensor) => step(), nothing);
+        replayed(nothing).dispose();
+      });
+      expect(longestLine(calls)).toBe(wanted);
+      for (const one of [...params, ...grads]) one.dispose();
+    });
 
     it.each(cases)(
       '%s: launches go by shapes, however many tensors, and are captured as they are',

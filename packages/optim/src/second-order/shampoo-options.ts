@@ -49,6 +49,11 @@ export interface ShampooOptions extends CommonOptions {
   readonly iterations?: number | undefined;
   /** What roots are computed in; default: what the state is kept in. */
   readonly rootDType?: 'float32' | 'float64' | undefined;
+  /**
+   * How a GPU computes the products of float32 gradients with roots: 'float32' (default), or 'tf32' with factors rounded to 11 bits, which a direction hardly sees. Factors and
+   * roots are computed in float32 either way.
+   */
+  readonly precision?: 'float32' | 'tf32' | undefined;
   /** Whether factors are divided by the roots of their traces; default false. */
   readonly traceScaling?: boolean | undefined;
   /** Of the steps; default 0. */
@@ -86,6 +91,7 @@ export const SHAMPOO_OPTIONS: OptionNames<ShampooOptions> = {
   rootSteps: true,
   iterations: true,
   rootDType: true,
+  precision: true,
   traceScaling: true,
   momentum: true,
   dampening: true,
@@ -96,6 +102,7 @@ export const SHAMPOO_OPTIONS: OptionNames<ShampooOptions> = {
 };
 
 const what = 'shampoo';
+const PRECISIONS = ['float32', 'tf32'] as const;
 const GRAFTINGS = ['none', 'sgd', 'adagrad', 'rmsprop', 'adam'] as const;
 
 /** Options that were read. */
@@ -114,6 +121,7 @@ export interface ShampooSettings {
   readonly graftingEps: number;
   readonly how: RootMethod;
   readonly rootDType: 'float32' | 'float64' | undefined;
+  readonly precision: 'float32' | 'tf32';
   readonly traceScaling: boolean;
   readonly momentum: number;
   readonly dampening: number;
@@ -203,6 +211,7 @@ export function readShampoo(given: ShampooOptions): ShampooSettings {
       given.rootDType === undefined
         ? undefined
         : checkChoice(given.rootDType, what, 'rootDType', ['float32', 'float64'] as const),
+    precision: checkChoice(given.precision ?? 'float32', what, 'precision', PRECISIONS),
     traceScaling: checkFlag(given.traceScaling ?? false, what, 'traceScaling'),
     momentum,
     dampening,

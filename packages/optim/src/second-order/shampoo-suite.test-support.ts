@@ -1,5 +1,5 @@
 import { valueAndGrad } from '@mercer/autodiff';
-import { random, type Device } from '@mercer/tensor';
+import { random, tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { shampoo, type ShampooOptions } from '../index.js';
 import { compare, type Reference } from '../testing/trajectory.test-support.js';
@@ -52,6 +52,7 @@ const CASES: readonly ShampooOptions[] = [
     decay: 'corrected',
     peakLr: 0.1,
   },
+  { mergeDims: false, grafting: 'sgd', betas: [0, 1], eps: 1e-2, maxDim: 3 },
   {
     mergeDims: false,
     grafting: 'none',
@@ -73,6 +74,8 @@ const CASES: readonly ShampooOptions[] = [
     betas: [0.9, 0.9],
   },
 ];
+
+const TF32 = { mergeDims: false, grafting: 'adam', eps: 0.1, precision: 'tf32' } as const;
 
 const referenceOf = ({ lr = 1e-2, root, mergeDims, ...options }: ShampooOptions): Reference => {
   const rate = (t: number): number => (typeof lr === 'function' ? lr(t) : Number(lr));
@@ -101,6 +104,40 @@ export function shampooSuite(name: string, on: () => Device): void {
       expect(Math.max(...losses)).toBeLessThan(1.01 * (losses[0] ?? NaN));
       expect(losses.at(-1)).toBeLessThan(0.9 * (losses[0] ?? NaN));
     });
+
+    it('takes the steps of the formulas along three axes', async () => {
+      const options = { mergeDims: false, maxDim: 3, grafting: 'rmsprop', eps: 1e-2 } as const;
+      const shape = [2, 3, 5];
+      const reference = shampooReference({ ...options, merged: [shape] });
+      const wave = (k: number): number => Math.sin(1.7 * k + 0.3);
+      const of = (values: readonly number[]) =>
+        tensor(Float64Array.from(values), { shape: [...shape], device: on(), dtype: 'float64' });
+      const wanted = Array.from({ length: 30 }, (_, k) => wave(3 * k));
+      const params = { w: await of(wanted) };
+      const optimiser = shampoo(options);
+      using state = await optimiser.init(params);
+      for (let t = 1; t <= 20; t++) {
+        const grads = wanted.map((x, k) => Math.sinh(x) + 0.1 * wave(31 * t + k));
+        (await optimiser.step(params, { w: await of(grads) }, state)).skipped.dispose();
+        reference([wanted], [grads], t);
+        const found = await params.w.toTypedArray();
+        for (const [k, x] of wanted.entries()) expect(found[k]).toBeCloseTo(x, 10);
+      }
+    });
+
+    it('leaves float64 as it is where float32 has tf32', () =>
+      compare(shampoo(TF32), referenceOf(TF32), {
+        device: on(),
+        dtype: 'float64',
+        within: 1e-10,
+      }));
+
+    it('takes steps in tf32 that are near those of the formulas', () =>
+      compare(shampoo(TF32), referenceOf(TF32), {
+        device: on(),
+        dtype: 'float32',
+        within: 1e-2,
+      }));
 
     describe.each(CASES)('%o', (options) => {
       it('takes the steps of the formulas in float64', () =>

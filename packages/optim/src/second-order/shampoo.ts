@@ -105,7 +105,7 @@ async function computeRoots(
 
 function ruleOf(given: ShampooSettings): Rule {
   const { rate, beta1, beta2, beta3, how, delay, start, frequency, grafting, weightDecay } = given;
-  const { graftingBeta, graftingEps, momentum, dampening, peakLr, decay } = given;
+  const { graftingBeta, graftingEps, momentum, dampening, peakLr, decay, precision } = given;
   const schedule = everySteps(start, frequency, delay);
   const isManual = frequency === 'manual';
   const numbers = numbersOf(given);
@@ -248,7 +248,7 @@ function ruleOf(given: ShampooSettings): Rule {
         const turned: Tensor[] = [];
         for (const [at, batch] of ofU.entries()) {
           const own = modes.flatMap(({ group }, k) => (group === at ? [roots[k] as Tensor] : []));
-          turned.push(await alongAxes(scope, batch, own, false, pairs?.turned[at]));
+          turned.push(await alongAxes(scope, batch, own, { into: pairs?.turned[at], precision }));
         }
         lists['turned'] = parts(turned);
         if (pairs) {

@@ -311,7 +311,7 @@ function ruleOf(given: SoapSettings): Rule {
       const turned = async (all: readonly Tensor[], transpose: boolean): Promise<Tensor[]> => {
         const made: Tensor[] = [];
         for (const [at, group] of groups.entries()) {
-          made.push(await alongAxes(scope, all[at] as Tensor, turnsOf(group, at), transpose));
+          made.push(await alongAxes(scope, all[at] as Tensor, turnsOf(group, at), { transpose }));
         }
         return made;
       };

@@ -71,21 +71,43 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
   });
 
   it('memory that is given back and taken again has been read before', async () => {
-    const out = empty([24, COUNT], { dtype: 'uint8', device: gpu });
+    // of small ones more wait than there are here
+    const large = 2 ** 18;
+    const out = empty([24, large], { dtype: 'uint8', device: gpu });
+    const before = gpu.memory().liveBytes;
     const replay = await replayOf(async (x) => {
       for (let k = 0; k < 24; k++) {
-        using value = await bytes(k);
+        using value = await full([large], k, { dtype: 'uint8', device: gpu });
         // one copy follows the other, and nothing else keeps back the fills
         await out.slice(k).copyFrom(value);
       }
       return x.clone();
     });
+    expect(gpu.memory().liveBytes - before).toBeLessThan(10 * large);
     await out.fill(0);
     await resultOf(replay, 3);
     const rows = await out.toNested<number[][]>();
     expect(rows.map((row) => [...new Set(row)])).toEqual(Array.from({ length: 24 }, (_, k) => [k]));
     replay.dispose();
     out.dispose();
+  });
+
+  it('small memory is taken again late, so that long lines run beside each other', async () => {
+    const lines = 4;
+    const program = async (x: Tensor): Promise<Tensor> => {
+      for (let line = 0; line < lines; line++) {
+        let last = await bytes(line);
+        for (let k = 0; k < 16; k++) {
+          using before = last;
+          last = await before.clone();
+        }
+        last.dispose();
+      }
+      return x.clone();
+    };
+    const replay = await replayOf(program);
+    expect(longestLine()).toBe(17);
+    replay.dispose();
   });
 
   it('an argument that the function writes where it lies outside has been read before', async () => {

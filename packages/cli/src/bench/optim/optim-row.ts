@@ -24,8 +24,10 @@ export interface OptimRow {
   /** Elements of all parameters, and how many tensors these are. */
   readonly n: number;
   readonly tensors: number;
-  /** Microseconds of a step. */
+  /** Microseconds of a step; of a way that is called a refresh, of that. */
   readonly us: Spread;
+  /** Where the time of a step is a share of a time of several: of how many, and of how many refreshes behind them. */
+  readonly shared?: { readonly steps: number; readonly refreshes: number };
   /** Until a call has returned or its promise has resolved. */
   readonly host?: HostTimes;
   /**

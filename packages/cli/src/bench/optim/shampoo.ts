@@ -7,10 +7,15 @@ import {
   type Device,
   type Optimiser,
   type OptimiserState,
+  type ShampooOptions,
 } from '@mercer/core';
+import type { Spread } from '../statistics.js';
 import { timeOfCalls } from '../autodiff/time-of-calls.js';
 import { RATE, type OptimRow, type OptimSizes } from './optim-row.js';
 import { disposeAll, perceptronOf, sizeOf, tensorsOf, type Perceptron } from './perceptron.js';
+
+/** Refreshes that follow one another in a time. */
+const REFRESHES = 4;
 
 /** A whole training step. */
 interface Training extends Perceptron {
@@ -18,21 +23,30 @@ interface Training extends Perceptron {
   readonly state: OptimiserState;
 }
 
-/** How a step is taken: what is prepared for it, which gives the step. */
-type Taking = (training: Training, frequency: number) => Promise<() => Promise<void>>;
+/** What a training does, each in a call. */
+interface Taken {
+  readonly step: () => Promise<void>;
+  /** Where steps do not refresh by themselves. */
+  readonly refresh?: () => Promise<void>;
+}
+
+/** How a training is done: what is prepared for it. */
+type Taking = (training: Training) => Promise<Taken>;
 
 /** Value and gradients replayed, and the optimiser's step called. */
 const called: Taking = async ({ optimiser, state, params, loss, inputs, labels }) => {
   const gradient = await prepare(valueAndGrad(loss), params, inputs, labels);
-  return async () => {
-    const { value, grad } = gradient(params, inputs, labels);
-    (await optimiser.step(params, grad, state)).skipped.dispose();
-    value.dispose();
-    disposeAll(grad);
+  return {
+    async step() {
+      const { value, grad } = gradient(params, inputs, labels);
+      (await optimiser.step(params, grad, state)).skipped.dispose();
+      value.dispose();
+      disposeAll(grad);
+    },
   };
 };
 
-/** All of it as one captured function. */
+/** A whole step as one captured function. */
 const replayed: Taking = async ({ optimiser, state, params, loss, inputs, labels }) => {
   const descent = valueAndGrad(loss);
   const step = await prepare(
@@ -45,100 +59,141 @@ const replayed: Taking = async ({ optimiser, state, params, loss, inputs, labels
     inputs,
     labels,
   );
-  return () => {
-    step(inputs, labels).dispose();
-    return Promise.resolve();
+  return {
+    step() {
+      step(inputs, labels).dispose();
+      return Promise.resolve();
+    },
   };
 };
 
-/** A step with a refresh behind every `frequency` ones. */
-const behind = (
-  step: () => Promise<void>,
-  frequency: number,
-  refresh: () => Promise<void>,
-): (() => Promise<void>) => {
-  let steps = 0;
-  return async () => {
-    await step();
-    if (++steps % frequency === 0) await refresh();
-  };
-};
-
-const refreshed: Taking = async (training, frequency) => {
+/** Refreshes are calls between replays. */
+const refreshed: Taking = async (training) => {
   const { optimiser, params, state } = training;
-  const step = await replayed(training, frequency);
-  return behind(step, frequency, async () => {
-    (await optimiser.refresh(params, state)).failures.dispose();
-  });
+  return {
+    ...(await replayed(training)),
+    async refresh() {
+      (await optimiser.refresh(params, state)).failures.dispose();
+    },
+  };
 };
 
 /** The refresh is captured too. */
-const bothReplayed: Taking = async (training, frequency) => {
+const bothReplayed: Taking = async (training) => {
   const { optimiser, params, state, inputs } = training;
-  const step = await replayed(training, frequency);
+  const step = await replayed(training);
   const nothing = await tensor([0], { device: inputs.device });
   const refresh = await prepare(
     async (_: typeof nothing) => (await optimiser.refresh(params, state)).failures,
     nothing,
   );
-  return behind(step, frequency, () => {
-    refresh(nothing).dispose();
-    return Promise.resolve();
-  });
+  return {
+    ...step,
+    refresh() {
+      refresh(nothing).dispose();
+      return Promise.resolve();
+    },
+  };
+};
+
+/** A step with a refresh behind every `frequency` ones. */
+const behind = ({ step, refresh }: Taken, frequency: number): (() => Promise<void>) => {
+  let steps = 0;
+  return async () => {
+    await step();
+    if (++steps % frequency === 0) await refresh?.();
+  };
 };
 
 /** Roots by products are of a condition that float32 has digits for. */
 const BY_PRODUCTS = { root: 'newton', eps: 1e-6 } as const;
+/** Fewer steps of more products, which come as far as the default of 'newton'. */
+const OF_HIGHER_ORDER = { root: 'higherOrder', rootSteps: 20, eps: 1e-6 } as const;
 
-const WAYS: Readonly<
-  Record<string, readonly [make: (frequency: number) => Optimiser, taken: Taking]>
-> = {
-  'training step with adam': [() => adam({ lr: RATE }), called],
-  'training step with adam, replayed': [() => adam({ lr: RATE }), replayed],
-  'training step with shampoo': [(frequency) => shampoo({ lr: RATE, frequency }), called],
-  'training step with shampoo, refreshed beside': [
-    (frequency) => shampoo({ lr: RATE, frequency, delay: frequency / 2 }),
-    called,
-  ],
-  'training step with shampoo, replayed': [
-    () => shampoo({ lr: RATE, frequency: 'manual' }),
-    refreshed,
-  ],
-  'training step with shampoo, replayed, with a replayed refresh by products': [
-    () => shampoo({ lr: RATE, frequency: 'manual', ...BY_PRODUCTS }),
-    bothReplayed,
-  ],
+interface Way {
+  readonly make: (frequency: number) => Optimiser;
+  readonly taken: Taking;
+  /** Whether a step by itself is a row too. */
+  readonly isStepAlone?: boolean;
+  /** What a refresh by itself is called, as a row. */
+  readonly refresh?: string;
+}
+
+const manual = (options: ShampooOptions): (() => Optimiser) => {
+  return () => shampoo({ lr: RATE, frequency: 'manual', ...options });
 };
 
-/** Whole training steps, over as many steps as there are from one refresh of the roots to the next: its time is shared among them. */
+const WAYS: Readonly<Record<string, Way>> = {
+  'training step with adam': { make: () => adam({ lr: RATE }), taken: called },
+  'training step with adam, replayed': { make: () => adam({ lr: RATE }), taken: replayed },
+  'training step with shampoo': {
+    make: (frequency) => shampoo({ lr: RATE, frequency }),
+    taken: called,
+  },
+  'training step with shampoo, refreshed beside': {
+    make: (frequency) => shampoo({ lr: RATE, frequency, delay: frequency / 2 }),
+    taken: called,
+  },
+  'training step with shampoo, replayed': {
+    make: manual({}),
+    taken: refreshed,
+    refresh: 'refresh of shampoo by eigenvalues, called',
+  },
+  'training step with shampoo, replayed, with a replayed refresh by products': {
+    make: manual(BY_PRODUCTS),
+    taken: bothReplayed,
+    isStepAlone: true,
+    refresh: 'refresh of shampoo by products, replayed',
+  },
+  'training step with shampoo, replayed, with a replayed refresh by products of higher order': {
+    make: manual(OF_HIGHER_ORDER),
+    taken: bothReplayed,
+    refresh: 'refresh of shampoo by products of higher order, replayed',
+  },
+  'training step with shampoo, replayed in tf32, with a replayed refresh by products': {
+    make: manual({ ...BY_PRODUCTS, precision: 'tf32' }),
+    taken: bothReplayed,
+  },
+};
+
+/**
+ * Whole training steps, over as many as there are from one refresh of the roots to the next: its time is shared among them. And by themselves a step without a
+ * refresh, and refreshes.
+ */
 export async function measureShampoo(
   device: Device,
   { trained: [widths, batch], frequency }: OptimSizes,
 ): Promise<readonly OptimRow[]> {
   const rows: OptimRow[] = [];
-  for (const [way, [make, taken]] of Object.entries(WAYS)) {
+  for (const [way, { make, taken, isStepAlone = false, refresh: named }] of Object.entries(WAYS)) {
     const perceptron = await perceptronOf(device, widths, batch);
     const { params } = perceptron;
     const optimiser = make(frequency);
     using state = await optimiser.init(params);
-    const step = await taken({ ...perceptron, optimiser, state }, frequency);
+    const own = await taken({ ...perceptron, optimiser, state });
+    const step = behind(own, frequency);
     // the first roots are there, and all is compiled
     for (let k = 0; k <= 2 * frequency; k++) await step();
+    const all = { n: sizeOf(params), tensors: tensorsOf(params).length };
+    const row = (what: string, us: Spread, shared: OptimRow['shared'], error?: number): void => {
+      const common = { operation: 'shampoo', library: 'mercer', way: what, ...all, us } as const;
+      rows.push({ ...common, ...(shared && { shared }), ...(error !== undefined && { error }) });
+    };
     const us = await timeOfCalls(device, frequency, step);
     const failuresOf = async (): Promise<number> => {
       using failures = (await optimiser.refresh(params, state)).failures;
       return Number(await failures.item());
     };
-    const error = taken === refreshed || taken === bothReplayed ? await failuresOf() : undefined;
-    rows.push({
-      operation: 'shampoo',
-      library: 'mercer',
-      way,
-      n: sizeOf(params),
-      tensors: tensorsOf(params).length,
-      us,
-      ...(error !== undefined && { error }),
-    });
+    const refreshes = optimiser.name === 'shampoo' ? 1 : 0;
+    const error = own.refresh && (await failuresOf());
+    row(way, us, { steps: frequency, refreshes }, error);
+    if (isStepAlone) {
+      const alone = await timeOfCalls(device, frequency, own.step);
+      row(`${way.split(', with')[0]}, no refresh`, alone, { steps: frequency, refreshes: 0 });
+    }
+    if (named !== undefined && own.refresh) {
+      row(named, await timeOfCalls(device, REFRESHES, own.refresh), undefined);
+    }
     disposeAll(params);
   }
   return rows;
