@@ -204,6 +204,15 @@ export const transforms = [
     pattern: 'memory that is given back and taken again has been read before',
   },
   {
+    ...SIDE,
+    file: '../../tensor/src/capture/capture.ts',
+    test: '../tensor/src/capture/side-by-side.fake-gpu.test.ts',
+    name: 'small memory is taken again at once',
+    find: 'const SMALL_SPARES_BYTES = 2 ** 20;',
+    replace: 'const SMALL_SPARES_BYTES = 0;',
+    pattern: 'small memory is taken again late',
+  },
+  {
     ...REPLAY,
     test: 'src/prepared-programs.fake-gpu.test.ts',
     name: 'a repetition on a GPU copies the arguments again',

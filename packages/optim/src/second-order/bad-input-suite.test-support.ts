@@ -93,7 +93,7 @@ export function badInputSuite(name: string, on: () => Device): void {
           expect(await valuesOf(params)).toEqual(before);
           const now = await snapshotOf(state);
           for (const one of Object.keys(kept).filter((each) =>
-            /\/(factor|filtered|m|v)/.test(each),
+            /\/(factor|filtered|graft|m|v)/.test(each),
           )) {
             expect([one, now[one]]).toEqual([one, kept[one]]);
           }
