@@ -33,8 +33,8 @@ export const secondOrder = [
     ...BY_HAND,
     name: 'grafting begins before there was a refresh',
     file: `${FOLDER}/shampoo-formulas.ts`,
-    find: "  gt(v('isRefreshed'), 0),",
-    replace: "  gt(v('isRefreshed'), -1),",
+    find: "gt(v('isRefreshed'), 0)",
+    replace: "gt(v('isRefreshed'), -1)",
     pattern: 'shampoo grafted to adam',
   },
   {
