@@ -134,6 +134,30 @@ describe.skipIf(!hasNvrtc)('a product on a GPU (skipped only without NVRTC)', ()
     exec.dispose();
   });
 
+  it('has a workspace that goes by the size of its results', async () => {
+    const allocator: { readonly take: () => Storage } = gpu as never;
+    const spy = vi.spyOn(allocator, 'take');
+    const mebibytesFor = async (m: number, n: number, batch: number): Promise<number> => {
+      const [a, b] = [await made(batch, m, 1), await made(1, n)];
+      spy.mockClear();
+      (await matmul(a, b)).dispose();
+      const taken = spy.mock.results.map(({ value }) => value as Storage);
+      const workspace = taken.find(({ purpose }) => purpose === 'workspace');
+      return (workspace?.bytes ?? NaN) / 2 ** 20;
+    };
+    try {
+      const found = [
+        await mebibytesFor(4, 4, 1),
+        await mebibytesFor(256, 256, 1),
+        await mebibytesFor(256, 256, 2),
+        await mebibytesFor(600, 600, 1),
+      ];
+      expect(found).toEqual([4, 8, 16, 32]);
+    } finally {
+      spy.mockRestore();
+    }
+  });
+
   it('does without a workspace where there is no room for one', async () => {
     const a = await tensor([1, 2, 3, 4], { shape: [2, 2], device: gpu });
     try {
