@@ -202,6 +202,9 @@ function ruleOf(given: ShampooSettings): Rule {
       const blocks = await blockLeaves(scope, groups, leaves, slots);
       const each = (name: string): readonly Tensor[] =>
         forEach(blocks.leaves, step.numbers[name] as DeviceNumber);
+      const own = (name: string): Readonly<Record<string, DeviceNumber>> => ({
+        [name]: step.numbers[name] as DeviceNumber,
+      });
       const slot = (name: string): readonly Tensor[] =>
         blocks.leaves.map((leaf) => leaf.slots[name] as Tensor);
       const parts = (of: readonly Tensor[]): readonly Tensor[] => inBatches(scope, groups, of);
@@ -247,8 +250,12 @@ function ruleOf(given: ShampooSettings): Rule {
         const roots = await joined(scope, modes, 'root', leaves);
         const turned: Tensor[] = [];
         for (const [at, batch] of ofU.entries()) {
-          const own = modes.flatMap(({ group }, k) => (group === at ? [roots[k] as Tensor] : []));
-          turned.push(await alongAxes(scope, batch, own, { into: pairs?.turned[at], precision }));
+          const ofGroup = modes.flatMap(({ group }, k) =>
+            group === at ? [roots[k] as Tensor] : [],
+          );
+          turned.push(
+            await alongAxes(scope, batch, ofGroup, { into: pairs?.turned[at], precision }),
+          );
         }
         lists['turned'] = parts(turned);
         if (pairs) {
@@ -264,8 +271,8 @@ function ruleOf(given: ShampooSettings): Rule {
         numbers: {
           ok: step.numbers.ok,
           rate: step.numbers['rate'] as DeviceNumber,
-          unbias: step.numbers['unbias'] as DeviceNumber,
-          isRefreshed: step.numbers['isRefreshed'] as DeviceNumber,
+          ...(beta1 > 0 && (isTurned || !grafts) && own('unbias')),
+          ...(isTurned && isGrafted && own('isRefreshed')),
         },
         parameters: { weightDecay, momentum, dampening, peakLr },
       });
