@@ -92,13 +92,14 @@ function storedValues(plan: MapPlan, values: readonly string[]): string {
 /** The block behind the last segment's last. */
 const lastEnd = (plan: MapPlan): string => segmentNames(plan).at(-1)?.('end') ?? '';
 
-/** Finds the segment of a block by halves: its pointers and its integers, and the number of the block in it. */
+/** Finds the segment of a block by halves: its pointers and its integers, the number of the block in it, and of a linear one how many there are. */
 export function segmentText(plan: MapPlan): string {
   const one = { ...plan, segments: undefined };
   const spelling = { ...mapSpelling(one), restricts: () => false };
   const pointers = mapParams(one).filter(({ kind }) => kind === 'pointer');
   const names = segmentNames(plan);
   const integers = segmentIntegers(plan).filter((name) => name !== 'end');
+  const isLinear = plan.mode === 'linear';
   const found = (from: number, to: number): string => {
     const nameOf = names[from] ?? String;
     if (to - from === 1) {
@@ -106,12 +107,12 @@ export function segmentText(plan: MapPlan): string {
       const moved = [...pointers.map(({ name }) => name), ...integers].map(
         (n) => `${n} = ${nameOf(n)};`,
       );
-      return lines(
-        moved.join(' '),
-        before === undefined
-          ? `blocks = ${nameOf('end')};`
-          : `block -= ${before}; blocks = ${nameOf('end')} - ${before};`,
-      );
+      const own = before === undefined ? '' : ` - ${before}`;
+      const counted = [
+        before !== undefined && `block -= ${before};`,
+        isLinear && `blocks = ${nameOf('end')}${own};`,
+      ].filter((one) => one !== false);
+      return lines(moved.join(' '), counted.join(' '));
     }
     const half = (from + to) >> 1;
     return lines(
@@ -124,7 +125,7 @@ export function segmentText(plan: MapPlan): string {
   };
   return lines(
     ...pointers.map((param) => `  ${parameterList([param], spelling)};`),
-    `  i64 ${integers.join(', ')}, block = blockIdx.x, blocks;`,
+    `  i64 ${integers.join(', ')}, block = blockIdx.x${isLinear ? ', blocks' : ''};`,
     indent(found(0, names.length)),
   );
 }

@@ -95,9 +95,9 @@ export function planSegments(maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>
     }
     if (plan.mode === 'linear') end += Math.ceil(scalar(own, 'n0') / blockElements(plan));
     else {
-      const { width, across, down } = stridedTiles(plan, own);
+      const { width, across, rows, span } = stridedTiles(plan, own);
       scalars[nameOf('width')] = width;
-      end += across * down;
+      end += across * Math.ceil(rows / span);
     }
     scalars[nameOf('end')] = end;
   }

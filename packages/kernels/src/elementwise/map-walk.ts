@@ -81,14 +81,11 @@ export const rowsAtOnce = (plan: MapPlan): number =>
     ? 1
     : ROWS_AT_ONCE;
 
-/**
- * How blocks of threads lie over the rows of a map: `width` threads along a row, `across` blocks beside each other, `down` one below the other, of
- * `span` rows each.
- */
+/** How blocks of threads lie over the rows of a map: `width` threads along a row, `across` blocks beside each other, of `span` rows each. */
 export interface StridedTiles {
   readonly width: number;
   readonly across: number;
-  readonly down: number;
+  readonly rows: number;
   readonly span: number;
 }
 
@@ -112,7 +109,7 @@ export function stridedTiles(plan: MapPlan, scalars: Scalars): StridedTiles {
   const most = Math.min(MOST_DOWN, Math.ceil(ENOUGH_BLOCKS / across));
   const atOnce = steps <= most ? 1 : rowsAtOnce(plan);
   const span = height * atOnce * Math.ceil(steps / (most * atOnce));
-  return { width, across, down: Math.ceil(rows / span), span };
+  return { width, across, rows, span };
 }
 
 /** The numbers of a launch that follow from a map's extents, beside these. */
@@ -126,11 +123,11 @@ export const walkScalars = (plan: MapPlan, scalars: Scalars): Scalars => ({
   ),
 });
 
-/** Of a map alone. */
+/** Of a map alone, in blocks of as many rows as its numbers say. */
 export function stridedGeometry(plan: MapPlan, scalars: Scalars): CudaGeometry {
-  const { width, across, down } = stridedTiles(plan, scalars);
+  const { width, across, rows } = stridedTiles(plan, scalars);
   return {
-    grid: [across, down, 1],
+    grid: [across, Math.ceil(rows / scalar(scalars, 'span')), 1],
     block: [width, Math.floor(THREADS / width), 1],
     sharedMemBytes: 0,
   };
