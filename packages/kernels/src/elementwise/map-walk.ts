@@ -8,8 +8,8 @@ import type { MapPlan, StridedWalk } from './map-plan-types.js';
 /** Threads of a block. */
 export const THREADS = 256;
 
-/** Rows that a thread reads before it computes: as much is on its way at once. */
-const ROWS_AT_ONCE = 2;
+/** Rows that a thread reads before it computes, of packs and of single elements: so much is on its way at once. */
+const ROWS_AT_ONCE = { packs: 2, elements: 4 } as const;
 /** Elements of inputs that a thread holds at once. */
 const MOST_HELD = 64;
 
@@ -23,9 +23,10 @@ const PACKS_ACROSS = 4;
 /** The same where a row is not whole packs, so that threads beside each other write elements beside each other. */
 const COLUMNS_ACROSS = 16;
 
-/** Blocks of a map: enough for several waves, few enough that each does much with the numbers that it begins with. */
-const ENOUGH_BLOCKS = 2 ** 15;
-const MOST_DOWN = 65535;
+/** From so many blocks on, which are several waves of a large GPU, a thread has several rows. */
+const SEVERAL_WAVES = 8192;
+/** More blocks than this even out nothing: each has more rows instead, so that what it begins with costs little. */
+const ENOUGH_BLOCKS = 16384;
 
 /** Of a map over collapsed dimensions, the operands of which are first the results. */
 export function walkOf(plan: MapPlan, dims: readonly SharedDim[]): StridedWalk {
@@ -76,10 +77,13 @@ export function rowsTogether(dims: readonly SharedDim[], results: number): reado
 }
 
 /** Rows that a thread of a map reads before it computes. */
-export const rowsAtOnce = (plan: MapPlan): number =>
-  plan.rank === 1 || ROWS_AT_ONCE * (plan.walk?.lanes ?? 1) * plan.inputs.length > MOST_HELD
-    ? 1
-    : ROWS_AT_ONCE;
+export function rowsAtOnce({ rank, walk, inputs }: MapPlan): number {
+  if (rank === 1) return 1;
+  const lanes = walk?.lanes ?? 1;
+  let rows: number = lanes === 1 ? ROWS_AT_ONCE.elements : ROWS_AT_ONCE.packs;
+  while (rows > 1 && rows * lanes * inputs.length > MOST_HELD) rows /= 2;
+  return rows;
+}
 
 /** How blocks of threads lie over the rows of a map: `width` threads along a row, `across` blocks beside each other, of `span` rows each. */
 export interface StridedTiles {
@@ -106,8 +110,9 @@ export function stridedTiles(plan: MapPlan, scalars: Scalars): StridedTiles {
   const width = Math.ceil(packs / across);
   const height = Math.floor(THREADS / width);
   const steps = Math.ceil(rows / height);
-  const most = Math.min(MOST_DOWN, Math.ceil(ENOUGH_BLOCKS / across));
-  const atOnce = steps <= most ? 1 : rowsAtOnce(plan);
+  const isLarge = steps * across >= SEVERAL_WAVES;
+  const atOnce = isLarge ? rowsAtOnce(plan) : 1;
+  const most = isLarge ? Math.ceil(ENOUGH_BLOCKS / across) : steps;
   const span = height * atOnce * Math.ceil(steps / (most * atOnce));
   return { width, across, rows, span };
 }

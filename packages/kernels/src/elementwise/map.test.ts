@@ -242,13 +242,13 @@ describe('texts', () => {
   });
 
   test('blocks fit the rows, and have several rows where there are many', () => {
-    // 196 packs, and 4096 * 256 rows in 32768 blocks
+    // 196 packs, and 4096 * 256 rows in 16384 blocks
     const outer = floats([4096, 256, 784], [256, 1, 0], [784, 0, 1]);
     expect([outer.grid, outer.block]).toEqual([
-      [1, 32768, 1],
+      [1, 16384, 1],
       [196, 1, 1],
     ]);
-    expect(outer.scalars).toMatchObject({ span: 32, inverse1: 2 ** 24 - 1 });
+    expect(outer.scalars).toMatchObject({ span: 64, inverse1: 2 ** 24 - 1 });
     const small = floats([1024, 256], [256, 1], [0, 1]);
     expect([small.grid, small.block, small.scalars['span']]).toEqual([[1, 256, 1], [64, 4, 1], 4]);
   });
