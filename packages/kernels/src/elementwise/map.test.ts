@@ -302,10 +302,10 @@ describe('texts', () => {
         const Index begin = rowBlock * (Index)span, end = begin + (Index)span < rows ? begin + (Index)span : rows;
         Index x[1];
         x[0] = column;
-        if (column < packs) for (Index row = begin + y; row < end; row += 2 * height) {
-          Index to[2], from0[2], from1[2], index0[2];
+        if (column < packs) for (Index row = begin + y; row < end; row += 4 * height) {
+          Index to[4], from0[4], from1[4], index0[4];
           #pragma unroll
-          for (int r = 0; r < 2; ++r) {
+          for (int r = 0; r < 4; ++r) {
             Index rest = row + r * height < end ? row + r * height : row;
             to[r] = (Index)0;
             from0[r] = (Index)0;
@@ -313,24 +313,24 @@ describe('texts', () => {
             index0[r] = (Index)i0;
             { const Index i = rest; to[r] += i * (Index)d0; from0[r] += i * (Index)s0_0; from1[r] += i * (Index)s1_0; index0[r] += i * (Index)i0_0; }
           }
-          Pack_f32 in_x0[2];
+          Pack_f32 in_x0[4];
           #pragma unroll
-          for (int r = 0; r < 2; ++r) {
+          for (int r = 0; r < 4; ++r) {
             #pragma unroll
             for (int j = 0; j < 1; ++j) {
               in_x0[r].v[j] = x0[from0[r] + x[j] * (Index)s0_1];
             }
           }
-          Pack_i32 in_x1[2];
+          Pack_i32 in_x1[4];
           #pragma unroll
-          for (int r = 0; r < 2; ++r) {
+          for (int r = 0; r < 4; ++r) {
             #pragma unroll
             for (int j = 0; j < 1; ++j) {
               in_x1[r].v[j] = x1[from1[r] + x[j] * (Index)s1_1];
             }
           }
           #pragma unroll
-          for (int r = 0; r < 2; ++r) {
+          for (int r = 0; r < 4; ++r) {
             if (row + r * height >= end) break;
             Pack_f32 made;
             #pragma unroll
