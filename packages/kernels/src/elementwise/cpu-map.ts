@@ -207,7 +207,7 @@ function fillTexts({ inputs }: MapPlan): string {
       `    else if (stride == 0) { const T v = ${load}(*from); for (i64 e = 0; e < m; ++e) to[done + e] = v; }`,
       `    else { for (i64 e = 0; e < m; ++e) to[done + e] = ${load}(from[e * stride]); }`,
       '  }',
-      '  while (done < n) {',
+      '  for (; done < n;) {',
       '    const i64 more = n - done < done ? n - done : done;',
       '    __builtin_memcpy(to + done, to, more * sizeof(T));',
       '    done += more;',

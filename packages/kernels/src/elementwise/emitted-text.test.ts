@@ -136,7 +136,7 @@ describe('the text for a CPU', () => {
         alignas(64) T buffer0[256] = {};
         const i64 ds = p.d[1], dr = p.d[0];
         const i64 s0_s = p.s0_[1], s0_r = p.s0_[0];
-        const float* held0 = nullptr; i64 held_n0 = 0;
+        Held held[1] = {};
         const i64 inner = p.n[1], total = p.n[0] * p.n[1];
         const i64 stop = end * 32768 < total ? end * 32768 : total;
         for (i64 at = begin * 32768; at < stop;) {
@@ -158,11 +158,7 @@ describe('the text for a CPU', () => {
               const bool in_place0 = s0_s == 1 && (lines == 1 || s0_r == m) && n % LANES == 0;
               const T* const values0 = in_place0 ? source0 : buffer0;
               if (!in_place0) {
-                const bool repeats0 = (lines == 1 ? s0_s : s0_r) == 0;
-                if (!repeats0 || held0 != source0 || n > held_n0) {
-                  fill_f32(buffer0, source0, lines, m, lines == 1 ? m * s0_s : s0_r, s0_s);
-                  held0 = source0, held_n0 = repeats0 ? n : 0;
-                }
+                fill_f32(held[0], buffer0, source0, lines, m, s0_r, s0_s);
               }
               auto* const d0 = p.out + to + x * ds;
               const bool in_row0 = ds == 1 && (lines == 1 || dr == m);
