@@ -92,7 +92,9 @@ describe('mercer bench autodiff', () => {
   it('refuses names and devices that are none', async () => {
     const wrong = await mercer(['bench', 'autodiff', '--operations', 'expSums']);
     expect(wrong.status).not.toBe(0);
-    expect(wrong.stderr).toMatch(/'expSums' is none of chain, sgdStep, expSum, broadcast, gaussianGradient/);
+    expect(wrong.stderr).toMatch(
+      /'expSums' is none of chain, sgdStep, expSum, broadcast, gaussianGradient/,
+    );
     const unknown = await mercer(['bench', 'autodiff', '--steps', '3']);
     expect(unknown.status).not.toBe(0);
     expect(unknown.stderr).toMatch(/--steps/);
