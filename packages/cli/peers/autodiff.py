@@ -1,7 +1,7 @@
 """Times what `mercer bench autodiff` measures in torch or in JAX, with errors against float64 in numpy.
 
 The first argument is a set-up as JSON: {"library": "torch" or "jax", "device": "cpu" or "cuda:0", "names": [...], "sizes": {batch,
-elements, points}}. The last line of the output is {"versions": {...}, "rows": [...], "missing": [...]}; a row is {operation, library, way, n, us, error, host?,
+elements, points, matrix}}. The last line of the output is {"versions": {...}, "rows": [...], "missing": [...]}; a row is {operation, library, way, n, us, error, host?,
 peakSizes?} with times in microseconds as {median, p10, p90, count}.
 """
 
@@ -86,6 +86,40 @@ def checked(elements):
     return places if elements > CHECKED else np.arange(elements)
 
 
+def broadcast_ways(rows, columns):
+    """Name, shapes and whether the second operand is transposed, and whether both are multiplied."""
+    three = rows * columns // 3
+    return [
+        ("row and matrix", (rows, columns), (columns,), False, False),
+        ("row and matrix of an odd number of columns", (rows, columns - 1), (columns - 1,), False, False),
+        ("row and matrix of three columns", (three, 3), (3,), False, False),
+        ("column and matrix", (rows, columns), (rows, 1), False, True),
+        ("outer products", (rows // 256, 256, 1), (rows // 256, 1, columns), False, True),
+        ("matrix and transposed matrix", (rows, columns), (columns, rows), True, False),
+    ]
+
+
+def broadcast_rows(peer, sizes, prefix, compiled=lambda f: f):
+    """The same for both libraries, whose arrays broadcast likewise."""
+    for way, one, other, turned, multiplied in broadcast_ways(*sizes["matrix"]):
+        first = hashed_numbers(int(np.prod(one)), 5, 0, 1).reshape(one)
+        second = hashed_numbers(int(np.prod(other)), 6, 0, 1).reshape(other)
+        a, b = peer.put(first), peer.put(second)
+        compute = compiled(lambda a, b: a * b if multiplied else a + (b.T if turned else b))
+        call = lambda: compute(a, b)
+        found = call()
+        places = checked(int(np.prod(found.shape)))
+        at = np.unravel_index(places, tuple(found.shape))
+        second = second.T if turned else second
+        operands = [np.broadcast_to(one, found.shape)[at].astype(np.float64) for one in (first, second)]
+        truth = operands[0] * operands[1] if multiplied else operands[0] + operands[1]
+        numbers = np.asarray(found.cpu() if hasattr(found, "cpu") else found)
+        error = relative_error(numbers[at], truth)
+        n = int(np.prod(found.shape))
+        del found, numbers
+        yield dict(operation="broadcast", way=f"{prefix}, {way}", n=n, us=peer.us(call, STEPS), error=error)
+
+
 def chain(x, sin):
     for _ in range(CYCLES):
         x = (sin(x * 1.05 + 0.1) - 0.05) * 1.02
@@ -166,6 +200,9 @@ class Torch:
         call = lambda: ((z - 1) * 0.5).exp().sum()
         truth = np.exp((data.astype(np.float64) - 1) * 0.5).sum()
         yield dict(operation="expSum", way="eager", n=len(data), us=self.us(call, STEPS), error=relative_error(call().item(), truth))
+
+    def broadcast(self, sizes):
+        yield from broadcast_rows(self, sizes, "eager")
 
     def sgdStep(self, sizes):
         torch, batch = self.torch, sizes["batch"]

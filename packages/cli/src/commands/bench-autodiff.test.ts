@@ -48,6 +48,12 @@ describe('mercer bench autodiff', () => {
       'sgdStep 128 replayed',
       'sgdStep 128 replayed, TF32 products',
       'expSum 100000 value',
+      'broadcast 102400 row and matrix',
+      'broadcast 102144 row and matrix of an odd number of columns',
+      'broadcast 102399 row and matrix of three columns',
+      'broadcast 102400 column and matrix',
+      'broadcast 102400 outer products',
+      'broadcast 102400 matrix and transposed matrix',
       'gaussianGradient 1000 grad',
       'gaussianGradient 1000 valueAndGradients',
       'gaussianGradient 3000 grad',
@@ -64,6 +70,7 @@ describe('mercer bench autodiff', () => {
     expect(gradient?.peakSizes).toBeLessThanOrEqual(4);
     for (const { host } of steps) expect(host).toMatchObject({ idleUs: { count: 40 } });
     expect(sum?.floorUs).toBeGreaterThan(0);
+    for (const { floorUs } of others.slice(4, 10)) expect(floorUs).toBeGreaterThan(0);
     expect(report.peers).toEqual({
       versions: { torch: '0' },
       missing: ['jax: none'],
@@ -85,7 +92,9 @@ describe('mercer bench autodiff', () => {
   it('refuses names and devices that are none', async () => {
     const wrong = await mercer(['bench', 'autodiff', '--operations', 'expSums']);
     expect(wrong.status).not.toBe(0);
-    expect(wrong.stderr).toMatch(/'expSums' is none of chain, sgdStep, expSum, gaussianGradient/);
+    expect(wrong.stderr).toMatch(
+      /'expSums' is none of chain, sgdStep, expSum, broadcast, gaussianGradient/,
+    );
     const unknown = await mercer(['bench', 'autodiff', '--steps', '3']);
     expect(unknown.status).not.toBe(0);
     expect(unknown.stderr).toMatch(/--steps/);

@@ -17,7 +17,7 @@ export function benchAutodiffCommand(): Command {
   return withNames(
     sub(
       'autodiff',
-      'a training step, chains of elementwise operations and gradients of Gaussian sums, beside torch and JAX',
+      'a training step, chains and broadcasts of elementwise operations and gradients of Gaussian sums, beside torch and JAX',
     ),
     AUTODIFF_NAMES,
     'torch or JAX',

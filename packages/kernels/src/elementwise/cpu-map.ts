@@ -131,16 +131,17 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
   const offsets = mapOffsets(plan);
   const span = lines(
     `for (i64 x = 0; x < run; x += ${block}) {`,
-    `  const i64 n = run - x < ${block} ? run - x : ${block};`,
+    `  const i64 m = run - x < ${block} ? run - x : ${block}, n = lines * m;`,
     ...plan.inputs.map((input, k) => indent(readText(input, k, plan))),
     ...plan.indices.map((_, j) => {
-      return `  for (i64 e = 0; e < n; ++e) index_values${j}[e] = (T)(p.i${j} + index${j} + (x + e) * i${j}_s);`;
+      return `  for (i64 y = 0; y < lines; ++y) for (i64 e = 0; e < m; ++e) index_values${j}[y * m + e] = (T)(p.i${j} + index${j} + y * i${j}_r + (x + e) * i${j}_s);`;
     }),
     ...results.map(({ dtype, pointer, stride, offset }, r) =>
       lines(
         `  auto* const d${r} = p.${pointer} + ${offset} + x * ${stride}s;`,
+        `  const bool in_row${r} = ${stride}s == 1 && (lines == 1 || ${stride}r == m);`,
         dtype === plan.dtype
-          ? `  T* const r${r} = ${stride}s == 1 && n == ${block} ? (T*)d${r} : results${r};`
+          ? `  T* const r${r} = in_row${r} && n % LANES == 0 ? (T*)d${r} : results${r};`
           : `  T* const r${r} = results${r};`,
       ),
     ),
@@ -156,8 +157,8 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
     ...results.map(({ dtype, stride }, r) => {
       const store = storeName(plan, dtype);
       const copy = lines(
-        `if (${stride}s == 1) { for (i64 e = 0; e < n; ++e) d${r}[e] = ${store}(r${r}[e]); }`,
-        `else { for (i64 e = 0; e < n; ++e) d${r}[e * ${stride}s] = ${store}(r${r}[e]); }`,
+        `if (in_row${r}) { for (i64 e = 0; e < n; ++e) d${r}[e] = ${store}(r${r}[e]); }`,
+        `else { for (i64 y = 0; y < lines; ++y) for (i64 e = 0; e < m; ++e) d${r}[y * ${stride}r + e * ${stride}s] = ${store}(r${r}[y * m + e]); }`,
       );
       return indent(
         dtype === plan.dtype ? lines(`if (r${r} == results${r}) {`, indent(copy), '}') : copy,
@@ -172,8 +173,12 @@ function loopText(plan: MapPlan, call: (...args: readonly string[]) => string): 
   ];
   return lines(
     ...buffers.map((name) => `  alignas(64) T ${name}[${block}] = {};`),
-    ...offsets.map(({ stride }) => `  const i64 ${stride}s = p.${stride}${last};`),
-    cpuSpans(plan.rank, offsets, indent(span, 6).trimStart()),
+    ...offsets.map(
+      ({ stride }) =>
+        `  const i64 ${stride}s = p.${stride}${last}, ${stride}r = ${plan.rank > 1 ? `p.${stride}[${plan.rank - 2}]` : '0'};`,
+    ),
+    plan.inputs.length > 0 && `  Held held[${plan.inputs.length}] = {};`,
+    cpuSpans(plan.rank, offsets, Number(block), indent(span, 6).trimStart()),
   );
 }
 
@@ -187,27 +192,43 @@ function fillTexts({ inputs }: MapPlan): string {
     const { storage } = elementInfo(input.dtype);
     const load = loadName(input);
     return lines(
-      `static __attribute__((noinline)) void ${name}(T* to, const ${storage}* from, i64 n, i64 stride) {`,
-      `  if (stride == 1) { for (i64 e = 0; e < n; ++e) to[e] = ${load}(from[e]); }`,
-      `  else if (stride == 0) { const T v = ${load}(*from); for (i64 e = 0; e < n; ++e) to[e] = v; }`,
-      `  else { for (i64 e = 0; e < n; ++e) to[e] = ${load}(from[e * stride]); }`,
+      `static __attribute__((noinline)) void ${name}(Held& held, T* to, const ${storage}* from, i64 lines, i64 m, i64 down, i64 stride) {`,
+      // what repeats is the same block after block
+      '  const bool repeats = (lines == 1 ? stride : down) == 0;',
+      '  if (repeats && held.source == from && held.n >= lines * m) return;',
+      '  held.source = from, held.n = repeats ? lines * m : 0;',
+      '  if (lines == 1) down = m * stride;',
+      '  if (down == m * stride) { m *= lines; lines = 1; }',
+      '  const i64 n = lines * m;',
+      '  i64 done = 0;',
+      // rows that repeat are made of those before
+      '  for (; done < n && (down != 0 || done == 0); from += down, done += m) {',
+      `    if (stride == 1) { for (i64 e = 0; e < m; ++e) to[done + e] = ${load}(from[e]); }`,
+      `    else if (stride == 0) { const T v = ${load}(*from); for (i64 e = 0; e < m; ++e) to[done + e] = v; }`,
+      `    else { for (i64 e = 0; e < m; ++e) to[done + e] = ${load}(from[e * stride]); }`,
+      '  }',
+      '  for (; done < n;) {',
+      '    const i64 more = n - done < done ? n - done : done;',
+      '    __builtin_memcpy(to + done, to, more * sizeof(T));',
+      '    done += more;',
+      '  }',
       '}',
     );
   });
-  return lines(...texts);
+  return lines('struct Held { const void* source; i64 n; };', ...texts);
 }
 
 /** Declares `values<k>`: the elements of an input as the computing type, in place where they are so already. */
 function readText(input: MapPlan['inputs'][number], k: number, plan: MapPlan): string {
   const { storage } = elementInfo(input.dtype);
-  const fill = `${fillName(input)}(buffer${k}, source${k}, n, s${k}_s);`;
   const at = `const ${storage}* const source${k} = p.x${k} + from${k} + x * s${k}_s;`;
+  const fill = `${fillName(input)}(held[${k}], buffer${k}, source${k}, lines, m, s${k}_r, s${k}_s);`;
   if (input.dtype !== plan.dtype) {
     return lines(at, `const T* const values${k} = buffer${k};`, fill);
   }
   return lines(
     at,
-    `const bool in_place${k} = s${k}_s == 1 && n == ${blockOf(plan)};`,
+    `const bool in_place${k} = s${k}_s == 1 && (lines == 1 || s${k}_r == m) && n % LANES == 0;`,
     `const T* const values${k} = in_place${k} ? source${k} : buffer${k};`,
     `if (!in_place${k}) {`,
     indent(fill),

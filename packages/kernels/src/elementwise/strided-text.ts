@@ -11,26 +11,32 @@ export function productOf(prefix: string, count: number): string {
 
 /**
  * Statements that take the flat index `rest` apart over dimensions `count - 1` to 0 and add each coordinate times its
- * stride to the named offsets. Division is 32 bits wide where the operands allow it: on a GPU the 64-bit one is a long
- * sequence.
+ * stride to the named offsets.
+ *
+ * @param name of an extent or a stride
+ * @param integers their type, and the quotient of `rest` by the extent of a dimension
  */
 export function unravel(
   count: number,
   offsets: readonly { readonly name: string; readonly stride: string }[],
   name: (prefix: string, i: number) => string,
+  integers: { readonly type: string; readonly quotient: (i: number) => string } = {
+    type: 'i64',
+    quotient: (i) => `quotient(rest, ${name('n', i)})`,
+  },
 ): string {
+  const { type, quotient } = integers;
   return upTo(count)
     .toReversed()
     .map((i) => {
       const adds = offsets.map((o) => `${o.name} += i * ${name(o.stride, i)};`).join(' ');
-      if (i === 0) return `    { const i64 i = rest; ${adds} }`;
-      const n = name('n', i);
-      return `    { const i64 q = quotient(rest, ${n}), i = rest - q * ${n}; rest = q; ${adds} }`;
+      if (i === 0) return `    { const ${type} i = rest; ${adds} }`;
+      return `    { const ${type} q = ${quotient(i)}, i = rest - q * ${name('n', i)}; rest = q; ${adds} }`;
     })
     .join('\n');
 }
 
-/** 64-bit division of non-negative numbers that takes the short way when both fit in 32 bits. */
+/** 64-bit division of non-negative numbers that takes the short way when both fit in 32 bits: on a GPU the long one is a long sequence. */
 export const QUOTIENT = `FN i64 quotient(i64 a, i64 b) {
   return (((u64)a | (u64)b) >> 32) == 0 ? (i64)((u32)a / (u32)b) : a / b;
 }
@@ -41,26 +47,41 @@ export const CPU_TASK_ELEMENTS = 32768;
 
 /**
  * Statements that walk tasks [begin, end) over `p.n` and run `span` for every run along the last dimension, with `run`
- * its length and each named offset at its first element. The last dimension's strides must be in scope as `<stride>s`.
+ * its length and each named offset at its first element. Of rows that are at most half a block, a run is as many `lines` of the dimension before as a
+ * block holds, whole vectors of elements where these are many. The last dimension's strides must be in scope as `<stride>s`, those of the one
+ * before as `<stride>r`.
  */
 export function cpuSpans(
   rank: number,
   offsets: readonly { readonly name: string; readonly stride: string }[],
+  block: number,
   span: string,
 ): string {
   const total = upTo(rank)
     .map((i) => `p.n[${i}]`)
     .join(' * ');
+  const rows = `p.n[${rank - 2}]`;
   return `  const i64 inner = p.n[${rank - 1}], total = ${total};
   const i64 stop = end * ${CPU_TASK_ELEMENTS} < total ? end * ${CPU_TASK_ELEMENTS} : total;
   for (i64 at = begin * ${CPU_TASK_ELEMENTS}; at < stop;) {
     const i64 row = quotient(at, inner), x0 = at - row * inner;
     const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
+${
+  rank < 2
+    ? '    const i64 lines = 1;'
+    : `    i64 lines = 1;
+    if (x0 == 0 && inner <= ${block / 2}) {
+      const i64 below = ${rank === 2 ? `${rows} - row` : `${rows} - (row - quotient(row, ${rows}) * ${rows})`}, whole = (stop - at) / inner;
+      lines = ${block} / inner < below ? ${block} / inner : below;
+      if (whole < lines) lines = whole > 1 ? whole : 1;
+      if (lines > 16) lines -= lines % 16;
+    }`
+}
     ${rank > 1 ? 'i64 rest = row, ' : 'i64 '}${offsets.map((o) => `${o.name} = x0 * ${o.stride}s`).join(', ')};
 ${unravel(rank - 1, offsets, (prefix, i) => `p.${prefix}[${i}]`)}
     {
       ${span}
     }
-    at += run;
+    at += run * lines;
   }`;
 }

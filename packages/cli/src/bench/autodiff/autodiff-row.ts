@@ -2,7 +2,13 @@ import type { HostTimes } from '../calls.js';
 import type { Spread } from '../statistics.js';
 
 /** What `mercer bench autodiff` measures; the chain comes first, since a device tells its highest memory so far. */
-export const AUTODIFF_NAMES = ['chain', 'sgdStep', 'expSum', 'gaussianGradient'] as const;
+export const AUTODIFF_NAMES = [
+  'chain',
+  'sgdStep',
+  'expSum',
+  'broadcast',
+  'gaussianGradient',
+] as const;
 
 /** A name of {@link AUTODIFF_NAMES}. */
 export type AutodiffName = (typeof AUTODIFF_NAMES)[number];
@@ -31,9 +37,11 @@ export interface AutodiffSizes {
   readonly batch: number;
   readonly elements: number;
   readonly points: readonly number[];
+  /** Rows and columns, which a vector or another matrix is added to. */
+  readonly matrix: readonly [rows: number, columns: number];
 }
 
 export const SIZES: Readonly<Record<'cpu' | 'cuda', AutodiffSizes>> = {
-  cpu: { batch: 128, elements: 100_000, points: [1000, 3000] },
-  cuda: { batch: 1024, elements: 5e7, points: [1e4, 1e5] },
+  cpu: { batch: 128, elements: 100_000, points: [1000, 3000], matrix: [256, 400] },
+  cuda: { batch: 1024, elements: 5e7, points: [1e4, 1e5], matrix: [16384, 4096] },
 };

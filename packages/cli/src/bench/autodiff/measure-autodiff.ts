@@ -6,6 +6,7 @@ import {
   type AutodiffRow,
   type AutodiffSizes,
 } from './autodiff-row.js';
+import { measureBroadcast } from './broadcast.js';
 import { measureChain } from './chain.js';
 import { measureExpSum } from './exp-sum.js';
 import { measureGaussianGradient } from './gaussian-gradient.js';
@@ -17,6 +18,7 @@ const MEASURES: Readonly<Record<AutodiffName, Measure>> = {
   chain: measureChain,
   sgdStep: measureSgdStep,
   expSum: measureExpSum,
+  broadcast: measureBroadcast,
   gaussianGradient: measureGaussianGradient,
 };
 
