@@ -123,25 +123,42 @@ export class PieceCopies {
     }
   }
 
-  /** Replays copy nothing from now on. */
-  unbind(graph: CapturedGraph): void {
+  /**
+   * Replays of the graph copy these from now on, and no other pieces: between memory that whoever replays it holds, written by the replay before.
+   *
+   * @param from where a piece comes from, undefined where it is left as it is; none of any: nothing is copied
+   */
+  rebind(
+    graph: CapturedGraph,
+    from: readonly (Place | undefined)[] = [],
+    to: readonly Place[] = [],
+  ): void {
     const { kernel } = this.#copier;
-    for (const { args, point } of this.#launches) {
+    for (const { first, args, point } of this.#launches) {
       if (kernel === undefined || point === undefined) continue;
-      kernel.setScalars(args, pieceScalars([]));
-      // a graph launches at least one block
-      args.geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 };
+      const own = from.slice(first, first + MOST_PIECES);
+      const sizes = own.map((one, at) => ({
+        bytes: one === undefined ? 0 : (this.#bytes[first + at] as number),
+      }));
+      own.forEach((one, at) => {
+        if (one !== undefined) this.#pointPiece(args, at, one, to[first + at] as Place);
+      });
+      kernel.setScalars(args, pieceScalars(sizes));
+      if (sizes.every(({ bytes }) => bytes === 0)) {
+        // a graph launches at least one block
+        args.geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 };
+      }
       kernel.replaceIn(graph, point, args);
     }
   }
 
-  #point({ args: { packer } }: Launch, from: readonly Place[], to: readonly Place[]): void {
-    for (const [at, { storage, byteOffset }] of from.entries()) {
-      packer.setPointer(1 + at, storage.address + byteOffset);
-    }
-    for (const [at, { storage, byteOffset }] of to.entries()) {
-      packer.setPointer(1 + MOST_PIECES + at, storage.address + byteOffset);
-    }
+  #point({ args }: Launch, from: readonly Place[], to: readonly Place[]): void {
+    for (const [at, one] of from.entries()) this.#pointPiece(args, at, one, to[at] as Place);
+  }
+
+  #pointPiece({ packer }: KernelArguments, at: number, from: Place, to: Place): void {
+    packer.setPointer(1 + at, from.storage.address + from.byteOffset);
+    packer.setPointer(1 + MOST_PIECES + at, to.storage.address + to.byteOffset);
   }
 }
 

@@ -15,12 +15,11 @@ export interface Result extends Place {
   readonly form: TensorForm;
 }
 
-/** Results that become inputs, in the order of their pairs. */
+/** Results that become inputs where the work is repeated. */
 interface Feedback {
-  readonly copies: PieceCopies;
-  readonly from: readonly Result[];
-  readonly to: readonly Tensor[];
-  /** The copies as captured work, on a CPU, which repeats without the host. */
+  /** For each input, the result that takes its place. */
+  readonly from: readonly (Result | undefined)[];
+  /** The copies as captured work, on a CPU, which repeats without the host. On a GPU those of the arguments copy them. */
   readonly graph: CapturedGraph | undefined;
 }
 
@@ -110,8 +109,7 @@ export class Replay {
    * @throws MercerError UNSUPPORTED where a result is another input
    */
   feedBack(pairs: readonly (readonly [number, number])[]): void {
-    const from: Result[] = [];
-    const to: Tensor[] = [];
+    const from = this.#inputs.map((): Result | undefined => undefined);
     for (const [result, input] of pairs) {
       const one = this.#results[result] as Result;
       const other = this.#inputs[input] as Tensor;
@@ -122,21 +120,31 @@ export class Replay {
           `a prepared function: its result ${result} is an argument that becomes another argument in the next repetition. Return its clone().`,
         );
       }
-      from.push(one);
-      to.push(other);
+      from[input] = one;
     }
-    const copies = new PieceCopies(this.#copier, to.map(bytesIn));
     const isRepeatedByDevice = this.#copier.kernel === undefined;
-    const graph = isRepeatedByDevice ? this.#captured(copies, from, to) : undefined;
-    this.#feedback = { copies, from, to, graph };
+    const graph = isRepeatedByDevice ? this.#captured(from) : undefined;
+    this.#feedback = { from, graph };
     this.#held.between = graph;
   }
 
-  /** Copies as work of their own, between memory that this replay holds. */
-  #captured(copies: PieceCopies, from: readonly Result[], to: readonly Tensor[]): CapturedGraph {
+  /** Copies to the inputs as work of their own, between memory that this replay holds. */
+  #captured(from: readonly (Result | undefined)[]): CapturedGraph {
+    const pairs = this.#inputs.flatMap((to, at) => {
+      const one = from[at];
+      return one === undefined ? [] : [{ from: one, to }];
+    });
+    const copies = new PieceCopies(
+      this.#copier,
+      pairs.map(({ to }) => bytesIn(to)),
+    );
     const stream = this.#device.createStream();
     stream.beginCapture(UNORDERED);
-    copies.enqueueBare(from, to, stream);
+    copies.enqueueBare(
+      pairs.map((one) => one.from),
+      pairs.map(({ to }) => to),
+      stream,
+    );
     return stream.endCapture();
   }
 
@@ -235,26 +243,34 @@ export class Replay {
     queue: StreamCore,
     { times, rests }: Repetitions,
   ): void {
-    const { graph } = this.#work;
-    const between = times > 1 ? this.#feedback?.graph : undefined;
-    const isPartOfGraph = this.#copier.kernel !== undefined;
-    if (isPartOfGraph) {
-      this.#copiesIn.bind(graph, args, this.#inputs, queue);
-      this.#copiesOut.bind(graph, this.#results, results, queue);
-    } else this.#copiesIn.enqueue(args, this.#inputs, queue);
-    const repeated = between && { times, between, rests: this.#numbersOf(rests) };
-    this.#launch(queue, repeated);
-    if (isPartOfGraph && times > 1) this.#copiesIn.unbind(graph);
-    for (let done = 1; done < times && repeated === undefined; done++) {
-      const { copies, from, to } = this.#feedback as Feedback;
-      copies.enqueue(from, to, queue);
-      this.#launch(queue);
-    }
-    if (isPartOfGraph) {
+    if (this.#copier.kernel === undefined) {
+      this.#copiesIn.enqueue(args, this.#inputs, queue);
+      const between = times > 1 ? this.#feedback?.graph : undefined;
+      this.#launch(queue, between && { times, between, rests: this.#numbersOf(rests) });
+      this.#copiesOut.enqueue(this.#results, results, queue);
+    } else {
+      this.#replayGraph(args, results, queue, times);
       for (const { storage } of args) storage.noteRead(queue);
       for (const { storage } of results) storage.noteWrite(queue);
-    } else this.#copiesOut.enqueue(this.#results, results, queue);
+    }
     for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
+  }
+
+  /** A repetition is one launch: its copies of arguments bring what the one before gave, and the last one copies the results out. */
+  #replayGraph(
+    args: readonly Tensor[],
+    results: readonly Tensor[],
+    queue: StreamCore,
+    times: number,
+  ): void {
+    const { graph } = this.#work;
+    this.#copiesIn.bind(graph, args, this.#inputs, queue);
+    if (times > 1) this.#copiesOut.rebind(graph);
+    for (let done = 0; done < times; done++) {
+      if (done === 1) this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs);
+      if (done === times - 1) this.#copiesOut.bind(graph, this.#results, results, queue);
+      this.#launch(queue);
+    }
   }
 
   #numbersOf(result: number | undefined): RepeatedGraph['rests'] {
