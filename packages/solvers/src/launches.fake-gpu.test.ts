@@ -1,8 +1,8 @@
-import { CudaGraphExec } from '@mercer/cuda-runtime';
+import { CudaGraphExec, CudaStream } from '@mercer/cuda-runtime';
 import { lazyI, lazyJ } from '@mercer/lazy';
 import { device, startProfile, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
+import { fake, useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { cg, type LinearOperator } from './index.js';
@@ -79,7 +79,11 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
     expect(names.join(' ')).toBe(expected);
   });
 
-  it('a batch is ten launches of one graph, and an abort keeps no memory', async () => {
+  it.each([
+    ['a launch of an iteration, and of a loop of nine', 1, 2],
+    ['ten launches of one graph where the driver has no loops', 0, 10],
+  ])('a batch is %s, and an abort keeps no memory', async (_, loops, launches) => {
+    fake('LOOPS', loops);
     const graphs = vi.spyOn(CudaGraphExec.prototype, 'launch');
     const call = async (): Promise<void> => {
       const controller = new AbortController();
@@ -91,8 +95,30 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
       await expect(cg(kernel.shift(0.1), b, options)).rejects.toThrow('enough');
     };
     await call();
-    expect(graphs).toHaveBeenCalledTimes(40);
+    expect(graphs).toHaveBeenCalledTimes(4 * launches);
     graphs.mockRestore();
     expect(await memoryKept(gpu, call)).toEqual(NOTHING);
+    fake('LOOPS', undefined);
+  });
+
+  it('batches of a solve that reports nothing are longer, up to the next true residual', async () => {
+    const controller = new AbortController();
+    const left: number[] = [];
+    const { memset } = CudaStream.prototype;
+    const spies = [
+      vi.spyOn(performance, 'now').mockReturnValue(0),
+      vi.spyOn(CudaStream.prototype, 'memset').mockImplementation(function (
+        this: CudaStream,
+        ...given
+      ) {
+        const [, , value, bytes, unit] = given;
+        if (bytes === 4 && unit === 4 && left.push(value) === 6) controller.abort(new Error('enough'));
+        memset.apply(this, given);
+      }),
+    ];
+    await expect(cg(kernel.shift(0.1), b, { signal: controller.signal })).rejects.toThrow('enough');
+    for (const one of spies) one.mockRestore();
+    // of 10, 10, 20, 10 and 50 iterations
+    expect(left).toEqual([9, 9, 19, 9, 49, 49]);
   });
 });

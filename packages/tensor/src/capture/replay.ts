@@ -7,6 +7,7 @@ import type { TensorForm } from '../tensor-form.js';
 import { MercerError } from '../mercer-error.js';
 import { Tensor } from '../tensor.js';
 import type { CapturedWork } from './capture.js';
+import { DeviceLoop } from './device-loop.js';
 import { PieceCopies, type PieceCopier, type Place } from './piece-copies.js';
 import { assertNotPreparing } from './refusals.js';
 
@@ -26,7 +27,7 @@ interface Feedback {
 /** How often captured work is done. */
 export interface Repetitions {
   readonly times: number;
-  /** A result, float64, none of whose elements is 0 once further repetitions change nothing: a CPU leaves them out. */
+  /** A result, float64, none of whose elements is 0 once further repetitions change nothing: a device that repeats without the host leaves them out. */
   readonly rests?: number | undefined;
 }
 
@@ -48,13 +49,20 @@ interface HeldWork {
   readonly work: CapturedWork;
   readonly device: DeviceCore;
   between: CapturedGraph | undefined;
+  /** Of a GPU: loops by the result that they look at, undefined where there is none. */
+  readonly loops: Map<number | undefined, DeviceLoop | undefined>;
 }
 
-/** Gives back the memory of work that nobody reaches any more and that was not disposed; the inputs are tensors, of which the same is seen to. */
-const collected = new FinalizationRegistry<HeldWork>(({ work, device, between }) => {
-  device.noteLeakedBytes(work.bytes);
+const release = ({ work, between, loops }: HeldWork): void => {
   work.dispose();
   between?.dispose();
+  for (const loop of loops.values()) loop?.dispose();
+};
+
+/** Gives back the memory of work that nobody reaches any more and that was not disposed; the inputs are tensors, of which the same is seen to. */
+const collected = new FinalizationRegistry<HeldWork>((held) => {
+  held.device.noteLeakedBytes(held.work.bytes);
+  release(held);
 });
 
 /** Captured work that is done again with other arguments, which are copied in, as its results are copied out. */
@@ -90,7 +98,7 @@ export class Replay {
     this.#results = results;
     this.#copiesIn = copies.in;
     this.#copiesOut = copies.out;
-    this.#held = { work, device: copier.device, between: undefined };
+    this.#held = { work, device: copier.device, between: undefined, loops: new Map() };
     collected.register(this, this.#held, this);
   }
 
@@ -208,8 +216,7 @@ export class Replay {
 
   #release(): void {
     if (this.#pending > 0) return;
-    this.#work.dispose();
-    this.#feedback?.graph?.dispose();
+    release(this.#held);
     for (const one of this.#inputs) one.dispose();
   }
 
@@ -249,23 +256,34 @@ export class Replay {
       this.#launch(queue, between && { times, between, rests: this.#numbersOf(rests) });
       this.#copiesOut.enqueue(this.#results, results, queue);
     } else {
-      this.#replayGraph(args, results, queue, times);
+      this.#replayGraph(args, results, queue, { times, rests });
       for (const { storage } of args) storage.noteRead(queue);
       for (const { storage } of results) storage.noteWrite(queue);
     }
     for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
   }
 
-  /** A repetition is one launch: its copies of arguments bring what the one before gave, and the last one copies the results out. */
+  /**
+   * In repetitions the copies of arguments bring what the one before gave. The device does all but the first in one launch where it can; else each is one, of which the last
+   * copies the results out.
+   */
   #replayGraph(
     args: readonly Tensor[],
     results: readonly Tensor[],
     queue: StreamCore,
-    times: number,
+    { times, rests }: Repetitions,
   ): void {
     const { graph } = this.#work;
+    const loop = times > 2 ? this.#loop(rests) : undefined;
     this.#copiesIn.bind(graph, args, this.#inputs, queue);
     if (times > 1) this.#copiesOut.rebind(graph);
+    if (loop !== undefined) {
+      this.#launch(queue);
+      loop.begin(times - 1, queue);
+      this.#launch(queue, undefined, loop.graph);
+      this.#copiesOut.enqueue(this.#results, results, queue);
+      return;
+    }
     for (let done = 0; done < times; done++) {
       if (done === 1) this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs);
       if (done === times - 1) this.#copiesOut.bind(graph, this.#results, results, queue);
@@ -273,13 +291,30 @@ export class Replay {
     }
   }
 
+  /** Whether repetitions behind `feedBack` are without the host, and end where a result rests. */
+  repeatsAlone(rests: number): boolean {
+    return this.#copier.kernel === undefined || this.#loop(rests) !== undefined;
+  }
+
+  #loop(rests: number | undefined): DeviceLoop | undefined {
+    const { loops } = this.#held;
+    const { repeats } = this.#copier;
+    if (loops.has(rests) || repeats === undefined) return loops.get(rests);
+    const { graph } = this.#work;
+    this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs, true);
+    this.#copiesOut.rebind(graph, [], [], true);
+    const loop = DeviceLoop.of(this.#device, repeats, graph, this.#numbersOf(rests));
+    loops.set(rests, loop);
+    return loop;
+  }
+
   #numbersOf(result: number | undefined): RepeatedGraph['rests'] {
     const one = result === undefined ? undefined : this.#results[result];
     return one && { address: one.storage.address + one.byteOffset, count: one.form.size };
   }
 
-  #launch(queue: StreamCore, repeated?: RepeatedGraph): void {
-    const { graph, touched } = this.#work;
+  #launch(queue: StreamCore, repeated?: RepeatedGraph, graph = this.#work.graph): void {
+    const { touched } = this.#work;
     for (const [storage, writes] of touched) {
       if (writes) storage.beforeWrite(queue);
       else storage.beforeRead(queue);
