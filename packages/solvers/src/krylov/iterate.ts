@@ -315,5 +315,5 @@ class Batches<S extends KrylovState> implements Disposable {
 }
 
 /** Whether work cannot be captured. */
-const isRefused = (error: unknown): boolean =>
+export const isRefused = (error: unknown): boolean =>
   error instanceof MercerError && (error.code === 'CAPTURED' || error.code === 'UNSUPPORTED');
