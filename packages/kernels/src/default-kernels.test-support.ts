@@ -51,7 +51,10 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
   const kernels = defaultElementwisePlans().map((plan) => emitCopy(plan, kind));
-  return [...kernels, emitCopyPieces(), emitRepeats()].map((kernel) => ({ name: kernel.name, kernel }));
+  return [...kernels, emitCopyPieces(), emitRepeats()].map((kernel) => ({
+    name: kernel.name,
+    kernel,
+  }));
 }
 
 function limitKernels(limits: DeviceLimits): NamedKernel[] {

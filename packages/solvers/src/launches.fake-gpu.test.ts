@@ -112,10 +112,14 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
     ['ten where the driver has no loops', 0, 10],
   ])('ten pivots of pivotedCholesky are %s', async (_, loops, launches) => {
     fake('LOOPS', loops);
-    const pivots = await Pivots.of(kernel as never, 30);
+    const pivots = await Pivots.of(kernel, 30);
     const graphs = vi.spyOn(CudaGraphExec.prototype, 'launch');
-    await (await pivots.next(10)).seen;
-    await (await pivots.next(10)).seen;
+    await (
+      await pivots.next(10)
+    ).seen;
+    await (
+      await pivots.next(10)
+    ).seen;
     expect(graphs).toHaveBeenCalledTimes(2 * launches);
     graphs.mockRestore();
     using columns = await pivots.columns(20);
@@ -134,7 +138,8 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
         ...given
       ) {
         const [, , value, bytes, unit] = given;
-        if (bytes === 4 && unit === 4 && left.push(value) === 6) controller.abort(new Error('enough'));
+        if (bytes === 4 && unit === 4 && left.push(value) === 6)
+          controller.abort(new Error('enough'));
         memset.apply(this, given);
       }),
     ];

@@ -204,10 +204,7 @@ export class DeviceKernel implements LoadedKernel {
   }
 
   /** The graph's work as a loop of the device, of which this kernel decides; undefined on a CPU. @throws where the driver has none, or not for such work */
-  loopOf(
-    graph: CapturedGraph,
-    { packer, geometry }: KernelArguments,
-  ): CapturedGraph | undefined {
+  loopOf(graph: CapturedGraph, { packer, geometry }: KernelArguments): CapturedGraph | undefined {
     return this.#native.loopOf?.(graph, geometry as CudaGeometry, packer.bytes);
   }
 

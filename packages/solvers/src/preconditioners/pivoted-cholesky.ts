@@ -6,13 +6,7 @@ import { keeping } from '../krylov/columns.js';
 import { SolverError } from '../solver-error.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import {
-  besideIdentity,
-  checkGain,
-  checkLowRank,
-  GAIN_OVER,
-  leftSingular,
-} from './low-rank.js';
+import { besideIdentity, checkGain, checkLowRank, GAIN_OVER, leftSingular } from './low-rank.js';
 import { Pivots, type Look } from './pivots.js';
 
 /** Options of {@link pivotedCholesky}. */
@@ -38,8 +32,8 @@ const OPTIONS: OptionNames<PivotedCholeskyOptions> = {
 /**
  * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
  * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I` (Gardner et al. 2018), applied by the
- * singular vectors U and values s of L as `(v - U (s^2 / (s^2 + shift)) U^T v) / shift`. It costs `rank` rows of the operator. Pivots are chosen on the device; the host
- * waits for it after every ten, to see whether to go on.
+ * singular vectors U and values s of L as `(v - U (s^2 / (s^2 + shift)) U^T v) / shift`. It costs `rank` rows of the operator. Pivots are chosen on the device, which a
+ * GPU repeats by itself; the host waits for it after every ten, to see whether to go on.
  *
  * ```ts
  * import { lazyI, lazyJ } from '@mercer/lazy';

@@ -1,4 +1,10 @@
-import { emitCopyPieces, emitRepeats, MOST_PIECES, pieceScalars, type Scalars } from '@mercer/kernels';
+import {
+  emitCopyPieces,
+  emitRepeats,
+  MOST_PIECES,
+  pieceScalars,
+  type Scalars,
+} from '@mercer/kernels';
 import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { StorageBlock } from '../storage-block.js';
