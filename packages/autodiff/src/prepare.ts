@@ -32,13 +32,15 @@ export interface Prepared<A extends readonly unknown[], R> extends Disposable {
    */
   repeat(count: number, ...args: A): Settled<R>;
   /**
-   * The same until the state rests, at most so many times. `f` leaves a state that rests as it is, so that the result is that of `repeat`: a CPU, which repeats without
-   * the host, leaves out what is in vain.
+   * The same until the state rests, at most so many times. `f` leaves a state that rests as it is, so that the result is that of `repeat`: a device that repeats without
+   * the host, a CPU or a GPU with CUDA 12.4, leaves out what is in vain.
    *
    * @param rests a member of what `f` gives, float64: the state rests where none of its elements is 0
    * @throws MercerError INVALID_ARGUMENT where there is no such member, or it is of another dtype; as `repeat`
    */
   repeatUntil(rests: string, count: number, ...args: A): Settled<R>;
+  /** @internal Whether `repeatUntil` leaves out what is in vain; no host is in the loop then. @throws as that */
+  repeatsAlone(rests: string): boolean;
   /** Ends repetitions that are enqueued already with the one under way, on a CPU: what they give is what was reached. For work that nobody waits for any more. */
   stop(): void;
   /** Returns the memory that the work is done in. Results stay. A function that is forgotten without it returns it when it is collected. */
@@ -129,6 +131,11 @@ async function prepared<A extends readonly unknown[], R>(
   const call = (...args: A): Settled<R> =>
     rebuilt(result, replay.call(given(args)).values()) as Settled<R>;
   let feedsBack = false;
+  const feedBack = (): void => {
+    if (feedsBack) return;
+    replay.feedBack(feedback(result, like[0]));
+    feedsBack = true;
+  };
   const repeated = (rests: number | undefined, count: number, args: A): Settled<R> => {
     if (!(Number.isSafeInteger(count) && count > 0)) {
       throw new MercerError(
@@ -137,22 +144,23 @@ async function prepared<A extends readonly unknown[], R>(
       );
     }
     const tensors = given(args);
-    if (!feedsBack) {
-      replay.feedBack(feedback(result, like[0]));
-      feedsBack = true;
-    }
+    feedBack();
     return rebuilt(result, replay.call(tensors, { times: count, rests }).values()) as Settled<R>;
   };
   const repeat = (count: number, ...args: A): Settled<R> => repeated(undefined, count, args);
   const repeatUntil = (rests: string, count: number, ...args: A): Settled<R> =>
     repeated(restsOf(result, rests), count, args);
+  const repeatsAlone = (rests: string): boolean => {
+    feedBack();
+    return replay.repeatsAlone(restsOf(result, rests));
+  };
   const stop = (): void => {
     replay.stop();
   };
   const dispose = (): void => {
     replay.dispose();
   };
-  const more = { repeat, repeatUntil, stop, dispose, [Symbol.dispose]: dispose };
+  const more = { repeat, repeatUntil, repeatsAlone, stop, dispose, [Symbol.dispose]: dispose };
   return { prepared: Object.assign(call, more), isProvisional: replay.isProvisional };
 }
 

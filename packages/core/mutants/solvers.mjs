@@ -264,7 +264,7 @@ export const solvers = [
     ...PRECONDITIONED,
     file: '../../solvers/src/preconditioners/pivoted-cholesky.ts',
     name: 'rows that are not finite are taken',
-    find: 'if (!Number.isFinite(last?.[1])) throw notFinite(what);',
+    find: 'if (!Number.isFinite(await pivots.left())) throw notFinite(what);',
     replace: '',
     pattern: 'of rows that are not finite',
   },

@@ -144,8 +144,8 @@ export const transforms = [
   {
     ...REPLAY,
     name: 'repetitions of a CPU begin with the same numbers',
-    find: 'copies.enqueueBare(from, to, stream);',
-    replace: '',
+    find: 'if (one.storage === other.storage && one.byteOffset === other.byteOffset) continue;',
+    replace: 'if (one.storage === other.storage || this.#copier.kernel === undefined) continue;',
     pattern: 'repeat gives what the function gives when it is called as often',
   },
   {
@@ -216,8 +216,26 @@ export const transforms = [
     ...REPLAY,
     test: 'src/prepared-programs.fake-gpu.test.ts',
     name: 'a repetition on a GPU copies the arguments again',
-    find: 'if (isPartOfGraph && times > 1) this.#copiesIn.unbind(graph);',
+    find: 'if (done === 1) this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs);',
     replace: '',
-    pattern: 'a repetition has what the call before it gave',
+    pattern: 'a repetition of the host has what the call before it gave',
+  },
+  {
+    ...REPLAY,
+    test: 'src/prepared-programs.fake-gpu.test.ts',
+    name: 'a loop of a GPU repeats with what the first repetition had',
+    find: 'this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs, true);',
+    replace: '',
+    pattern: 'a repetition of the device has what the call before it gave',
+  },
+  {
+    ...SIDE,
+    file: '../../tensor/src/capture/capture.ts',
+    test: '../tensor/src/capture/repetitions.fake-gpu.test.ts',
+    name: 'work that reads no argument overwrites a result that is still to be copied',
+    find: '[...reads.map(memoryOf), this.#arguments]',
+    replace: 'reads.map(memoryOf)',
+    pattern:
+      'a result that reads no argument is taken for the next repetition before it is written',
   },
 ];

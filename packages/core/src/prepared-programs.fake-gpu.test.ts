@@ -1,6 +1,6 @@
 import { CudaGraphExec, CudaStream } from '@mercer/cuda-runtime';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
+import { fake, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
@@ -91,18 +91,27 @@ describe.skipIf(!nvrtcFound())('prepared on a GPU (skipped only without NVRTC)',
     expect(results[count]?.shape).toEqual([0]);
   });
 
-  it('a repetition has what the call before it gave, beside the other arguments of the first', async () => {
-    const f = async (a: Floats, b: Floats): Promise<Tensor> => matmul(a, b);
-    const prepared = await prepare(f, x, w);
-    const wanted = await f((await f((await f(w, x)) as Floats, x)) as Floats, x);
-    const found: Tensor[] = [];
-    const counts = await asked(() => found.push(prepared.repeat(3, w, x)));
-    expect(counts).toEqual({ copies: 2, uploads: 0, graphs: 3, launches: 0 });
-    expect(await found[0]?.toNested()).toEqual(await wanted.toNested());
-    // and the arguments are copied again
-    expect(await prepared(x, w).toNested()).toEqual(await (await f(x, w)).toNested());
-    prepared.dispose();
-  });
+  it.each([
+    // the last result is copied out of the loop
+    ['of the device', 1, { copies: 1, graphs: 2 }],
+    ['of the host', 0, { copies: 0, graphs: 3 }],
+  ])(
+    'a repetition %s has what the call before it gave, beside the other arguments of the first',
+    async (_, loops, launched) => {
+      fake('LOOPS', loops);
+      const f = async (a: Floats, b: Floats): Promise<Tensor> => matmul(a, b);
+      const prepared = await prepare(f, x, w);
+      const wanted = await f((await f((await f(w, x)) as Floats, x)) as Floats, x);
+      const found: Tensor[] = [];
+      const counts = await asked(() => found.push(prepared.repeat(3, w, x)));
+      expect(counts).toEqual({ ...launched, uploads: 0, launches: 0 });
+      expect(await found[0]?.toNested()).toEqual(await wanted.toNested());
+      // and the arguments are copied again
+      expect(await prepared(x, w).toNested()).toEqual(await (await f(x, w)).toNested());
+      prepared.dispose();
+      fake('LOOPS', undefined);
+    },
+  );
 
   it('random numbers are drawn once, and copied by each call', async () => {
     const f = (_: Floats) => random.normal([2, 2], { key: random.key(3), device: gpu }).clone();

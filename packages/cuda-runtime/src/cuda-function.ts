@@ -1,6 +1,6 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import { misuse } from './errors.js';
-import type { CudaGraphExec } from './graph.js';
+import { CudaGraphExec } from './graph.js';
 import type { Addon } from './native/addon.js';
 import type { FunctionHandle } from './native/handles.js';
 import { handleOf, native } from './native/owned.js';
@@ -140,6 +140,7 @@ export class CudaFunction {
 
   /**
    * Later launches of a graph launch this function so at a point of its capture, behind which it was captured alone. What is under way is not changed.
+   * With `ofLoops` instead what `loopOf` makes of the graph later.
    *
    * @internal As {@link enqueue}: checked by the caller
    * @see cuGraphExecKernelNodeSetParams: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
@@ -150,10 +151,31 @@ export class CudaFunction {
     point: number,
     params: Uint8Array,
     paramOffsets: Uint32Array,
+    ofLoops = false,
   ): void {
     this.#writeGeometry(geometry);
     const exec = handleOf(graph, 'CudaGraphExec');
-    this.#addon.launchIn(this[native], exec, point, params, paramOffsets);
+    this.#addon.launchIn(this[native], exec, point, params, paramOffsets, ofLoops);
+  }
+
+  /**
+   * The work of a graph in a loop of the device: once, and again as long as this function, which is launched behind each repetition, says so by
+   * `cudaGraphSetConditional`. Its first parameter is what that takes, whatever is packed there.
+   *
+   * @internal As {@link enqueue}: checked by the caller
+   * @throws MercerError NOT_SUPPORTED before CUDA 12.4; CudaError for work that no loop takes
+   * @see cuGraphConditionalHandleCreate: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__GRAPH.html
+   */
+  loopOf(
+    geometry: LaunchGeometry,
+    graph: CudaGraphExec,
+    params: Uint8Array,
+    paramOffsets: Uint32Array,
+  ): CudaGraphExec {
+    this.#writeGeometry(geometry);
+    const exec = handleOf(graph, 'CudaGraphExec');
+    const loop = this.#addon.loopOf(this[native], exec, params, paramOffsets);
+    return new CudaGraphExec(this.#addon, loop);
   }
 
   #writeGeometry(geometry: LaunchGeometry): void {

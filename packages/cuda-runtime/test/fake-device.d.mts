@@ -6,6 +6,7 @@ export type FakeSetting =
   | 'POOLS'
   | 'PEER'
   | 'KERNEL_US'
+  | 'LOOPS'
   | 'FAULT_AT'
   | 'PINNED_BYTES'
   | 'PTX_TOO_NEW'

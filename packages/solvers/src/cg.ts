@@ -50,9 +50,9 @@ const BLOCK_CG: Solver<BlockCgState> = { ...CG, method: (system) => new BlockCgM
  * Directions that the others span to rounding are left out, so that right-hand sides may be the same, or multiples, or more than the unknowns. Residuals, their
  * tolerances and the errors are as before; the figure of an indefinite operator is the least `p . A p` of all unit directions p. Its iterations are not captured.
  *
- * On a GPU ten iterations are enqueued at a time, replayed from a capture where the operator and the preconditioner allow it, and the host
- * looks at them one batch late. On a CPU such iterations are captured after two, and repeated by the threads of the pool, without the host, until the next true
- * residual is due or all columns are done; with `onIteration` they are made one by one.
+ * On a GPU an iteration is captured where the operator and the preconditioner allow it, and the device repeats it by itself, until the next true residual is due or all columns
+ * are done; the host looks one batch late. With `onIteration`, and before CUDA 12.4, ten iterations are enqueued at a time. On a CPU such iterations are captured after two, and repeated
+ * by the threads of the pool, without the host; with `onIteration` they are made one by one.
  *
  * x is differentiated by b and by the tensors that the operator is made of, a shift among them, to any order: the gradient solves the same system
  * (implicit differentiation), and is as accurate as the solve. x0 and the preconditioner have no derivative, and what is said beside x none.

@@ -1,8 +1,8 @@
-import { CudaGraphExec } from '@mercer/cuda-runtime';
+import { CudaGraphExec, CudaStream } from '@mercer/cuda-runtime';
 import { lazyI, lazyJ } from '@mercer/lazy';
 import { device, startProfile, zeros, type Device, type Tensor } from '@mercer/tensor';
-import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { useFakeDriver } from '../../cuda-runtime/test/fake-device.mjs';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { fake, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { cg, type LinearOperator } from './index.js';
@@ -12,6 +12,7 @@ import type { KrylovMethod, KrylovState } from './krylov/iterate.js';
 import { LeastSquaresMethod } from './krylov/least-squares-method.js';
 import { MinresMethod } from './krylov/minres-method.js';
 import { release } from './krylov/columns.js';
+import { Pivots } from './preconditioners/pivots.js';
 import { LinearSystem } from './krylov/linear-system.js';
 
 /** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
@@ -21,10 +22,16 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
   let b: Tensor<'float32'>;
   beforeAll(async () => {
     await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
+    await useFakeSolvers();
     gpu = device('cuda:0');
     const points = await zeros([1000, 3], { device: gpu });
     kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp().asOperator();
     b = await zeros([1000], { device: gpu });
+  });
+
+  afterEach(() => {
+    fake('LOOPS', undefined);
+    vi.restoreAllMocks();
   });
 
   it('an iteration is a product, two inner products and three maps', async () => {
@@ -79,7 +86,11 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
     expect(names.join(' ')).toBe(expected);
   });
 
-  it('a batch is ten launches of one graph, and an abort keeps no memory', async () => {
+  it.each([
+    ['a launch of an iteration, and of a loop of nine', 1, 2],
+    ['ten launches of one graph where the driver has no loops', 0, 10],
+  ])('a batch is %s, and an abort keeps no memory', async (_, loops, launches) => {
+    fake('LOOPS', loops);
     const graphs = vi.spyOn(CudaGraphExec.prototype, 'launch');
     const call = async (): Promise<void> => {
       const controller = new AbortController();
@@ -91,8 +102,50 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
       await expect(cg(kernel.shift(0.1), b, options)).rejects.toThrow('enough');
     };
     await call();
-    expect(graphs).toHaveBeenCalledTimes(40);
+    expect(graphs).toHaveBeenCalledTimes(4 * launches);
     graphs.mockRestore();
     expect(await memoryKept(gpu, call)).toEqual(NOTHING);
+  });
+
+  it.each([
+    ['two launches of graphs, whatever a pivot launches', 1, 2],
+    ['ten where the driver has no loops', 0, 10],
+  ])('ten pivots of pivotedCholesky are %s', async (_, loops, launches) => {
+    fake('LOOPS', loops);
+    const pivots = await Pivots.of(kernel, 30);
+    const graphs = vi.spyOn(CudaGraphExec.prototype, 'launch');
+    await (
+      await pivots.next(10)
+    ).seen;
+    await (
+      await pivots.next(10)
+    ).seen;
+    expect(graphs).toHaveBeenCalledTimes(2 * launches);
+    graphs.mockRestore();
+    using columns = await pivots.columns(20);
+    expect(columns.shape).toEqual([1000, 20]);
+    pivots[Symbol.dispose]();
+  });
+
+  it('batches of a solve that reports nothing are longer, up to the next true residual', async () => {
+    const controller = new AbortController();
+    const left: number[] = [];
+    const { memset } = CudaStream.prototype;
+    const spies = [
+      vi.spyOn(performance, 'now').mockReturnValue(0),
+      vi.spyOn(CudaStream.prototype, 'memset').mockImplementation(function (
+        this: CudaStream,
+        ...given
+      ) {
+        const [, , value, bytes, unit] = given;
+        if (bytes === 4 && unit === 4 && left.push(value) === 6)
+          controller.abort(new Error('enough'));
+        memset.apply(this, given);
+      }),
+    ];
+    await expect(cg(kernel.shift(0.1), b, { signal: controller.signal })).rejects.toThrow('enough');
+    for (const one of spies) one.mockRestore();
+    // of 10, 10, 20, 10 and 50 iterations
+    expect(left).toEqual([9, 9, 19, 9, 49, 49]);
   });
 });

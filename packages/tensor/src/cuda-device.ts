@@ -49,6 +49,11 @@ class CudaCapturedGraph implements CapturedGraph {
   }
 }
 
+function graphOf(graph: CapturedGraph): CudaGraphExec {
+  if (graph instanceof CudaCapturedGraph) return graph.native;
+  throw new TypeError('a graph of a CPU');
+}
+
 /** A stream of a GPU. @internal */
 export class CudaStreamCore extends StreamCore<CudaEvent> {
   readonly native: CudaStream;
@@ -315,10 +320,11 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
           for (const handle of keepAlive) queue.keepForCapture(handle as DeviceBuffer);
         }
       },
-      launchIn: (graph, point, geometry, packed) => {
-        if (!(graph instanceof CudaCapturedGraph)) throw new TypeError('a graph of a CPU');
-        native.enqueueIn(geometry, graph.native, point, packed, offsets);
+      launchIn: (graph, point, geometry, packed, ofLoops) => {
+        native.enqueueIn(geometry, graphOf(graph), point, packed, offsets, ofLoops);
       },
+      loopOf: (graph, geometry, packed) =>
+        new CudaCapturedGraph(native.loopOf(geometry, graphOf(graph), packed, offsets)),
     };
   }
 

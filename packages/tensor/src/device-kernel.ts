@@ -192,10 +192,20 @@ export class DeviceKernel implements LoadedKernel {
     }
   }
 
-  /** Replays of the graph from now on have these arguments at a point where it was captured. */
-  replaceIn(graph: CapturedGraph, point: number, { packer, geometry }: KernelArguments): void {
+  /** Replays of the graph from now on, or loops made of it, have these arguments at a point where it was captured. */
+  replaceIn(
+    graph: CapturedGraph,
+    point: number,
+    { packer, geometry }: KernelArguments,
+    ofLoops = false,
+  ): void {
     if (geometry === undefined) throw new Error('there are no scalars');
-    this.#native.launchIn?.(graph, point, geometry as CudaGeometry, packer.bytes);
+    this.#native.launchIn?.(graph, point, geometry as CudaGeometry, packer.bytes, ofLoops);
+  }
+
+  /** The graph's work as a loop of the device, of which this kernel decides; undefined on a CPU. @throws where the driver has none, or not for such work */
+  loopOf(graph: CapturedGraph, { packer, geometry }: KernelArguments): CapturedGraph | undefined {
+    return this.#native.loopOf?.(graph, geometry as CudaGeometry, packer.bytes);
   }
 
   #bind(to: KernelArguments, index: number, argument: PointerArgument | undefined): void {

@@ -15,8 +15,18 @@ export interface NativeFunction {
     packed: Uint8Array,
     keepAlive: readonly object[],
   ): void;
-  /** Replays of a graph from now on launch it so at a point of the capture, behind which it was captured alone; undefined on a CPU. */
+  /** Replays of a graph from now on, or loops made of it from now on, launch it so at a point of the capture, behind which it was captured alone; undefined on a CPU. */
   readonly launchIn?:
-    | ((graph: CapturedGraph, point: number, geometry: CudaGeometry, packed: Uint8Array) => void)
+    | ((
+        graph: CapturedGraph,
+        point: number,
+        geometry: CudaGeometry,
+        packed: Uint8Array,
+        ofLoops: boolean,
+      ) => void)
+    | undefined;
+  /** A graph's work as a loop of the device, with this behind each repetition; undefined on a CPU. @throws where the driver has none, or not for such work */
+  readonly loopOf?:
+    | ((graph: CapturedGraph, geometry: CudaGeometry, packed: Uint8Array) => CapturedGraph)
     | undefined;
 }

@@ -40,7 +40,7 @@ interface Mark {
 
 /** Work that was captured from a stream. @internal */
 export interface CapturedGraph {
-  /** Enqueues all of it on a stream of the device; several times without the host on a CPU alone. */
+  /** Enqueues all of it on a stream of the device; several times on a CPU alone, where a GPU has a graph for that. */
   launch(stream: StreamCore, repeated?: RepeatedGraph): void;
   /** Ends repetitions that are enqueued already with the one under way; undefined on a GPU, where the host enqueues each. */
   readonly stop?: () => void;

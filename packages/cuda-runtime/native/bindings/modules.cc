@@ -111,14 +111,24 @@ Napi::Value launch(const Napi::CallbackInfo& info) {
   return Napi::Value();
 }
 
-// (function, graph, point, params: Uint8Array, offsets: Uint32Array); the geometry lies in the scratch page.
+// (function, graph, point, params: Uint8Array, offsets: Uint32Array, ofLoops); the geometry lies in the scratch page.
 Napi::Value launchIn(const Napi::CallbackInfo& info) {
   Function& function = unwrap<Function>(info[0]);
   auto& graph = unwrap<GraphExec>(info[1]);
   const Packed packed(info.Env(), info[3], info[4]);
-  function.launchIn(graph, info[2].As<Napi::Number>().Uint32Value(), Environment::of(info.Env()).geometry(),
-                    packed.params, packed.paramBytes, packed.offsets, packed.count);
+  function.launchIn(graph, info[2].As<Napi::Number>().Uint32Value(), info[5].ToBoolean().Value(),
+                    Environment::of(info.Env()).geometry(), packed.params, packed.paramBytes, packed.offsets,
+                    packed.count);
   return Napi::Value();
+}
+
+// (function, graph, params: Uint8Array, offsets: Uint32Array): a graph; the geometry lies in the scratch page.
+Napi::Value loopOf(const Napi::CallbackInfo& info) {
+  Function& function = unwrap<Function>(info[0]);
+  auto& graph = unwrap<GraphExec>(info[1]);
+  const Packed packed(info.Env(), info[2], info[3]);
+  return wrap(info.Env(), function.loopOf(graph, Environment::of(info.Env()).geometry(), packed.params,
+                                          packed.paramBytes, packed.offsets, packed.count));
 }
 
 /// (dtype, address, sizes, strides, box, elementStrides, interleave, swizzle, l2Promotion, oobFill)
@@ -161,6 +171,7 @@ void exportModules(Napi::Object exports) {
   method<functionMaxActiveClusters>(exports, "functionMaxActiveClusters");
   method<launch>(exports, "launch");
   method<launchIn>(exports, "launchIn");
+  method<loopOf>(exports, "loopOf");
   method<tensorMapEncode>(exports, "tensorMapEncode");
 }
 

@@ -24,6 +24,14 @@ static_assert(offsetof(cu::CUlaunchConfig, numAttrs) == offsetof(::CUlaunchConfi
 static_assert(sizeof(cu::CUDA_KERNEL_NODE_PARAMS) == sizeof(::CUDA_KERNEL_NODE_PARAMS_v2));
 static_assert(offsetof(cu::CUDA_KERNEL_NODE_PARAMS, kernelParams) == offsetof(::CUDA_KERNEL_NODE_PARAMS_v2, kernelParams));
 static_assert(offsetof(cu::CUDA_KERNEL_NODE_PARAMS, ctx) == offsetof(::CUDA_KERNEL_NODE_PARAMS_v2, ctx));
+static_assert(sizeof(cu::CUgraphNodeParams) == sizeof(::CUgraphNodeParams));
+static_assert(offsetof(cu::CUgraphNodeParams, conditional) == offsetof(::CUgraphNodeParams, conditional));
+static_assert(sizeof(cu::CUDA_CONDITIONAL_NODE_PARAMS) == sizeof(::CUDA_CONDITIONAL_NODE_PARAMS));
+static_assert(offsetof(cu::CUDA_CONDITIONAL_NODE_PARAMS, size) == offsetof(::CUDA_CONDITIONAL_NODE_PARAMS, size));
+static_assert(offsetof(cu::CUDA_CONDITIONAL_NODE_PARAMS, graphs) == offsetof(::CUDA_CONDITIONAL_NODE_PARAMS, phGraph_out));
+static_assert(offsetof(cu::CUDA_CONDITIONAL_NODE_PARAMS, ctx) == offsetof(::CUDA_CONDITIONAL_NODE_PARAMS, ctx));
+static_assert(cu::kNodeConditional == CU_GRAPH_NODE_TYPE_CONDITIONAL && cu::kConditionWhile == CU_GRAPH_COND_TYPE_WHILE);
+static_assert(cu::kConditionAssignDefault == CU_GRAPH_COND_ASSIGN_DEFAULT);
 static_assert(sizeof(cu::CUtensorMap) == sizeof(::CUtensorMap) && alignof(cu::CUtensorMap) >= alignof(::CUtensorMap));
 
 static_assert(cu::kOutOfMemory == CUDA_ERROR_OUT_OF_MEMORY && cu::kNoDevice == CUDA_ERROR_NO_DEVICE);

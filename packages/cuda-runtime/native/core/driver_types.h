@@ -32,6 +32,28 @@ struct CUDA_KERNEL_NODE_PARAMS {
   CUcontext ctx;
 };
 
+struct CUDA_CONDITIONAL_NODE_PARAMS {
+  cuuint64_t handle;
+  int type;  // 1: repeated while the condition is not 0
+  unsigned size;
+  CUgraph* graphs;  // the driver's
+  CUcontext ctx;
+};
+
+struct CUgraphNodeParams {
+  int type;
+  int reserved0[3];
+  union {
+    long long reserved1[29];
+    CUDA_CONDITIONAL_NODE_PARAMS conditional;
+  };
+  long long reserved2;
+};
+
+inline constexpr int kNodeConditional = 13;
+inline constexpr int kConditionWhile = 1;
+inline constexpr unsigned kConditionAssignDefault = 1;
+
 inline constexpr CUresult kSuccess = 0;
 inline constexpr CUresult kInvalidValue = 1;
 inline constexpr CUresult kOutOfMemory = 2;

@@ -46,6 +46,38 @@ void GraphExec::setKernel(uint32_t point, const cu::CUDA_KERNEL_NODE_PARAMS& par
   MERCER_CU(&device, cuGraphExecKernelNodeSetParams, owned_->exec, owned_->graph->nodeAt(point), &params);
 }
 
+void GraphExec::setKernelOfLoops(uint32_t point, const cu::CUDA_KERNEL_NODE_PARAMS& params) {
+  Device& device = use->enter();
+  MERCER_CU(&device, cuGraphKernelNodeSetParams, owned_->graph->nodeAt(point), &params);
+}
+
+std::shared_ptr<GraphExec> GraphExec::loop(const cu::CUDA_KERNEL_NODE_PARAMS& condition, void* handle,
+                                           std::shared_ptr<void> code) {
+  Device& device = use->enter();
+  if (!driver().cuGraphConditionalHandleCreate || !driver().cuGraphAddNode)
+    misuse("NOT_SUPPORTED", "this driver repeats no work by itself: that takes CUDA 12.4");
+  cu::CUgraph outer = nullptr;
+  MERCER_CU(&device, cuGraphCreate, &outer, 0u);
+  auto kept = owned_->kept;
+  kept.push_back(std::move(code));
+  const auto made = std::make_shared<Graph>(use, outer, std::move(kept), Graph::Points{});
+  cu::cuuint64_t name = 0;
+  MERCER_CU(&device, cuGraphConditionalHandleCreate, &name, outer, device.context(), 1u, cu::kConditionAssignDefault);
+  __builtin_memcpy(handle, &name, sizeof name);
+  cu::CUgraphNodeParams params{};
+  params.type = cu::kNodeConditional;
+  params.conditional.handle = name;
+  params.conditional.type = cu::kConditionWhile;
+  params.conditional.size = 1;
+  params.conditional.ctx = device.context();
+  cu::CUgraphNode whole = nullptr, work = nullptr, end = nullptr;
+  MERCER_CU(&device, cuGraphAddNode, &whole, outer, nullptr, size_t{0}, &params);
+  const cu::CUgraph body = params.conditional.graphs[0];
+  MERCER_CU(&device, cuGraphAddChildGraphNode, &work, body, nullptr, size_t{0}, owned_->graph->handle());
+  MERCER_CU(&device, cuGraphAddKernelNode, &end, body, &work, size_t{1}, &condition);
+  return std::make_shared<GraphExec>(made);
+}
+
 GraphExec::~GraphExec() { uses_.holdUntilIdle(owned_); }
 
 void GraphExec::mustShareDevice(const SharedStream& stream) const {

@@ -41,6 +41,11 @@ class GraphExec {
   void upload(const SharedStream& stream);
   /// The kernel at a point of the capture gets other arguments in launches from now on.
   void setKernel(uint32_t point, const cu::CUDA_KERNEL_NODE_PARAMS& params);
+  /// The same in loops that are made from now on.
+  void setKernelOfLoops(uint32_t point, const cu::CUDA_KERNEL_NODE_PARAMS& params);
+  /// The work again and again in one launch, with a kernel behind each repetition that says whether there is another. `handle` is where among the
+  /// kernel's parameters the driver's name of that decision goes.
+  std::shared_ptr<GraphExec> loop(const cu::CUDA_KERNEL_NODE_PARAMS& condition, void* handle, std::shared_ptr<void> code);
 
  private:
   struct Owned;

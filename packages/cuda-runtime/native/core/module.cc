@@ -161,16 +161,30 @@ void Function::launch(const LaunchGeometry& geometry, const SharedStream& stream
   stream->launched(module->code());
 }
 
-void Function::launchIn(GraphExec& graph, uint32_t point, const LaunchGeometry& geometry, const uint8_t* params,
-                        size_t paramBytes, const uint32_t* offsets, size_t count) {
-  module->enter();
+cu::CUDA_KERNEL_NODE_PARAMS Function::node(const LaunchGeometry& geometry, void** pointers) const {
   cu::CUDA_KERNEL_NODE_PARAMS node{};
   node.func = function_;
   node.gridDimX = geometry.grid[0], node.gridDimY = geometry.grid[1], node.gridDimZ = geometry.grid[2];
   node.blockDimX = geometry.block[0], node.blockDimY = geometry.block[1], node.blockDimZ = geometry.block[2];
   node.sharedMemBytes = geometry.sharedMemBytes;
-  node.kernelParams = pointersTo(params, paramBytes, offsets, count);
-  graph.setKernel(point, node);
+  node.kernelParams = pointers;
+  return node;
+}
+
+void Function::launchIn(GraphExec& graph, uint32_t point, bool ofLoops, const LaunchGeometry& geometry,
+                        const uint8_t* params, size_t paramBytes, const uint32_t* offsets, size_t count) {
+  module->enter();
+  const auto launch = node(geometry, pointersTo(params, paramBytes, offsets, count));
+  if (ofLoops) graph.setKernelOfLoops(point, launch);
+  else graph.setKernel(point, launch);
+}
+
+std::shared_ptr<GraphExec> Function::loopOf(GraphExec& graph, const LaunchGeometry& geometry, const uint8_t* params,
+                                            size_t paramBytes, const uint32_t* offsets, size_t count) {
+  module->enter();
+  void** pointers = pointersTo(params, paramBytes, offsets, count);
+  if (count == 0) misuse("INVALID_ARGUMENT", name + " has no parameter for the name of a decision");
+  return graph.loop(node(geometry, pointers), pointers[0], module->code());
 }
 
 }  // namespace mercer

@@ -55,15 +55,19 @@ class Function {
   int maxActiveClusters(const LaunchGeometry& geometry);
   void launch(const LaunchGeometry& geometry, const SharedStream& stream, const uint8_t* params,
               size_t paramBytes, const uint32_t* offsets, size_t count);
-  /// Later launches of a graph launch the function so at a point of its capture, where it was captured.
-  void launchIn(GraphExec& graph, uint32_t point, const LaunchGeometry& geometry, const uint8_t* params,
+  /// Later launches of a graph, or loops made of it later, launch the function so at a point of its capture, where it was captured.
+  void launchIn(GraphExec& graph, uint32_t point, bool ofLoops, const LaunchGeometry& geometry, const uint8_t* params,
                 size_t paramBytes, const uint32_t* offsets, size_t count);
+  /// A graph's work, repeated until this function says no. Its first parameter is the driver's name of that decision.
+  std::shared_ptr<GraphExec> loopOf(GraphExec& graph, const LaunchGeometry& geometry, const uint8_t* params,
+                                    size_t paramBytes, const uint32_t* offsets, size_t count);
   /// Byte sizes of the parameters, empty where the driver cannot tell.
   const std::vector<size_t>& paramSizes() const noexcept { return sizes_; }
 
  private:
   /// Packed parameters as the driver takes them, of the calling thread and until its next call.
   void** pointersTo(const uint8_t* params, size_t paramBytes, const uint32_t* offsets, size_t count) const;
+  cu::CUDA_KERNEL_NODE_PARAMS node(const LaunchGeometry& geometry, void** pointers) const;
   void checkParams(size_t paramBytes, const uint32_t* offsets, size_t count) const;
 
   cu::CUfunction function_ = nullptr;

@@ -184,7 +184,14 @@ export interface Addon extends LibraryCalls {
     point: number,
     params: Uint8Array,
     offsets: Uint32Array,
+    ofLoops: boolean,
   ): void;
+  loopOf(
+    f: FunctionHandle,
+    graph: GraphExecHandle,
+    params: Uint8Array,
+    offsets: Uint32Array,
+  ): GraphExecHandle;
   tensorMapEncode(
     dtype: number,
     address: bigint,

@@ -5,6 +5,7 @@
 // Kernels do nothing for MERCER_FAKE_KERNEL_US microseconds, except
 //   increment(pointer, int64 n)   adds 1 to n bytes
 //   copy_pieces(...)              copies what packages/kernels/src/elementwise/copy-pieces.ts says
+//   repeats(...)                  decides as packages/kernels/src/elementwise/repeats.ts says; every loop is refused with MERCER_FAKE_LOOPS=0
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -126,6 +127,18 @@ Task workOf(const Kernel& kernel, void** params) {
         std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
     };
   }
+  if (kernel.name == "repeats") {
+    const auto decision = read<unsigned*>(params[0]);
+    const auto rests = read<const double*>(params[1]);
+    const auto left = read<int*>(params[2]);
+    const auto count = read<int64_t>(params[3]);
+    return [=] {
+      bool all = count > 0;
+      for (int64_t i = 0; i < count; i++) all = all && rests[i] != 0;
+      --*left;
+      *decision = !all && *left > 0;
+    };
+  }
   return nullptr;
 }
 
@@ -159,14 +172,81 @@ struct NodeParams {
   void** params;
 };
 
-FAKE cuGraphExecKernelNodeSetParams_v2(Graph* exec, size_t node, const NodeParams* given) {
-  if (const int status = contextStatus()) return status;
-  if (node == 0 || node > exec->nodes.size() || !given->extents[0] || !given->extents[3]) return kInvalidValue;
+int setKernel(Graph* graph, size_t node, const NodeParams* given) {
+  const size_t number = Graph::numberOf(node);
+  if (number == 0 || number > graph->nodes.size() || !given->extents[0] || !given->extents[3]) return kInvalidValue;
   const Task work = workOf(*given->kernel, given->params);
-  exec->nodes[node - 1].task = [work] {
+  graph->nodes[number - 1].task = [work] {
     if (work) work();
   };
   return 0;
+}
+
+FAKE cuGraphExecKernelNodeSetParams_v2(Graph* exec, size_t node, const NodeParams* given) {
+  if (const int status = contextStatus()) return status;
+  return setKernel(exec, node, given);
+}
+
+FAKE cuGraphKernelNodeSetParams_v2(size_t node, const NodeParams* given) {
+  if (const int status = contextStatus()) return status;
+  Graph* const graph = Graph::of(node);
+  return graph ? setKernel(graph, node, given) : kInvalidValue;
+}
+
+FAKE cuGraphCreate(Graph** graph, unsigned) {
+  if (const int status = contextStatus()) return status;
+  *graph = new Graph;
+  counters().graphs++;
+  return 0;
+}
+
+FAKE cuGraphConditionalHandleCreate(unsigned** decision, Graph*, void*, unsigned first, unsigned) {
+  if (const int status = contextStatus()) return status;
+  if (!setting("LOOPS", 1)) return kNotSupported;
+  *decision = new unsigned(first);  // as long as the process: a few bytes of tests
+  return 0;
+}
+
+struct LoopParams {
+  int type, reserved[3];
+  unsigned* decision;
+  int kind;
+  unsigned size;
+  Graph** graphs;
+};
+
+FAKE cuGraphAddNode(size_t* node, Graph* graph, const size_t*, size_t count, LoopParams* params) {
+  if (const int status = contextStatus()) return status;
+  if (params->type != 13 || params->kind != 1 || params->size != 1 || count != 0) return kInvalidValue;
+  const auto body = std::make_shared<Graph>();
+  const auto places = std::make_shared<std::array<Graph*, 1>>(std::array{body.get()});
+  params->graphs = places->data();
+  graph->bodies.push_back(body);
+  graph->ends.clear();
+  graph->add([body, places, decision = params->decision] {
+    *decision = 1;
+    while (*decision) body->run();
+  });
+  *node = graph->ends[0];
+  return 0;
+}
+
+FAKE cuGraphAddChildGraphNode(size_t* node, Graph* graph, const size_t* after, size_t count, Graph* child) {
+  if (const int status = contextStatus()) return status;
+  const auto clone = std::make_shared<Graph>(*child);
+  clone->putInLine();
+  graph->ends.assign(after, after + count);
+  graph->add([clone] { clone->run(); });
+  *node = graph->ends[0];
+  return 0;
+}
+
+FAKE cuGraphAddKernelNode_v2(size_t* node, Graph* graph, const size_t* after, size_t count, const NodeParams* given) {
+  if (const int status = contextStatus()) return status;
+  graph->ends.assign(after, after + count);
+  graph->add(nullptr);
+  *node = graph->ends[0];
+  return setKernel(graph, *node, given);
 }
 
 FAKE cuTensorMapEncodeTiled(uint64_t* map, int dtype, unsigned rank, void* address, const uint64_t* sizes,
@@ -186,6 +266,7 @@ FAKE cuStreamBeginCapture_v2(Stream* stream, int) {
   std::lock_guard lock(stream->mutex);
   if (stream->capture) return kCaptureUnsupported;
   stream->capture = new Graph;
+  Graph::of(stream->capture->address(0)) = stream->capture;
   counters().graphs++;
   return 0;
 }
@@ -199,7 +280,7 @@ FAKE cuStreamEndCapture(Stream* stream, Graph** graph) {
   std::vector<bool> followed((*graph)->nodes.size());
   for (const auto& node : (*graph)->nodes)
     for (const size_t one : node.after) followed[one] = true;
-  for (const size_t end : (*graph)->ends) followed[end - 1] = true;
+  for (const size_t end : (*graph)->ends) followed[Graph::numberOf(end) - 1] = true;
   return std::find(followed.begin(), followed.end(), false) == followed.end() ? 0 : kCaptureUnjoined;
 }
 
@@ -219,7 +300,7 @@ FAKE cuStreamUpdateCaptureDependencies(Stream* stream, const size_t* nodes, size
   std::lock_guard lock(stream->mutex);
   if (!stream->capture) return kCaptureInvalid;
   for (size_t i = 0; i < count; i++)
-    if (nodes[i] == 0 || nodes[i] > stream->capture->nodes.size()) return kInvalidValue;
+    if (Graph::numberOf(nodes[i]) == 0 || Graph::of(nodes[i]) != stream->capture) return kInvalidValue;
   auto& ends = stream->capture->ends;
   if (flags == 1) ends.clear();
   ends.insert(ends.end(), nodes, nodes + count);
@@ -248,6 +329,7 @@ FAKE cuGraphGetNodes(Graph* graph, void*, size_t* count) {
 }
 
 FAKE cuGraphDestroy(Graph* graph) {
+  Graph::of(graph->address(0)) = nullptr;
   delete graph;
   counters().graphs--;
   return 0;

@@ -24,17 +24,36 @@ int contextStatus() {
   return current()->fault;
 }
 
+size_t Graph::newId() {
+  static std::atomic<size_t> last{0};
+  return ++last;
+}
+
+Graph*& Graph::of(size_t address) {
+  static auto* all = new std::map<size_t, Graph*>;
+  static std::mutex mutex;
+  std::lock_guard lock(mutex);
+  return (*all)[address >> 24];
+}
+
 void Graph::add(Task task) {
   std::vector<size_t> after;
-  for (const size_t end : ends) after.push_back(end - 1);
+  for (const size_t end : ends) after.push_back(numberOf(end) - 1);
   std::ostringstream list;
   for (const size_t one : after) list << ' ' << one;
   called("captured", nodes.size(), list.str());
   nodes.push_back({std::move(task), std::move(after)});
-  ends = {nodes.size()};
+  ends = {address(nodes.size())};
+}
+
+void Graph::run() const {
+  for (const size_t node : line)
+    if (nodes[node].task) nodes[node].task();
 }
 
 void Graph::putInLine() {
+  for (const auto& body : bodies)
+    if (body->line.empty()) body->putInLine();
   std::vector<bool> done(nodes.size());
   while (line.size() < nodes.size()) {
     for (size_t i = nodes.size(); i-- > 0;) {

@@ -50,13 +50,25 @@ struct Graph {
     Task task;
     std::vector<size_t> after;
   };
+  /// Of a graph and its executable forms.
+  size_t id = newId();
   std::vector<Node> nodes;
-  /// What is captured next follows these; numbers from 1 on, as addresses of nodes.
+  /// Of loops, which executable forms share.
+  std::vector<std::shared_ptr<Graph>> bodies;
+  /// What is captured next follows these.
   std::vector<size_t> ends;
   /// Of an executable form: the order in which a launch runs them.
   std::vector<size_t> line;
 
+  static size_t newId();
+  /// A node's address: its graph, and its number from 1 on.
+  size_t address(size_t number) const { return id << 24 | number; }
+  static size_t numberOf(size_t address) { return address & 0xffffff; }
+  /// The graph of a node.
+  static Graph*& of(size_t address);
+
   void add(Task task);
+  void run() const;
   /// Chooses an order that the edges allow, the last captured first: what they do not say is done the wrong way round.
   void putInLine();
 };

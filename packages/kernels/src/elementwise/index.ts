@@ -1,5 +1,6 @@
 export { MAX_COPY_RANK } from './collapse-dims.js';
 export { emitCopyPieces, MOST_PIECES, pieceScalars, type PieceSize } from './copy-pieces.js';
+export { emitRepeats } from './repeats.js';
 export {
   planCopy,
   planFill,

@@ -4,12 +4,13 @@ import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { emitCopyPieces } from './copy-pieces.js';
+import { emitRepeats } from './repeats.js';
 import { defaultMaps, defaultSums } from './default-maps.test-support.js';
 
 useNvrtc();
 const available = nvrtc.isAvailable();
-const pieces = emitCopyPieces();
-const kernels = [...defaultMaps(H200), ...defaultSums(H200), { name: pieces.name, kernel: pieces }];
+const single = [emitCopyPieces(), emitRepeats()].map((kernel) => ({ name: kernel.name, kernel }));
+const kernels = [...defaultMaps(H200), ...defaultSums(H200), ...single];
 
 describe.skipIf(!available)(
   'maps, sums and copies of pieces through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',

@@ -22,7 +22,7 @@ import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import { ACCUMULATORS } from './accumulators.js';
 import { isSpread, REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
 
-const THREADS = REDUCE_THREADS;
+const MERGE_THREADS = REDUCE_THREADS.shared;
 const MAX_GRID_X = 2 ** 31 - 1;
 
 /**
@@ -94,7 +94,7 @@ function spelling({ inputs, out }: ReducePlan): ListSpelling {
 }
 
 function reduceKernel(plan: ReducePlan): CudaKernel {
-  const { results, parts, inputs } = plan;
+  const { results, threads, parts, inputs } = plan;
   const names = mapVariables(plan);
   const formula = emitCudaExpression(mapFormula(plan.expr, plan), {
     dtype: plan.dtype,
@@ -104,7 +104,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     uniform: names.parameters,
   });
   const accumulator = ACCUMULATORS[plan.kind](plan.dtype);
-  const shared = THREADS / results;
+  const shared = threads / results;
   // The threads of one result stand beside each other where it alone has the block, else the results do.
   const [mine, member] =
     results === 1 ? ['0', 'threadIdx.x'] : [`threadIdx.x % ${results}`, `threadIdx.x / ${results}`];
@@ -135,7 +135,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     plan.keptRank + plan.reducedRank > 2 && QUOTIENT.trimEnd(),
   );
   const body = lines(
-    shared > 1 && `  __shared__ Accumulator shared[${THREADS}];`,
+    shared > 1 && `  __shared__ Accumulator shared[${threads}];`,
     indent(lines(...formula.uniformStatements)),
     `  const auto value = [&](${names.inputs.map((name) => `T ${name}`).join(', ')}) {`,
     indent(lines(...formula.statements, `return (T)(${formula.result});`), 4),
@@ -152,7 +152,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     unravelAxes('result', 'k', 'kept', plan.keptRank, laid, 6),
     elements(`own.add(value(${values}), at);`),
     '    }',
-    ...(shared > 1 ? blockReduction(results) : []),
+    ...(shared > 1 ? blockReduction(threads, results) : []),
     ...(isSpread(plan.kind)
       ? [
           shared > 1 && '    __syncthreads();',
@@ -173,7 +173,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
     params: reduceParams(plan),
     list: spelling(plan),
     before: `${before}\n`,
-    threads: THREADS,
+    threads,
     body,
     grid: (scalars) =>
       gridOf(Math.ceil(scalar(scalars, 'outputs') / results) * scalar(scalars, 'parts')),
@@ -191,11 +191,11 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
 const gridOf = (blocks: number): number => Math.max(1, Math.min(blocks, MAX_GRID_X));
 
 /** A tree over the members of each result, in shared memory. */
-function blockReduction(results: number): readonly string[] {
+function blockReduction(threads: number, results: number): readonly string[] {
   return [
     '    shared[threadIdx.x] = own;',
     '#pragma unroll 1',
-    `    for (int half = ${THREADS / results / 2}; half > 0; half /= 2) {`,
+    `    for (int half = ${threads / results / 2}; half > 0; half /= 2) {`,
     '      __syncthreads();',
     `      if (member < half) shared[threadIdx.x].merge(shared[threadIdx.x + half * ${results}]);`,
     '    }',
@@ -230,12 +230,12 @@ function unravelAxes(
 
 function mergeKernel(plan: ReducePlan): CudaKernel {
   const body = lines(
-    `  __shared__ Accumulator shared[${THREADS}];`,
+    `  __shared__ Accumulator shared[${MERGE_THREADS}];`,
     '  const int member = threadIdx.x;',
     '  for (i64 result = blockIdx.x; result < outputs; result += gridDim.x) {',
     '    Accumulator own = Accumulator::none();',
-    `    for (i64 part = member; part < parts; part += ${THREADS}) own.merge(workspace[part * outputs + result]);`,
-    ...blockReduction(1),
+    `    for (i64 part = member; part < parts; part += ${MERGE_THREADS}) own.merge(workspace[part * outputs + result]);`,
+    ...blockReduction(MERGE_THREADS, 1),
     '    if (member == 0) out[result] = store(own.result(divisor));',
     '    __syncthreads();',
     '  }',
@@ -246,7 +246,7 @@ function mergeKernel(plan: ReducePlan): CudaKernel {
     params: withWorkspace([output(plan), ...sizes.map(int64), divisor], 'read'),
     list: spelling(plan),
     before: `${beginning({ ...plan, inputs: [] }, true)}\n`,
-    threads: THREADS,
+    threads: MERGE_THREADS,
     body,
     grid: (scalars) => gridOf(scalar(scalars, 'outputs')),
   });

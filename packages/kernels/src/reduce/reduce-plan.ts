@@ -56,8 +56,10 @@ export interface ReducePlan extends Pick<MapPlan, 'inputs' | 'parameters' | 'ind
   readonly out: DType;
   readonly keptRank: number;
   readonly reducedRank: number;
-  /** Results of one block of 256 threads; the threads of one result share its elements. */
+  /** Results of one block; the threads of one result share its elements. */
   readonly results: 1 | 32 | 256;
+  /** Threads of a block. */
+  readonly threads: 256 | 1024;
   /** Blocks of their own reduce parts of the elements; a second kernel merges them in order. */
   readonly parts: boolean;
 }
@@ -70,7 +72,10 @@ export interface PlannedReduce {
   readonly inputs: readonly number[];
 }
 
-export const REDUCE_THREADS = 256;
+/** Threads of a block that shares elements with others, and of one that has a few thousand of them alone. */
+export const REDUCE_THREADS = { shared: 256, alone: 1024 } as const;
+/** Elements of one result that a large block reduces sooner than several blocks and a second kernel, which waits for the first. */
+const ALONE = { least: 2 ** 11, most: 2 ** 15 } as const;
 /** Blocks of each multiprocessor at which its memory is busy. */
 const BLOCKS = 8;
 /** Elements that are worth a block. */
@@ -105,7 +110,13 @@ export function planReduce(problem: ReduceProblem, { multiprocessors }: CudaLimi
   const results = count > few && count <= FEW_ELEMENTS ? 32 : resultsOfBlock(count, kept, reduced);
   const blocks = Math.ceil(outputs / results);
   const wanted = Math.ceil((BLOCKS * multiprocessors) / Math.max(1, blocks));
-  const most = isSpread(kind) ? 1 : Math.floor((count * results) / LEAST_PART);
+  const isAlone =
+    results === 1 &&
+    !isSpread(kind) &&
+    blocks <= multiprocessors &&
+    count >= ALONE.least &&
+    count <= ALONE.most;
+  const most = isAlone || isSpread(kind) ? 1 : Math.floor((count * results) / LEAST_PART);
   const parts = Math.max(1, Math.min(wanted, most));
   const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
   const plan: ReducePlan = Object.freeze({
@@ -120,6 +131,7 @@ export function planReduce(problem: ReduceProblem, { multiprocessors }: CudaLimi
     parameters: parameterNames,
     indices: [],
     results,
+    threads: isAlone ? REDUCE_THREADS.alone : REDUCE_THREADS.shared,
     parts: parts > 1,
   });
   const scalars: Record<string, number> = { outputs, count, parts, divisor };

@@ -21,7 +21,7 @@ const rowMajorStrides = (shape: readonly number[]): readonly number[] =>
 const x = variable('x');
 const y = variable('y');
 
-/** Shapes for every form of text: the threads of a result, results beside each other, a thread each, parts, several axes. */
+/** Shapes for every form of text: the threads of a result, of a large block too, results beside each other, a thread each, parts, several axes. */
 const SHAPES: readonly (readonly [
   kept: readonly number[],
   reduced: readonly number[],
@@ -31,6 +31,7 @@ const SHAPES: readonly (readonly [
   [[70], [90], [[[1], [70]]]],
   [[300], [7], [[[7], [1]]]],
   [[], [40_000], [[[], [1]]]],
+  [[2], [5000], [[[5000], [1]]]],
   [[3], [9000], [[[1], [3]]]],
   [
     [4, 5],

@@ -38,8 +38,10 @@ export const STEP = {
   r: select(moves, sub(v('r'), mul(alpha, v('ap'))), v('r')),
 };
 
-/** The next direction; that of a column that rests is of no use. */
-export const DIRECTION = add(v('z'), mul(v('beta'), v('p')));
+const beta = select(moves, div(v('next'), v('rz')), 0);
+
+/** The next direction, by the numbers before the step's; that of a column that rests is of no use. */
+export const DIRECTION = add(v('z'), mul(beta, v('p')));
 
 const norm = sqrt(v('rr'));
 const statusOfStep = statusAfter(
@@ -79,7 +81,6 @@ const recurrence = (gained: RealExpr) => ({
 export const RECURRENCE = {
   ...recurrence(select(moves, div(mul(v('rz'), v('rz')), v('pap')), 0)),
   ...where(moves, { rz: v('next') }),
-  beta: select(moves, div(v('next'), v('rz')), 0),
 };
 
 /** Restarts without a fall of the least true residual after which rounding is taken to be all that is left. */

@@ -56,14 +56,14 @@ export class CgMethod implements KrylovMethod<CgState> {
     const moved = await map(STEP, { x, r: before, p, ap, pap, rz, status }, { dtype });
     return await keeping(moved, () =>
       this.system.preconditioned(moved.r, async (z, { norm2: rr, next }) => {
-        const { beta, ...after } = await map(
-          RECURRENCE,
-          { ...columns, pap, rr, next, tolerance },
-          { parameters: numbers, ...IN_FLOAT64 },
-        );
-        using _beta = beta;
-        return await keeping(after, async () => {
-          const direction = await map(DIRECTION, { z, beta, p }, { dtype });
+        // of numbers that are there: it need not wait for what the step makes of columns
+        const direction = await map(DIRECTION, { z, p, next, rz, pap, status }, { dtype });
+        return await keeping({ direction }, async () => {
+          const after = await map(
+            RECURRENCE,
+            { ...columns, pap, rr, next, tolerance },
+            { parameters: numbers, ...IN_FLOAT64 },
+          );
           return { ...moved, p: direction, ...after };
         });
       }),

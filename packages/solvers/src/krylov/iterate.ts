@@ -49,7 +49,7 @@ export interface IterationReport {
 export interface IterateOptions {
   readonly signal?: AbortSignal | undefined;
   readonly onIteration?: ((report: IterationReport) => void) | undefined;
-  /** Iterations between two looks; default: 10 on a GPU; on a CPU 1 with `onIteration`, or of work that cannot be captured, and else all until the next check. */
+  /** Iterations between two looks; default: 10 on a GPU, and more where it repeats them by itself; on a CPU 1 with `onIteration`, or of work that cannot be captured, and else all until the next check. */
   readonly batch?: number | undefined;
 }
 
@@ -169,7 +169,7 @@ const LOOP_MS = [10, 40] as const;
 const FIRST_LOOP = 4;
 
 /**
- * Batches of iterations. Where an iteration may be captured a GPU replays it, or, from the second batch on, a cycle; a CPU repeats it without the host: some 10 to 40 ms at a
+ * Batches of iterations. Where an iteration may be captured a GPU replays it, or, from the second batch on, a cycle. A CPU, and a GPU whose driver can, repeats it without the host: some 10 to 40 ms at a
  * time, until the next check at most, or until all columns rest.
  */
 class Batches<S extends KrylovState> implements Disposable {
@@ -177,12 +177,14 @@ class Batches<S extends KrylovState> implements Disposable {
   readonly #length: number;
   readonly #cycle: number;
   readonly #captures: boolean;
+  /** Whether the length of a batch is the device's affair. */
+  readonly #isFree: boolean;
   #loops: boolean;
   #replay: Prepared<[S], Promise<S>> | undefined;
   #isProvisional = false;
   #isDisposed = false;
   #count = 0;
-  #loopLength = FIRST_LOOP;
+  #loopLength: number;
   #loopSince: number | undefined;
   /** Iterations since the last check that was due. */
   #since = 0;
@@ -195,8 +197,10 @@ class Batches<S extends KrylovState> implements Disposable {
     this.#cycle = cycle ?? CHECK_EVERY;
     const mayCapture = isCapturable !== false && system.isCapturable;
     this.#captures = mayCapture && this.#length > 1;
-    const isAsked = batch === undefined && onIteration === undefined;
-    this.#loops = mayCapture && isAsked && !isGpu && cycle === undefined && isAmbientByContext;
+    this.#isFree =
+      mayCapture && cycle === undefined && batch === undefined && onIteration === undefined;
+    this.#loops = this.#isFree && !isGpu && isAmbientByContext;
+    this.#loopLength = isGpu ? this.#length : FIRST_LOOP;
   }
 
   /** Whether the next batch is a repetition by the CPU: nothing is enqueued behind it before it is read what that came to. */
@@ -214,13 +218,13 @@ class Batches<S extends KrylovState> implements Disposable {
   async run(state: S): Promise<S> {
     if (this.isLoop) return this.#loop(state);
     this.#count++;
-    this.#since += this.#length;
     const { cycle, step } = this.#method;
-    if (!this.#captures || (cycle !== undefined && this.#count === 1)) return this.#steps(state);
-    if (cycle === undefined) {
+    if (cycle === undefined && this.#captures) {
       await this.#capture(async () => ({ prepared: await prepare(step, state) }));
-      return this.#replay?.repeat(this.#length, state) as S;
+      return this.#repeated(state);
     }
+    this.#since += this.#length;
+    if (!this.#captures || this.#count === 1) return this.#steps(state);
     await this.#capture(async () => ({
       prepared: await prepare((from: S) => this.#steps(from), state),
     }));
@@ -245,15 +249,28 @@ class Batches<S extends KrylovState> implements Disposable {
       this.#loops = false;
       return this.run(state);
     }
+    return this.#repeatedAlone(state);
+  }
+
+  #repeated(state: S): S {
+    if (this.#isFree && this.#replay?.repeatsAlone('status') === true) {
+      return this.#repeatedAlone(state);
+    }
+    this.#since += this.#length;
+    return this.#replay?.repeat(this.#length, state) as S;
+  }
+
+  #repeatedAlone(state: S): S {
     const count = Math.min(this.#loopLength, this.#cycle - this.#since);
     this.#since += count;
     this.#loopSince = performance.now();
     return this.#replay?.repeatUntil('status', count, state) as S;
   }
 
-  /** That the host has seen what the last batch came to, of a loop: its time says how long the next one may be. */
+  /** That the host has seen what the last batch came to, of a loop, or the one before it, of a GPU: the time for it says how long the next one may be. */
   noteLook(): void {
-    if (this.#loopSince === undefined) return;
+    // before its first batch there is nothing to see
+    if (this.#loopSince === undefined || this.#count === 1) return;
     const elapsed = performance.now() - this.#loopSince;
     this.#loopSince = undefined;
     const [least, most] = LOOP_MS;
@@ -298,5 +315,5 @@ class Batches<S extends KrylovState> implements Disposable {
 }
 
 /** Whether work cannot be captured. */
-const isRefused = (error: unknown): boolean =>
+export const isRefused = (error: unknown): boolean =>
   error instanceof MercerError && (error.code === 'CAPTURED' || error.code === 'UNSUPPORTED');

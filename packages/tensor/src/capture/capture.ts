@@ -169,10 +169,8 @@ export class Capture extends CaptureMemory {
   }
 
   begin(reads: readonly StorageBlock[], writes: readonly StorageBlock[]): void {
-    const [read, written] = [reads.map(memoryOf), writes.map(memoryOf)];
-    // behind the copies of arguments, which may lie in what it writes
-    if (writes.some(({ isCaptured }) => !isCaptured)) read.push(this.#arguments);
-    this.#order?.begin(read, written);
+    // behind the copies of arguments, which may lie in what it writes, or are what it gave in the repetition before
+    this.#order?.begin([...reads.map(memoryOf), this.#arguments], writes.map(memoryOf));
   }
 
   beginWithArguments(writes: readonly StorageBlock[]): void {

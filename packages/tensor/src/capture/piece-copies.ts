@@ -1,4 +1,10 @@
-import { emitCopyPieces, MOST_PIECES, pieceScalars, type Scalars } from '@mercer/kernels';
+import {
+  emitCopyPieces,
+  emitRepeats,
+  MOST_PIECES,
+  pieceScalars,
+  type Scalars,
+} from '@mercer/kernels';
 import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { StorageBlock } from '../storage-block.js';
@@ -15,16 +21,26 @@ export interface PieceCopier {
   readonly device: DeviceCore;
   /** Copies many pieces in one launch; undefined on a CPU, which copies one after the other. */
   readonly kernel: DeviceKernel | undefined;
+  /** What decides whether the device does captured work once more; undefined where the host does, and on a CPU. */
+  readonly repeats: DeviceKernel | undefined;
 }
 
 const copyPieces = emitCopyPieces();
+const repeatsKernel = emitRepeats();
+/** Devices whose driver or compiler does not know the function that it calls. */
+const withoutLoops = new WeakSet<DeviceCore>();
 
 /** Loads what copies pieces. @throws as loading does */
 export async function pieceCopier(device: DeviceCore): Promise<PieceCopier> {
-  if (device.kind === 'cpu') return { device, kernel: undefined };
+  if (device.kind === 'cpu') return { device, kernel: undefined, repeats: undefined };
   const kernel = await device.load(copyPieces);
   if (!(kernel instanceof DeviceKernel)) throw new TypeError('loaded by another package');
-  return { device, kernel };
+  const repeats = withoutLoops.has(device)
+    ? undefined
+    : await device.load(repeatsKernel).catch(() => undefined);
+  if (repeats instanceof DeviceKernel) return { device, kernel, repeats };
+  withoutLoops.add(device);
+  return { device, kernel, repeats: undefined };
 }
 
 interface Launch {
@@ -123,25 +139,44 @@ export class PieceCopies {
     }
   }
 
-  /** Replays copy nothing from now on. */
-  unbind(graph: CapturedGraph): void {
+  /**
+   * Replays of the graph copy these from now on, and no other pieces: between memory that whoever replays it holds, written by the replay before.
+   *
+   * @param from where a piece comes from, undefined where it is left as it is; none of any: nothing is copied
+   * @param ofLoops instead of replays, loops of the device that are made from now on
+   */
+  rebind(
+    graph: CapturedGraph,
+    from: readonly (Place | undefined)[] = [],
+    to: readonly Place[] = [],
+    ofLoops = false,
+  ): void {
     const { kernel } = this.#copier;
-    for (const { args, point } of this.#launches) {
+    for (const { first, args, point } of this.#launches) {
       if (kernel === undefined || point === undefined) continue;
-      kernel.setScalars(args, pieceScalars([]));
-      // a graph launches at least one block
-      args.geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 };
-      kernel.replaceIn(graph, point, args);
+      const own = from.slice(first, first + MOST_PIECES);
+      const sizes = own.map((one, at) => ({
+        bytes: one === undefined ? 0 : (this.#bytes[first + at] as number),
+      }));
+      own.forEach((one, at) => {
+        if (one !== undefined) this.#pointPiece(args, at, one, to[first + at] as Place);
+      });
+      kernel.setScalars(args, pieceScalars(sizes));
+      if (sizes.every(({ bytes }) => bytes === 0)) {
+        // a graph launches at least one block
+        args.geometry = { grid: [1, 1, 1], block: [1, 1, 1], sharedMemBytes: 0 };
+      }
+      kernel.replaceIn(graph, point, args, ofLoops);
     }
   }
 
-  #point({ args: { packer } }: Launch, from: readonly Place[], to: readonly Place[]): void {
-    for (const [at, { storage, byteOffset }] of from.entries()) {
-      packer.setPointer(1 + at, storage.address + byteOffset);
-    }
-    for (const [at, { storage, byteOffset }] of to.entries()) {
-      packer.setPointer(1 + MOST_PIECES + at, storage.address + byteOffset);
-    }
+  #point({ args }: Launch, from: readonly Place[], to: readonly Place[]): void {
+    for (const [at, one] of from.entries()) this.#pointPiece(args, at, one, to[at] as Place);
+  }
+
+  #pointPiece({ packer }: KernelArguments, at: number, from: Place, to: Place): void {
+    packer.setPointer(1 + at, from.storage.address + from.byteOffset);
+    packer.setPointer(1 + MOST_PIECES + at, to.storage.address + to.byteOffset);
   }
 }
 

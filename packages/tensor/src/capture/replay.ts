@@ -7,6 +7,7 @@ import type { TensorForm } from '../tensor-form.js';
 import { MercerError } from '../mercer-error.js';
 import { Tensor } from '../tensor.js';
 import type { CapturedWork } from './capture.js';
+import { DeviceLoop } from './device-loop.js';
 import { PieceCopies, type PieceCopier, type Place } from './piece-copies.js';
 import { assertNotPreparing } from './refusals.js';
 
@@ -15,19 +16,18 @@ export interface Result extends Place {
   readonly form: TensorForm;
 }
 
-/** Results that become inputs, in the order of their pairs. */
+/** Results that become inputs where the work is repeated. */
 interface Feedback {
-  readonly copies: PieceCopies;
-  readonly from: readonly Result[];
-  readonly to: readonly Tensor[];
-  /** The copies as captured work, on a CPU, which repeats without the host. */
+  /** For each input, the result that takes its place. */
+  readonly from: readonly (Result | undefined)[];
+  /** The copies as captured work, on a CPU, which repeats without the host. On a GPU those of the arguments copy them. */
   readonly graph: CapturedGraph | undefined;
 }
 
 /** How often captured work is done. */
 export interface Repetitions {
   readonly times: number;
-  /** A result, float64, none of whose elements is 0 once further repetitions change nothing: a CPU leaves them out. */
+  /** A result, float64, none of whose elements is 0 once further repetitions change nothing: a device that repeats without the host leaves them out. */
   readonly rests?: number | undefined;
 }
 
@@ -49,13 +49,20 @@ interface HeldWork {
   readonly work: CapturedWork;
   readonly device: DeviceCore;
   between: CapturedGraph | undefined;
+  /** Of a GPU: loops by the result that they look at, undefined where there is none. */
+  readonly loops: Map<number | undefined, DeviceLoop | undefined>;
 }
 
-/** Gives back the memory of work that nobody reaches any more and that was not disposed; the inputs are tensors, of which the same is seen to. */
-const collected = new FinalizationRegistry<HeldWork>(({ work, device, between }) => {
-  device.noteLeakedBytes(work.bytes);
+const release = ({ work, between, loops }: HeldWork): void => {
   work.dispose();
   between?.dispose();
+  for (const loop of loops.values()) loop?.dispose();
+};
+
+/** Gives back the memory of work that nobody reaches any more and that was not disposed; the inputs are tensors, of which the same is seen to. */
+const collected = new FinalizationRegistry<HeldWork>((held) => {
+  held.device.noteLeakedBytes(held.work.bytes);
+  release(held);
 });
 
 /** Captured work that is done again with other arguments, which are copied in, as its results are copied out. */
@@ -91,7 +98,7 @@ export class Replay {
     this.#results = results;
     this.#copiesIn = copies.in;
     this.#copiesOut = copies.out;
-    this.#held = { work, device: copier.device, between: undefined };
+    this.#held = { work, device: copier.device, between: undefined, loops: new Map() };
     collected.register(this, this.#held, this);
   }
 
@@ -110,8 +117,7 @@ export class Replay {
    * @throws MercerError UNSUPPORTED where a result is another input
    */
   feedBack(pairs: readonly (readonly [number, number])[]): void {
-    const from: Result[] = [];
-    const to: Tensor[] = [];
+    const from = this.#inputs.map((): Result | undefined => undefined);
     for (const [result, input] of pairs) {
       const one = this.#results[result] as Result;
       const other = this.#inputs[input] as Tensor;
@@ -122,21 +128,31 @@ export class Replay {
           `a prepared function: its result ${result} is an argument that becomes another argument in the next repetition. Return its clone().`,
         );
       }
-      from.push(one);
-      to.push(other);
+      from[input] = one;
     }
-    const copies = new PieceCopies(this.#copier, to.map(bytesIn));
     const isRepeatedByDevice = this.#copier.kernel === undefined;
-    const graph = isRepeatedByDevice ? this.#captured(copies, from, to) : undefined;
-    this.#feedback = { copies, from, to, graph };
+    const graph = isRepeatedByDevice ? this.#captured(from) : undefined;
+    this.#feedback = { from, graph };
     this.#held.between = graph;
   }
 
-  /** Copies as work of their own, between memory that this replay holds. */
-  #captured(copies: PieceCopies, from: readonly Result[], to: readonly Tensor[]): CapturedGraph {
+  /** Copies to the inputs as work of their own, between memory that this replay holds. */
+  #captured(from: readonly (Result | undefined)[]): CapturedGraph {
+    const pairs = this.#inputs.flatMap((to, at) => {
+      const one = from[at];
+      return one === undefined ? [] : [{ from: one, to }];
+    });
+    const copies = new PieceCopies(
+      this.#copier,
+      pairs.map(({ to }) => bytesIn(to)),
+    );
     const stream = this.#device.createStream();
     stream.beginCapture(UNORDERED);
-    copies.enqueueBare(from, to, stream);
+    copies.enqueueBare(
+      pairs.map((one) => one.from),
+      pairs.map(({ to }) => to),
+      stream,
+    );
     return stream.endCapture();
   }
 
@@ -200,8 +216,7 @@ export class Replay {
 
   #release(): void {
     if (this.#pending > 0) return;
-    this.#work.dispose();
-    this.#feedback?.graph?.dispose();
+    release(this.#held);
     for (const one of this.#inputs) one.dispose();
   }
 
@@ -235,26 +250,62 @@ export class Replay {
     queue: StreamCore,
     { times, rests }: Repetitions,
   ): void {
-    const { graph } = this.#work;
-    const between = times > 1 ? this.#feedback?.graph : undefined;
-    const isPartOfGraph = this.#copier.kernel !== undefined;
-    if (isPartOfGraph) {
-      this.#copiesIn.bind(graph, args, this.#inputs, queue);
-      this.#copiesOut.bind(graph, this.#results, results, queue);
-    } else this.#copiesIn.enqueue(args, this.#inputs, queue);
-    const repeated = between && { times, between, rests: this.#numbersOf(rests) };
-    this.#launch(queue, repeated);
-    if (isPartOfGraph && times > 1) this.#copiesIn.unbind(graph);
-    for (let done = 1; done < times && repeated === undefined; done++) {
-      const { copies, from, to } = this.#feedback as Feedback;
-      copies.enqueue(from, to, queue);
-      this.#launch(queue);
-    }
-    if (isPartOfGraph) {
+    if (this.#copier.kernel === undefined) {
+      this.#copiesIn.enqueue(args, this.#inputs, queue);
+      const between = times > 1 ? this.#feedback?.graph : undefined;
+      this.#launch(queue, between && { times, between, rests: this.#numbersOf(rests) });
+      this.#copiesOut.enqueue(this.#results, results, queue);
+    } else {
+      this.#replayGraph(args, results, queue, { times, rests });
       for (const { storage } of args) storage.noteRead(queue);
       for (const { storage } of results) storage.noteWrite(queue);
-    } else this.#copiesOut.enqueue(this.#results, results, queue);
+    }
     for (const [storage, writes] of this.#work.touched) if (!writes) storage.noteRead(queue);
+  }
+
+  /**
+   * In repetitions the copies of arguments bring what the one before gave. The device does all but the first in one launch where it can; else each is one, of which the last
+   * copies the results out.
+   */
+  #replayGraph(
+    args: readonly Tensor[],
+    results: readonly Tensor[],
+    queue: StreamCore,
+    { times, rests }: Repetitions,
+  ): void {
+    const { graph } = this.#work;
+    const loop = times > 2 ? this.#loop(rests) : undefined;
+    this.#copiesIn.bind(graph, args, this.#inputs, queue);
+    if (times > 1) this.#copiesOut.rebind(graph);
+    if (loop !== undefined) {
+      this.#launch(queue);
+      loop.begin(times - 1, queue);
+      this.#launch(queue, undefined, loop.graph);
+      this.#copiesOut.enqueue(this.#results, results, queue);
+      return;
+    }
+    for (let done = 0; done < times; done++) {
+      if (done === 1) this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs);
+      if (done === times - 1) this.#copiesOut.bind(graph, this.#results, results, queue);
+      this.#launch(queue);
+    }
+  }
+
+  /** Whether repetitions behind `feedBack` are without the host, and end where a result rests. */
+  repeatsAlone(rests: number): boolean {
+    return this.#copier.kernel === undefined || this.#loop(rests) !== undefined;
+  }
+
+  #loop(rests: number | undefined): DeviceLoop | undefined {
+    const { loops } = this.#held;
+    const { repeats } = this.#copier;
+    if (loops.has(rests) || repeats === undefined) return loops.get(rests);
+    const { graph } = this.#work;
+    this.#copiesIn.rebind(graph, this.#feedback?.from, this.#inputs, true);
+    this.#copiesOut.rebind(graph, [], [], true);
+    const loop = DeviceLoop.of(this.#device, repeats, graph, this.#numbersOf(rests));
+    loops.set(rests, loop);
+    return loop;
   }
 
   #numbersOf(result: number | undefined): RepeatedGraph['rests'] {
@@ -262,8 +313,8 @@ export class Replay {
     return one && { address: one.storage.address + one.byteOffset, count: one.form.size };
   }
 
-  #launch(queue: StreamCore, repeated?: RepeatedGraph): void {
-    const { graph, touched } = this.#work;
+  #launch(queue: StreamCore, repeated?: RepeatedGraph, graph = this.#work.graph): void {
+    const { touched } = this.#work;
     for (const [storage, writes] of touched) {
       if (writes) storage.beforeWrite(queue);
       else storage.beforeRead(queue);
