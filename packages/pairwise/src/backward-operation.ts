@@ -22,6 +22,7 @@ import {
 import { isSumStored } from './backward-formulas.js';
 import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
 import { BackwardSteps } from './backward-steps.js';
+import { refuseBlocks } from './blocks/compute-blocks.js';
 import { ofRowGradients } from './batch-rules.js';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
@@ -63,7 +64,7 @@ const backwardOperation = new Operation<Arguments, BackwardOptions, Example>({
   freeOptions: { out: true, stream: true },
   snapshot: (args, options) => {
     const { out } = options;
-    if (out !== undefined) checkNames(args[0], out);
+    if (out !== undefined) checkNames(args[0].forward.what, labelsOf(args[0]), out);
     return [args, { ...options, out: out && { ...out } }];
   },
   identify: ([spec, gradient, a, b], { out }) => {
@@ -101,16 +102,19 @@ export interface BackwardCall {
  * is one matrix.
  *
  * @param read reads the arguments; its first one is what errors begin with. @throws MercerError INVALID_ARGUMENT
+ * @param inBlocks computes a call block by block, or gives undefined for one that is not
  */
 export function backwardFunction(
   name: string,
   read: (what: string, given: never) => BackwardCall,
+  inBlocks: (given: never) => Promise<unknown> | undefined,
 ): object {
   const call = async (...given: readonly unknown[]): Promise<GradientsByLabel> => {
     const { spec, tensors, options } = read(name, given as never);
     return byLabel(spec, await backwardOperation.call([spec, ...tensors], options));
   };
   const prepare = async (...given: readonly unknown[]): Promise<unknown> => {
+    refuseBlocks(name, given, given.at(-1) as object | undefined);
     const { spec, tensors, options } = read(`${name}.prepare`, given as never);
     const prepared = await backwardOperation.prepare([spec, ...tensors], options);
     const isOne = tensors[2] === undefined;
@@ -125,11 +129,16 @@ export function backwardFunction(
       return byLabel(spec, prepared([spec, gradient, a, isOne && b === a ? undefined : b], free));
     };
   };
-  return differentiable(
+  const inMemory = differentiable(
     name,
-    Object.assign(call, { prepare }),
+    call,
     { composedOf: (...given: readonly unknown[]) => composed(read(name, given as never)) },
     ofRowGradients,
+  );
+  return Object.assign(
+    (...given: readonly unknown[]): Promise<unknown> =>
+      inBlocks(given as never) ?? inMemory(...given),
+    { prepare },
   );
 }
 
@@ -249,9 +258,10 @@ function checkValues(
 const outsOf = ({ wrt }: BackwardSpec, out: GradientOuts | undefined): (Tensor | undefined)[] =>
   wrt.map(({ label }) => (out !== undefined && Object.hasOwn(out, label) ? out[label] : undefined));
 
+const labelsOf = ({ wrt }: BackwardSpec): readonly string[] => wrt.map(({ label }) => label);
+
 /** @throws MercerError INVALID_ARGUMENT */
-function checkNames({ forward: { what }, wrt }: BackwardSpec, out: unknown): void {
-  const names = wrt.map(({ label }) => label);
+export function checkNames(what: string, names: readonly string[], out: unknown): void {
   if (typeof out !== 'object' || out === null || isTensor(out)) {
     throw new MercerError(
       'INVALID_ARGUMENT',
