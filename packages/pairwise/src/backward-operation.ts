@@ -97,17 +97,23 @@ export interface BackwardCall {
   readonly made?: readonly Tensor[];
 }
 
+/** Calls of a function that are computed block by block. */
+export interface BackwardBlocks {
+  /** Whether a call is one. */
+  readonly takes: (given: never) => boolean;
+  readonly compute: (given: never) => Promise<unknown>;
+}
+
 /**
  * The function of a backward call, and its preparation, which resolves to `(gradient, a, b, options)`; b is left out, or a, where the example
  * is one matrix.
  *
  * @param read reads the arguments; its first one is what errors begin with. @throws MercerError INVALID_ARGUMENT
- * @param inBlocks computes a call block by block, or gives undefined for one that is not
  */
 export function backwardFunction(
   name: string,
   read: (what: string, given: never) => BackwardCall,
-  inBlocks: (given: never) => Promise<unknown> | undefined,
+  blocks: BackwardBlocks,
 ): object {
   const call = async (...given: readonly unknown[]): Promise<GradientsByLabel> => {
     const { spec, tensors, options } = read(name, given as never);
@@ -135,9 +141,15 @@ export function backwardFunction(
     { composedOf: (...given: readonly unknown[]) => composed(read(name, given as never)) },
     ofRowGradients,
   );
+  // First derivatives of calls in blocks are taken of it; it has none itself.
+  const inBlocks = differentiable(
+    name,
+    (...given: readonly unknown[]) => blocks.compute(given as never),
+    undefined,
+  );
   return Object.assign(
     (...given: readonly unknown[]): Promise<unknown> =>
-      inBlocks(given as never) ?? inMemory(...given),
+      blocks.takes(given as never) ? inBlocks(...given) : inMemory(...given),
     { prepare },
   );
 }

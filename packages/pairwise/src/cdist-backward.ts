@@ -128,14 +128,19 @@ export interface CdistBackward {
  * console.log(await da.toNested(), dp.shape); // [ [ -0.6, -0.8 ] ] []
  * ```
  */
-export const cdistBackward = backwardFunction(WHAT, read, inBlocks) as CdistBackward;
+export const cdistBackward = backwardFunction(WHAT, read, {
+  takes: isInBlocks,
+  compute: inBlocks,
+}) as CdistBackward;
 
 const VARIABLES = ['a', 'b', 'p'] as const;
 
-function inBlocks([gradient, a, b, given]: Given): Promise<unknown> | undefined {
-  const inputs = [gradient, a, b];
-  if (!isBlockedBackward(inputs, given)) return undefined;
-  return whenArrived(inputs, async ([g, x, y]) => {
+function isInBlocks([gradient, a, b, given]: Given): boolean {
+  return isBlockedBackward([gradient, a, b], given);
+}
+
+function inBlocks([gradient, a, b, given]: Given): Promise<unknown> {
+  return whenArrived([gradient, a, b], async ([g, x, y]) => {
     const {
       p,
       skipEpilogue,

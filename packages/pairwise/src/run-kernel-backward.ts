@@ -120,15 +120,22 @@ type DefaultVariables<T> = [T] extends [TensorOperand] ? readonly ['a', 'b'] : r
  * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
  * ```
  */
-export const runKernelBackward = backwardFunction(WHAT, read, inBlocks) as RunKernelBackward;
+export const runKernelBackward = backwardFunction(WHAT, read, {
+  takes: isInBlocks,
+  compute: inBlocks,
+}) as RunKernelBackward;
 
 const anyBackward = runKernelBackward as unknown as (
   ...args: readonly unknown[]
 ) => Promise<GradientsByLabel>;
 
-function inBlocks([descriptor, gradient, a, second, third]: Given): Promise<unknown> | undefined {
+function isInBlocks([, gradient, a, second, third]: Given): boolean {
   const [rows, read] = isOptions(second) ? [undefined, second] : [second, third];
-  if (!isBlockedBackward([gradient, a, rows], read)) return undefined;
+  return isBlockedBackward([gradient, a, rows], read);
+}
+
+function inBlocks([descriptor, gradient, a, second, third]: Given): Promise<unknown> {
+  const rows = isOptions(second) ? undefined : second;
   return whenArrived([gradient, a, rows], async ([g, x, y]) => {
     const form = `${WHAT}(descriptor, gradient, a, b, options)`;
     const [, given] = rowsAndOptions<Tensor, AnyBackwardOptions>(WHAT, form, second, third);

@@ -4,7 +4,8 @@ import { lazyI, lazyJ } from '../index.js';
 import { describeGroups, groupInMemory } from './group-suite.test-support.js';
 
 describe('reductions of a group of processes, gathered through memory', () => {
-  describeGroups(groupInMemory(3));
+  const group = groupInMemory(3);
+  describeGroups(() => group);
 
   it('are not made of what is no group, and not prepared', async () => {
     const x = await tensor([[1, 2]], { device: 'cpu' });
@@ -12,8 +13,8 @@ describe('reductions of a group of processes, gathered through memory', () => {
     await expect(square.sum('j', { group: 3 as never })).rejects.toThrow(
       /group is 3. Pass what joinGroup\(\) gives/,
     );
-    const [group] = groupInMemory(1);
+    const [alone] = groupInMemory(1);
     const sum = square.reduction('Sum', 'j');
-    await expect(sum.prepare([], { group } as object)).rejects.toThrow(/no option 'group'/);
+    await expect(sum.prepare([], { group: alone } as object)).rejects.toThrow(/no option 'group'/);
   });
 });

@@ -11,6 +11,7 @@ import {
   flatArguments,
   isTraced,
   notDifferentiable,
+  writesTraced,
 } from '@mercer/tensor/operation';
 
 /** Most bytes of a block of values of pairs that travels at a time. */
@@ -27,7 +28,7 @@ export function refuseBesideBlocks(
     throw notDifferentiable(
       what,
       'it is computed block by block (devices, maxBytes, onProgress, rows in host memory or of a file, or out in host memory)',
-      'Leave these out, or take the gradients of a reduction with them',
+      'Leave these out: second derivatives, and those of parameters that are traced beside rows of a file, need all of it at once',
     );
   }
   if (stream === undefined) return;
@@ -35,6 +36,16 @@ export function refuseBesideBlocks(
     'INVALID_ARGUMENT',
     `${what}: stream is for one launch, and a call with devices, maxBytes, onProgress, rows of a file or out in host memory has several. Leave it out.`,
   );
+}
+
+/** @throws MercerError NOT_DIFFERENTIABLE where results are to be written to what exists */
+export function refuseTracedOut(
+  what: string,
+  inputs: readonly unknown[],
+  options: { readonly out?: unknown } | undefined,
+): void {
+  if (options?.out === undefined || !inputs.some(isTraced)) return;
+  throw writesTraced(what, 'the option out overwrites what it names');
 }
 
 /** Where a call without `devices` computes. */
