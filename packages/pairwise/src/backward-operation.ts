@@ -28,6 +28,7 @@ import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
 import { checkUpstream } from './check-upstream.js';
 import { composedBackward, type ComposedCall } from './composed-backward.js';
+import type { GradientsByLabel } from './gradients-by-label.js';
 import { checkParameter } from './kernel-parameter.js';
 import { pairwiseShape, type PairwiseShape } from './operands.js';
 import { rowsAndOptions } from './optional-rows.js';
@@ -77,9 +78,6 @@ const backwardOperation = new Operation<Arguments, BackwardOptions, Example>({
   },
   plan: planCall,
 });
-
-/** Gradients by what they are taken by. */
-export type GradientsByLabel = Readonly<Record<string, Tensor | undefined>>;
 
 const byLabel = ({ wrt }: BackwardSpec, gradients: readonly Tensor[]): GradientsByLabel =>
   Object.fromEntries(wrt.map(({ label }, at) => [label, gradients[at]]));

@@ -22,7 +22,8 @@ import {
 } from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
-import { gradientsInBlocks, isBlockedBackward, type BlockInput } from './blocks/gradient-blocks.js';
+import type { BlockInput } from './blocks/blocked-backward.js';
+import { gradientsInBlocks, isBlockedBackward } from './blocks/gradient-blocks.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { assertValue } from './pair-derivatives.js';

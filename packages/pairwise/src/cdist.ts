@@ -74,7 +74,9 @@ const derivative: DerivativeRule<
     const [x, y] = isBlocked([a, b], shards) ? [a, b] : [rowsLike(a, g), rowsLike(b, g)];
     const gradients = (wrt: 'a' | 'b'): Promise<Readonly<Record<string, Tensor>>> =>
       cdistBackward(g as Tensor<'float64'>, x as never, y as never, {
-        ...{ p, skipEpilogue, wrt: [wrt] },
+        p,
+        skipEpilogue,
+        wrt: [wrt],
         ...shards,
       });
     return [shareOf(gradients, 'a', a), shareOf(gradients, 'b', b)];

@@ -1,7 +1,7 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import type { StreamOption, Tensor } from '@mercer/tensor';
-import type { BlockedOuts } from './blocks/gradient-blocks.js';
+import type { BlockedOuts } from './blocks/blocked-backward.js';
 import type { HostOut } from './blocks/result-sink.js';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -94,7 +94,7 @@ export type GradientOutsOf<W extends readonly string[], D extends PairwiseDType>
 };
 
 /** Of a call without `out`. */
-export type NoOuts = Readonly<Record<never, never>>;
+export type NoOuts = object;
 
 /** Gradients, or what was given for those that go to host memory. */
 export type GradientsIn<W extends readonly string[], D extends PairwiseDType, O> = {

@@ -13,9 +13,10 @@ import {
   checkNames,
   type BackwardCall,
   type GradientOuts,
-  type GradientsByLabel,
 } from './backward-operation.js';
-import { gradientsInBlocks, isBlockedBackward, type BlockInput } from './blocks/gradient-blocks.js';
+import type { GradientsByLabel } from './gradients-by-label.js';
+import type { BlockInput } from './blocks/blocked-backward.js';
+import { gradientsInBlocks, isBlockedBackward } from './blocks/gradient-blocks.js';
 import { backwardSpec } from './kernel-backward.js';
 import { isOptions, rowsAndOptions } from './optional-rows.js';
 import type { BlockRows } from './rows-input.js';

@@ -278,12 +278,12 @@ async function prepare(
  */
 export const runKernel: RunKernel = Object.assign(
   (...given: RunKernelArguments): Pending<Tensor> => {
-    const [descriptor, a, second, third] = given;
+    const [, a, second, third] = given;
     const [b, options] = isOptions(second) ? [undefined, second] : [second, third];
     if (!isBlocked([a, b], options)) return inMemory(...given);
     refuseTracedOut(
       WHAT,
-      [a, b, ...flatArguments([{ ...options, out: undefined }])],
+      [a, b, ...flatArguments([{ ...(options as AnyOut), out: undefined }])],
       options as AnyOut,
     );
     return blocked(...given);

@@ -74,7 +74,10 @@ describe('a group of ranks', () => {
           const region = { buffer: input };
           const { defaultStream } = devices[rank]!;
           await one.allReduce(defaultStream, {
-            ...{ dtype: 'float32', count: 2, input: region, output: region },
+            dtype: 'float32',
+            count: 2,
+            input: region,
+            output: region,
             reduction,
           });
           return download(rank, input, 2);
@@ -95,8 +98,10 @@ describe('a group of ranks', () => {
         const outputs = await Promise.all([0, 1, 2].map(() => upload(rank, new Float32Array(6))));
         const calls = outputs.map((buffer) =>
           one.allGather(defaultStream, {
-            ...{ dtype: 'float32', count: 2 },
-            ...{ input: { buffer: input }, output: { buffer } },
+            dtype: 'float32',
+            count: 2,
+            input: { buffer: input },
+            output: { buffer },
           }),
         );
         await Promise.all(calls);
@@ -145,7 +150,7 @@ describe('ranks that do not do the same', () => {
       rejection(call(1, 1, 'float32')),
     ]);
     expect(errors.map(({ code }) => code)).toEqual(['GROUP_MISMATCH', 'GROUP_MISMATCH']);
-    expect(errors[0]?.message).toBe(
+    expect(errors[0].message).toBe(
       'rank 1 calls a sum of 1 float32 values, and rank 0 a sum of 2 float32 values. All ranks call the same with tensors of ' +
         'one shape and dtype, in the same order. Nothing was computed, and the group goes on.',
     );
@@ -153,7 +158,7 @@ describe('ranks that do not do the same', () => {
       rejection(call(0, 2, 'float32')),
       rejection(call(1, 2, 'int32')),
     ]);
-    expect(types[1]?.message).toContain(
+    expect(types[1].message).toContain(
       'rank 0 calls a sum of 2 float32 values, and rank 1 a sum of 2 int32',
     );
     await Promise.all([call(0, 2, 'float32'), call(1, 2, 'float32')]);
@@ -166,7 +171,10 @@ describe('ranks that do not do the same', () => {
     const region = { buffer };
     const call = (): Promise<void> =>
       group[0]!.allReduce(devices[0]!.defaultStream, {
-        ...{ dtype: 'float32', count: 1, input: region, output: region },
+        dtype: 'float32',
+        count: 1,
+        input: region,
+        output: region,
       });
     const error = await rejection(call());
     expect(error).toBeInstanceOf(NcclError);
@@ -186,7 +194,10 @@ describe('ranks that do not do the same', () => {
     const buffer = await upload(0, Float32Array.of(1));
     const region = { buffer };
     const call = group[0]!.allReduce(devices[0]!.defaultStream, {
-      ...{ dtype: 'float32', count: 1, input: region, output: region },
+      dtype: 'float32',
+      count: 1,
+      input: region,
+      output: region,
     });
     setTimeout(() => {
       group[0]!.abort();

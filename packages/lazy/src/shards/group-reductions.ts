@@ -42,7 +42,10 @@ export async function groupReductions(
   const anywhere = inputs.map((one) => ({ ...one, device: undefined }));
   const { device } = group;
   const call = pairCall(what, formulas, anywhere, {
-    ...{ stream: undefined, outs: [], dtype: options.dtype, device },
+    stream: undefined,
+    outs: [],
+    dtype: options.dtype,
+    device,
   });
   checkOutDtype(what, options.outDtype, reductions, call.sizes.dtype);
   const wanted = wantedResults(reductions, call, options);
@@ -58,7 +61,9 @@ export async function groupReductions(
   const { debug, signal, indexDtype = 'int32', outDtype } = options;
   const rules = reductions.map((one) =>
     mergeRule(one, {
-      ...{ what, dtype: outDtype ?? dtype, indexDtype },
+      what,
+      dtype: outDtype ?? dtype,
+      indexDtype,
       compute: (merging) => computeTask(merging, { debug, signal }),
       // also a process without rows has a place
       isSparse: true,

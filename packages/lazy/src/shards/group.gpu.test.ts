@@ -41,7 +41,8 @@ function otherProcess(
       env: process.env,
     });
     let told = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (data) => (told += data));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (data: Buffer) => (told += data.toString()));
     child.on('error', reject);
     child.on('close', (code) => {
       done({ code, text: told });

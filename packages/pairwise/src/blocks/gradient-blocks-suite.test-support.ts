@@ -45,7 +45,12 @@ export function describeGradientBlocks(devices: () => readonly Device[]): void {
 
   const counting = (): { onProgress: () => void; blocks: () => number } => {
     let seen = 0;
-    return { onProgress: () => void seen++, blocks: () => seen };
+    return {
+      onProgress: () => {
+        seen++;
+      },
+      blocks: () => seen,
+    };
   };
 
   const host = async (data: Float64Array, ...shape: number[]): Promise<Tensor<'float64'>> =>

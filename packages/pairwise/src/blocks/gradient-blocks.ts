@@ -1,15 +1,5 @@
 import { own } from '@mercer/options';
-import {
-  dtypeBytes,
-  isTensor,
-  MercerError,
-  type Device,
-  type LoadOptions,
-  type RowReader,
-  type ShardOptions,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { dtypeBytes, isTensor, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import {
   checkShardOptions,
   cutsRows,
@@ -24,8 +14,7 @@ import {
   Workers,
   type Rows,
 } from '@mercer/tensor/operation';
-import type { GradientsByLabel } from '../backward-operation.js';
-import type { PairwiseInput } from '../place.js';
+import type { BlockedBackward } from './blocked-backward.js';
 import {
   checkDevices,
   MAX_PAIR_BYTES,
@@ -37,42 +26,7 @@ import { isBlocked } from './compute-blocks.js';
 import { gradientResults, type GradientForm, type GradientResults } from './gradient-results.js';
 import { GroupSums } from './group-sums.js';
 import { pairValues, type PairValues } from './pair-values.js';
-import type { HostOut } from './result-sink.js';
 import { sideRows, type SideRows } from './side-rows.js';
-
-/** Where gradients are written, by what they are taken by. */
-export type BlockedOuts = Readonly<Record<string, Tensor | HostOut | undefined>>;
-
-/** Rows, or values of pairs. */
-export type BlockInput = PairwiseInput | RowReader;
-
-/** Gradients whose rows and columns are gone through block by block. */
-export interface BlockedBackward extends ShardOptions, LoadOptions {
-  readonly what: string;
-  readonly gradient: BlockInput;
-  readonly a: BlockInput;
-  /** Undefined where there is one input. */
-  readonly b: BlockInput | undefined;
-  readonly wrt: readonly string[];
-  readonly out?: BlockedOuts | undefined;
-  readonly stream?: Stream | undefined;
-  /** Tensors among the values of the call. */
-  readonly parameters: readonly Tensor[];
-  /** The gradients of one block, with the tensors of the call on its device. */
-  readonly compute: (block: BackwardBlock) => Promise<GradientsByLabel>;
-}
-
-/** A block of rows and columns on a device. */
-export interface BackwardBlock {
-  readonly gradient: Tensor;
-  readonly a: Tensor;
-  readonly b: Tensor;
-  /** As `parameters` of the call. */
-  readonly parameters: readonly Tensor[];
-  readonly first: readonly [row: number, column: number];
-  readonly wrt: readonly string[];
-  readonly signal: AbortSignal;
-}
 
 interface Job {
   readonly call: BlockedBackward;
@@ -299,9 +253,9 @@ async function computeSteps(
   using sums = new GroupSums();
   const place = { device, stream, signal };
   const keys = ({ rows: i, columns: j }: Step): readonly [string, string, string] => [
-    `g${i} ${j}`,
-    `a${i}`,
-    `b${j}`,
+    `g${i.join()} ${j.join()}`,
+    `a${i.join()}`,
+    `b${j.join()}`,
   ];
   type Inputs = readonly [Tensor, Tensor, Tensor];
   await runSteps<Step, Inputs>(steps, {

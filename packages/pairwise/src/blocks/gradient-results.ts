@@ -8,7 +8,7 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import { checkOut, viewsOverlap } from '@mercer/tensor/operation';
-import type { BlockedBackward } from './gradient-blocks.js';
+import type { BlockedBackward } from './blocked-backward.js';
 import { addTo, labelAt, type SumsByPlace } from './group-sums.js';
 import { resultSink, type ResultSink } from './result-sink.js';
 

@@ -1,5 +1,5 @@
 import type { Tensor } from '@mercer/tensor';
-import type { GradientsByLabel } from '../backward-operation.js';
+import type { GradientsByLabel } from '../gradients-by-label.js';
 
 /** Sums by label and first row, in float64. */
 export type SumsByPlace = Map<string, Tensor>;

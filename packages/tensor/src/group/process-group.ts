@@ -141,7 +141,7 @@ export class ProcessGroup implements AsyncDisposable {
     }
     const copy = whenArrived([x], async ([given]) => {
       this.#check(what, given);
-      return (await (given as Tensor<D>).clone()) as Tensor<D>;
+      return await (given as Tensor<D>).clone();
     });
     copy.catch(() => undefined);
     return this.#inTurn(async () => {
