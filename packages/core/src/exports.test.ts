@@ -22,6 +22,7 @@ it('exports what users use, and nothing else', () => {
       "NotPositiveDefiniteError",
       "NotSemidefiniteError",
       "OptimError",
+      "ProcessGroup",
       "Scope",
       "SingularMatrixError",
       "SolverError",

@@ -51,10 +51,10 @@ export { CudaModule } from './module.js';
 export type { HostMemory } from './host-memory.js';
 export type { WorkspaceBytes } from './native/library-calls.js';
 export { nccl } from './nccl/nccl.js';
+export { NcclCommunicator } from './nccl/communicator.js';
 export type {
   GatherOptions,
   JoinOptions,
-  NcclCommunicator,
   NcclReduction,
   NcclType,
   ReduceOptions,

@@ -118,7 +118,7 @@ export function backwardFunction(
     return byLabel(spec, await backwardOperation.call([spec, ...tensors], options));
   };
   const prepare = async (...given: readonly unknown[]): Promise<unknown> => {
-    refuseBlocks(name, given, given.at(-1) as object | undefined);
+    refuseBlocks(name, [], given.at(-1) as object | undefined);
     const { spec, tensors, options } = read(`${name}.prepare`, given as never);
     const prepared = await backwardOperation.prepare([spec, ...tensors], options);
     const isOne = tensors[2] === undefined;

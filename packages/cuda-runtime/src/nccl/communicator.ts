@@ -100,7 +100,8 @@ export class NcclCommunicator extends Owned<CommunicatorHandle> {
    * @see ncclAllGather: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/colls.html
    */
   async allGather(stream: CudaStream, options: GatherOptions): Promise<void> {
-    await this.#run(stream, readOptions('allGather', options, GATHER), true, 0);
+    const read = readOptions('allGather', options, GATHER);
+    await this.#run(stream, read, true, 0);
   }
 
   async #run(
@@ -142,9 +143,9 @@ export async function joinCommunicator(
   device: CudaDevice,
   options: JoinOptions,
 ): Promise<NcclCommunicator> {
-  const addon = requireNccl();
   const { id, size, rank, timeoutMs = TEN_MINUTES, signal } = readOptions('join', options, JOIN);
   signal?.throwIfAborted();
+  const addon = requireNccl();
   const handle = addon.communicatorCreate(handleOf(device, 'CudaDevice'), size, rank, timeoutMs);
   const communicator = new NcclCommunicator(addon, handle);
   const giveUp = (): void => {
