@@ -45,14 +45,17 @@ const TIMEOUT = { usual: 600_000, most: 2 ** 31 } as const;
  *
  * @example
  * ```ts
- * import { createGroupId, joinGroup, tensor } from '@mercer/tensor';
+ * import { joinGroup, tensor } from '@mercer/tensor';
  *
- * const id = process.env['GROUP_ID'] ?? createGroupId(); // the process that starts the others makes it
- * const rank = Number(process.env['RANK'] ?? 0);
- * const group = await joinGroup({ id, rank, size: 2, device: `cuda:${rank}` });
- * const sum = await group.allReduce(await tensor([rank, 1], { device: group.device }));
- * console.log(await sum.toNested()); // [ 1, 2 ] in both
- * await group.close();
+ * // In each of two processes; the one that starts the other has made the id with createGroupId().
+ * const { GROUP_ID: id, RANK = '0' } = process.env;
+ * if (id !== undefined) {
+ *   const rank = Number(RANK);
+ *   const group = await joinGroup({ id, rank, size: 2, device: `cuda:${rank}` });
+ *   const sum = await group.allReduce(await tensor([rank, 1], { device: group.device }));
+ *   console.log(await sum.toNested()); // [ 1, 2 ] in both
+ *   await group.close();
+ * }
  * ```
  */
 export async function joinGroup(options: JoinGroupOptions): Promise<ProcessGroup> {
