@@ -28,7 +28,7 @@ export function groupInMemory(size: number): readonly ReductionGroup[] {
       round.given.set(rank, await x.clone());
       if (round.given.size === size) round.resolve(ranks.map((one) => round.given.get(one)!));
       const all = await round.all;
-      return (await stack(all as never));
+      return await stack(all as never);
     };
     return { size, rank, device: device('cpu'), allGather: gather as ReductionGroup['allGather'] };
   });
