@@ -22,7 +22,7 @@ import {
   type Tensor,
 } from './index.js';
 
-const { CudaError, CublasError, CusolverError, NvrtcError } = cudaRuntime;
+const { CudaError, CublasError, CusolverError, NcclError, NvrtcError } = cudaRuntime;
 const cpu = { device: 'cpu' } as const;
 const status = { status: 3, call: 'f', device: 0 };
 
@@ -147,6 +147,11 @@ const CASES: readonly (readonly [...Case, thrown: () => unknown])[] = [
     new CublasError('refused', { ...status, name: 'CUBLAS_STATUS_INVALID_VALUE' }),
     'CUBLAS_STATUS_INVALID_VALUE',
     'CUBLAS_STATUS_INVALID_VALUE',
+  ),
+  made(
+    new NcclError('refused', { ...status, name: 'NCCL_INVALID_USAGE' }),
+    'NCCL_INVALID_USAGE',
+    'NCCL_INVALID_USAGE',
   ),
   made(new cudaRuntime.LibraryNotFoundError('none', 'nvrtc', []), 'LIBRARY_NOT_FOUND'),
   made(new cudaRuntime.AddonNotFoundError('none', []), 'ADDON_NOT_FOUND'),

@@ -18,6 +18,7 @@ export {
   cublasLt,
   cuda,
   cusolver,
+  nccl,
   nvrtc,
   type CudaReport,
   type LibraryReport,

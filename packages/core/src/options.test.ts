@@ -297,6 +297,8 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['lazyJ', (o) => lazyJ(a, o)],
     ['lazyPair', (o) => mercer.lazyPair(a, o)],
     ['param', (o) => mercer.param(vector, o)],
+    ['joinGroup', (o) => mercer.joinGroup(o), 'ranks', 'rank'],
+    ['ProcessGroup.allReduce', (o) => mercer.ProcessGroup.prototype.allReduce.call({}, a, o)],
     ['lazy', (o) => mercer.lazy(a, 'i', o)],
     ['lazy without axis', (o) => mercer.lazy(cube, o)],
     ['cholesky', (o) => mercer.cholesky(a, o), 'fillMode', 'uplo'],
@@ -486,7 +488,7 @@ async function optionsOf(call: Call): Promise<readonly string[]> {
 
 /** Rows whose receivers or units are stand-ins, which no more than the reading of options goes through. */
 const STAND_INS =
-  /^(JitCache\.(get|bundled)|CudaDevice\.create(Stream|Event)|CpuFunction\.launch)$/;
+  /^(JitCache\.(get|bundled)|CudaDevice\.create(Stream|Event)|CpuFunction\.launch|NcclCommunicator\.all(Reduce|Gather)|ProcessGroup\.allReduce)$/;
 
 function throwing(): object {
   return {

@@ -8,8 +8,17 @@ export type Row = readonly [name: string, call: Call, wrong?: string, meant?: st
 
 /** Calls of the runtimes. They read their options before they need a device, a library or their own object. */
 export function runtimeRows(): readonly Row[] {
-  const { cublas, cusolver, cublasLt, nvrtc, CudaDevice, CudaFunction, encodeTensorMap } =
-    cudaRuntime;
+  const {
+    cublas,
+    cusolver,
+    cublasLt,
+    nccl,
+    NcclCommunicator,
+    nvrtc,
+    CudaDevice,
+    CudaFunction,
+    encodeTensorMap,
+  } = cudaRuntime;
   const { cpu, CpuFunction, CpuModule } = cpuRuntime;
   const stream = {} as never;
   const named = { name: 'f', entry: 'f' } as never;
@@ -25,6 +34,9 @@ export function runtimeRows(): readonly Row[] {
           'dtype',
         ]),
     ),
+    ['nccl.join', (o) => nccl.join(stream, o), 'timeout', 'timeoutMs'],
+    ['NcclCommunicator.allReduce', (o) => NcclCommunicator.prototype.allReduce.call({}, stream, o)],
+    ['NcclCommunicator.allGather', (o) => NcclCommunicator.prototype.allGather.call({}, stream, o)],
     ['nvrtc.compile', (o) => nvrtc.compile(o), 'filename', 'fileName'],
     ['encodeTensorMap', (o) => encodeTensorMap(o), 'size', 'sizes'],
     ['CudaDevice.createStream', (o) => CudaDevice.prototype.createStream.call(stream, o)],

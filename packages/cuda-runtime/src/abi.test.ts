@@ -8,7 +8,11 @@ import { expect, test } from 'vitest';
 const native = join(import.meta.dirname, '../native');
 const folders = [process.env['MERCER_CUDA_HOME'], process.env['CUDA_HOME'], '/usr/local/cuda']
   .filter((home) => home !== undefined)
-  .flatMap((home) => [join(home, 'include'), join(home, 'nvidia/cu13/include')]);
+  .flatMap((home) => [
+    join(home, 'include'),
+    join(home, 'nvidia/cu13/include'),
+    join(home, 'nvidia/nccl/include'),
+  ]);
 const folderOf = (header: string): string | undefined =>
   folders.find((folder) => existsSync(join(folder, header)));
 const include = folderOf('cuda.h');
@@ -67,15 +71,16 @@ test.skipIf(include === undefined)(
   120_000,
 );
 
-test('the symbol tables of cuSOLVER, cuBLASLt and cuBLAS hold each function once', () => {
+test('the symbol tables of cuSOLVER, cuBLASLt, cuBLAS and NCCL hold each function once', () => {
   for (const [table, macro] of [
     ['cusolver', 'MERCER_CUSOLVER'],
     ['cublaslt', 'MERCER_CUBLASLT'],
     ['cublas', 'MERCER_CUBLAS'],
+    ['nccl', 'MERCER_NCCL'],
   ] as const) {
     const text = readFileSync(join(native, `core/${table}_symbols.inc`), 'utf8');
     const names = [...text.matchAll(new RegExp(`^${macro}\\((\\w+), (true|false), `, 'gm'))];
-    expect(names.length).toBeGreaterThan(14);
+    expect(names.length).toBeGreaterThan(10);
     expect(new Set(names.map(([, name]) => name)).size).toBe(names.length);
   }
 });
@@ -113,6 +118,37 @@ test.skipIf(solverIncludes.includes(undefined))(
         readFileSync(types, 'utf8').replace('kComputeTf32 = 77', 'kComputeTf32 = 78'),
       );
       await expect(check(folder)).rejects.toThrow('kComputeTf32');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+  120_000,
+);
+
+const ncclIncludes = ['nccl.h', 'cuda_runtime.h'].map(folderOf);
+
+test.skipIf(ncclIncludes.includes(undefined))(
+  'declared types, constants and signatures equal those of NCCL (skipped only without its headers)',
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mercer-abi-'));
+    try {
+      const check = (root: string): Promise<unknown> =>
+        promisify(execFile)(process.env['CXX'] ?? 'c++', [
+          ...['-std=c++17', '-fsyntax-only'],
+          ...ncclIncludes.map((path) => `-I${path ?? ''}`),
+          join(root, 'check/abi_check_nccl.cc'),
+        ]);
+      await check(native);
+      // The check itself must be able to fail: a parameter less, and another number.
+      cpSync(native, folder, { recursive: true });
+      const table = join(folder, 'core/nccl_symbols.inc');
+      const text = readFileSync(table, 'utf8');
+      writeFileSync(table, text.replace('Result(Comm, Result*)', 'Result(Comm)'));
+      await expect(check(folder)).rejects.toThrow('ncclCommGetAsyncError');
+      writeFileSync(table, text);
+      const types = join(folder, 'core/nccl_types.h');
+      writeFileSync(types, readFileSync(types, 'utf8').replace('kBfloat16 = 9', 'kBfloat16 = 10'));
+      await expect(check(folder)).rejects.toThrow('kBfloat16');
     } finally {
       rmSync(folder, { recursive: true });
     }

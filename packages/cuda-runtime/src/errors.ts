@@ -30,7 +30,10 @@ export type CudaMisuseCode =
   | 'NVRTC_NOT_LOADED'
   | 'CUSOLVER_NOT_LOADED'
   | 'CUBLASLT_NOT_LOADED'
-  | 'CUBLAS_NOT_LOADED';
+  | 'CUBLAS_NOT_LOADED'
+  | 'NCCL_NOT_LOADED'
+  | 'GROUP_MISMATCH'
+  | 'GROUP_ENDED';
 
 /** Why a call failed: the word for a misuse, or the driver's name of its error. */
 export type CudaErrorCode =
@@ -117,7 +120,7 @@ export class NvrtcError extends MercerError {
   }
 }
 
-/** What is known about a failing call of cuSOLVER, cuBLASLt or cuBLAS. */
+/** What is known about a failing call of cuSOLVER, cuBLASLt, cuBLAS or NCCL. */
 export interface StatusErrorFields {
   readonly status: number;
   readonly name: string;
@@ -151,6 +154,14 @@ export class CusolverError extends StatusError {
 /** A call of cuBLASLt or cuBLAS failed. */
 export class CublasError extends StatusError {
   declare readonly code: `CUBLAS_STATUS_${string}`;
+}
+
+/**
+ * A call of NCCL failed, which ends the group. `code` is its name of the result (`NCCL_REMOTE_ERROR`), `NCCL_TIMEOUT` where not all ranks came in
+ * time, or `NCCL_ABORTED`.
+ */
+export class NcclError extends StatusError {
+  declare readonly code: `NCCL_${string}`;
 }
 
 /** A shared library could not be opened. `attempts` lists every place tried, in order. */

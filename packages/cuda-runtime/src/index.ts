@@ -34,6 +34,7 @@ export {
   CudaError,
   CusolverError,
   LibraryNotFoundError,
+  NcclError,
   NvrtcError,
   OutOfMemoryError,
   type CudaErrorCode,
@@ -49,6 +50,15 @@ export { MemoryPool } from './memory-pool.js';
 export { CudaModule } from './module.js';
 export type { HostMemory } from './host-memory.js';
 export type { WorkspaceBytes } from './native/library-calls.js';
+export { nccl } from './nccl/nccl.js';
+export { NcclCommunicator } from './nccl/communicator.js';
+export type {
+  GatherOptions,
+  JoinOptions,
+  NcclReduction,
+  NcclType,
+  ReduceOptions,
+} from './nccl/communicator.js';
 export { nvrtc, type CompileRequest, type CompileResult } from './nvrtc.js';
 export { PinnedBuffer } from './pinned-buffer.js';
 export { CudaStream } from './stream.js';

@@ -23,6 +23,8 @@ export type FakeSetting =
 export function useFakeDriver(settings?: Partial<Record<FakeSetting, number>>): Promise<void>;
 /** Chooses the fake cuSOLVER, cuBLASLt and cuBLAS. */
 export function useFakeSolvers(): Promise<void>;
+/** Chooses the fake NCCL. */
+export function useFakeNccl(): Promise<void>;
 export function fake(name: FakeSetting, value: number | string | undefined): void;
 /** Lines "name argument ..." of what `work` made the fake libraries do. */
 export function callsOf(work: () => unknown): Promise<string[]>;

@@ -9,6 +9,7 @@ import {
   buildFakeCublasLt,
   buildFakeCusolver,
   buildFakeDriver,
+  buildFakeNccl,
 } from './fake-driver/build.mjs';
 
 /** Chooses the fake driver and its settings (MERCER_FAKE_<name>). */
@@ -23,6 +24,11 @@ export async function useFakeSolvers() {
   process.env.MERCER_CUDA_CUSOLVER_PATH = await buildFakeCusolver();
   process.env.MERCER_CUDA_CUBLASLT_PATH = await buildFakeCublasLt();
   process.env.MERCER_CUDA_CUBLAS_PATH = await buildFakeCublas();
+}
+
+/** Chooses the fake NCCL. */
+export async function useFakeNccl() {
+  process.env.MERCER_CUDA_NCCL_PATH = await buildFakeNccl();
 }
 
 /** Changes a setting of the fake driver at run time. */

@@ -61,6 +61,7 @@ export const DENSE_OPTIONS: OptionNames<DenseOptions & OutDTypeOption> = {
 export const REDUCE_OPTIONS: OptionNames<ReduceOptions & OutDTypeOption> = {
   ...DENSE_OPTIONS,
   ranges: true,
+  group: true,
   ...SHARD_OPTIONS,
 };
 

@@ -107,6 +107,7 @@ export {
 export type { ManyResults, ReductionSpec, ReductionSpecs } from './reduce-many.js';
 export type { KindOf, ReductionName } from '@mercer/formula';
 export type { ShardOptions } from '@mercer/tensor';
+export type { ReductionGroup } from './shards/reduction-group.js';
 export type { RowSelection } from './row-range.js';
 export type { ComputeOptions, SumOptions } from './reduction-types.js';
 export { withGradients, type SumWithGradients } from './with-gradients.js';

@@ -9,6 +9,7 @@ import type {
   Tensor,
 } from '@mercer/tensor';
 import type { LazyDType } from './lazy-dtype.js';
+import type { ReductionGroup } from './shards/reduction-group.js';
 import type { RangesOption } from './ranges-option.js';
 
 /** The side of a symbolic matrix that is reduced: 'j' leaves one result for each row i, 'i' one for each column j. */
@@ -84,7 +85,10 @@ export type CallReduceOptions<
 > = ReduceOptions<ResultOf<K, NoInfer<O>, NoInfer<I>>> & IndexOption<I> & OutDTypeOption<O>;
 
 /** Options of a call that computes whole matrices. */
-export type DenseOptions<R = Tensor> = Omit<ReduceOptions<R>, 'ranges' | keyof ShardOptions>;
+export type DenseOptions<R = Tensor> = Omit<
+  ReduceOptions<R>,
+  'ranges' | 'group' | keyof ShardOptions
+>;
 
 /** Options of a call that computes a reduction; `out` takes the result. */
 export interface ReduceOptions<R = Tensor>
@@ -100,4 +104,10 @@ export interface ReduceOptions<R = Tensor>
    * have the result of an empty side. Without it all rows meet.
    */
   readonly ranges?: RangesOption | undefined;
+  /**
+   * Processes that compute it together, as `joinGroup` gives them: each has rows of its own of the side that is reduced, one after the other in the order of
+   * ranks, and all have the same rows of the other side, and make this call. Each has the whole result, with the same bits. Row numbers, of results and of formulas, count
+   * through all processes; those of `ranges` are this process's own. `devices` and `maxBytes` spread its share further.
+   */
+  readonly group?: ReductionGroup | undefined;
 }

@@ -14,6 +14,7 @@ import {
   CallSteps,
   formulasOf,
   keyPart,
+  notDifferentiable,
   Operation,
   pairOperand,
   type CallView,
@@ -50,6 +51,7 @@ import {
   MAX_INDEXED_ROWS,
 } from './results.js';
 import { readsRows } from './row-reader.js';
+import { groupReductions } from './shards/group-reductions.js';
 import { shardedReductions } from './shards/sharded-reductions.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
@@ -211,12 +213,28 @@ export function computed(
 ): readonly Results[] | Promise<readonly Results[]> {
   const { reductions, what } = task;
   const isTraced = holdTraced(task.inputs, args);
+  if (isTraced && groupOf(options) !== undefined) {
+    throw notDifferentiable(
+      what,
+      'with group it needs what other processes have',
+      'Take the gradients of each process without it, and add them up with group.allReduce',
+    );
+  }
   const found = isTraced
     ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound, given) =>
         started(bound, [], given),
       )
     : started(task, args, options);
   return mapped(found, (tensors) => asResults(reductions, tensors));
+}
+
+/** The processes that a call is spread over. What is no object of options is refused where they are read. */
+function groupOf(options: ReductionOptions | undefined): unknown {
+  try {
+    return options === undefined ? undefined : own(options, 'group').group;
+  } catch {
+    return undefined; // a revoked Proxy
+  }
 }
 
 /** Whether the side that is reduced may have more rows than kernels count. */
@@ -240,6 +258,9 @@ function started(
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
 ): Tensor[] | Promise<Tensor[]> {
+  if (groupOf(options) !== undefined) {
+    return groupReductions(task, args, options ?? {}, (own, given) => started(own, [], given));
+  }
   const isCut = cutsRows(options) || readsRows(task.inputs, args) || hasManyRows(task, args);
   if (!isCut) {
     return operation.start([task, args], options);

@@ -22,11 +22,13 @@ import {
 import { isSumStored } from './backward-formulas.js';
 import type { BackwardSpec, BackwardVariable } from './backward-spec.js';
 import { BackwardSteps } from './backward-steps.js';
+import { refuseBlocks } from './blocks/compute-blocks.js';
 import { ofRowGradients } from './batch-rules.js';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
 import { checkUpstream } from './check-upstream.js';
 import { composedBackward, type ComposedCall } from './composed-backward.js';
+import type { GradientsByLabel } from './gradients-by-label.js';
 import { checkParameter } from './kernel-parameter.js';
 import { pairwiseShape, type PairwiseShape } from './operands.js';
 import { rowsAndOptions } from './optional-rows.js';
@@ -63,7 +65,7 @@ const backwardOperation = new Operation<Arguments, BackwardOptions, Example>({
   freeOptions: { out: true, stream: true },
   snapshot: (args, options) => {
     const { out } = options;
-    if (out !== undefined) checkNames(args[0], out);
+    if (out !== undefined) checkNames(args[0].forward.what, labelsOf(args[0]), out);
     return [args, { ...options, out: out && { ...out } }];
   },
   identify: ([spec, gradient, a, b], { out }) => {
@@ -76,9 +78,6 @@ const backwardOperation = new Operation<Arguments, BackwardOptions, Example>({
   },
   plan: planCall,
 });
-
-/** Gradients by what they are taken by. */
-export type GradientsByLabel = Readonly<Record<string, Tensor | undefined>>;
 
 const byLabel = ({ wrt }: BackwardSpec, gradients: readonly Tensor[]): GradientsByLabel =>
   Object.fromEntries(wrt.map(({ label }, at) => [label, gradients[at]]));
@@ -96,6 +95,13 @@ export interface BackwardCall {
   readonly made?: readonly Tensor[];
 }
 
+/** Calls of a function that are computed block by block. */
+export interface BackwardBlocks {
+  /** Whether a call is one. */
+  readonly takes: (given: never) => boolean;
+  readonly compute: (given: never) => Promise<unknown>;
+}
+
 /**
  * The function of a backward call, and its preparation, which resolves to `(gradient, a, b, options)`; b is left out, or a, where the example
  * is one matrix.
@@ -105,12 +111,14 @@ export interface BackwardCall {
 export function backwardFunction(
   name: string,
   read: (what: string, given: never) => BackwardCall,
+  blocks: BackwardBlocks,
 ): object {
   const call = async (...given: readonly unknown[]): Promise<GradientsByLabel> => {
     const { spec, tensors, options } = read(name, given as never);
     return byLabel(spec, await backwardOperation.call([spec, ...tensors], options));
   };
   const prepare = async (...given: readonly unknown[]): Promise<unknown> => {
+    refuseBlocks(name, [], given.at(-1) as object | undefined);
     const { spec, tensors, options } = read(`${name}.prepare`, given as never);
     const prepared = await backwardOperation.prepare([spec, ...tensors], options);
     const isOne = tensors[2] === undefined;
@@ -125,11 +133,22 @@ export function backwardFunction(
       return byLabel(spec, prepared([spec, gradient, a, isOne && b === a ? undefined : b], free));
     };
   };
-  return differentiable(
+  const inMemory = differentiable(
     name,
-    Object.assign(call, { prepare }),
+    call,
     { composedOf: (...given: readonly unknown[]) => composed(read(name, given as never)) },
     ofRowGradients,
+  );
+  // First derivatives of calls in blocks are taken of it; it has none itself.
+  const inBlocks = differentiable(
+    name,
+    (...given: readonly unknown[]) => blocks.compute(given as never),
+    undefined,
+  );
+  return Object.assign(
+    (...given: readonly unknown[]): Promise<unknown> =>
+      blocks.takes(given as never) ? inBlocks(...given) : inMemory(...given),
+    { prepare },
   );
 }
 
@@ -249,9 +268,10 @@ function checkValues(
 const outsOf = ({ wrt }: BackwardSpec, out: GradientOuts | undefined): (Tensor | undefined)[] =>
   wrt.map(({ label }) => (out !== undefined && Object.hasOwn(out, label) ? out[label] : undefined));
 
+const labelsOf = ({ wrt }: BackwardSpec): readonly string[] => wrt.map(({ label }) => label);
+
 /** @throws MercerError INVALID_ARGUMENT */
-function checkNames({ forward: { what }, wrt }: BackwardSpec, out: unknown): void {
-  const names = wrt.map(({ label }) => label);
+export function checkNames(what: string, names: readonly string[], out: unknown): void {
   if (typeof out !== 'object' || out === null || isTensor(out)) {
     throw new MercerError(
       'INVALID_ARGUMENT',

@@ -1,5 +1,6 @@
 import type { Pending, Tensor } from '@mercer/tensor';
 import { variable } from '@mercer/formula';
+import type { PairwiseDType } from '@mercer/kernels';
 import { describe, expectTypeOf, it } from 'vitest';
 import {
   cdistBackward,
@@ -31,6 +32,19 @@ describe('cdistBackward', () => {
     >();
     // @ts-expect-error two dtypes
     void cdistBackward(later, f64, f32);
+    const rows = { data: new Float32Array(4), shape: [2, 2] };
+    const host = new Float32Array(4);
+    expectTypeOf(cdistBackward(rows, f32, rows, { out: { a: host } })).resolves.toEqualTypeOf<{
+      readonly a: Float32Array<ArrayBuffer>;
+      readonly b: Tensor<PairwiseDType>;
+    }>();
+    expectTypeOf(
+      cdistBackward(f32, f32, f32, { out: { b: f32 }, maxBytes: 5 }),
+    ).resolves.toEqualTypeOf<Gradients<readonly ['a', 'b'], 'float32'>>();
+    // @ts-expect-error the gradient of a parameter is written to a tensor
+    void cdistBackward(f32, f32, f32, { wrt: ['p'], out: { p: host } });
+    // @ts-expect-error a prepared call has no blocks
+    void cdistBackward.prepare(f32, f32, f32, { maxBytes: 5 });
     void cdistBackward.prepare(f32, f32, f32).then((prepared) => {
       // @ts-expect-error synchronous
       prepared(f32, later, f32);

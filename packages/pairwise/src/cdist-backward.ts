@@ -3,18 +3,38 @@ import type { OptionNames } from '@mercer/options';
 import {
   MercerError,
   type LoadOptions,
+  type ShardOptions,
   type StreamOption,
   type Tensor,
-  type TensorOperand,
 } from '@mercer/tensor';
-import { LOAD_OPTIONS, readOptions, STREAM_OPTION } from '@mercer/tensor/operation';
-import { backwardFunction, type BackwardCall } from './backward-operation.js';
+import {
+  LOAD_OPTIONS,
+  readOptions,
+  SHARD_OPTIONS,
+  STREAM_OPTION,
+  whenArrived,
+} from '@mercer/tensor/operation';
+import {
+  backwardFunction,
+  checkNames,
+  type BackwardCall,
+  type GradientOuts,
+} from './backward-operation.js';
 import type { BackwardSpec } from './backward-spec.js';
 import { checkWrt } from './backward-wrt.js';
+import type { BlockInput } from './blocks/blocked-backward.js';
+import { gradientsInBlocks, isBlockedBackward } from './blocks/gradient-blocks.js';
 import { checkNorm, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
 import { assertValue } from './pair-derivatives.js';
-import type { Gradients, PreparedBackward } from './run-kernel-backward-options.js';
+import { refuseOptionsAsRows } from './optional-rows.js';
+import type { BlockRows } from './rows-input.js';
+import type {
+  GradientOutsOf,
+  GradientsIn,
+  NoOuts,
+  PreparedBackward,
+} from './run-kernel-backward-options.js';
 
 const WHAT = 'cdistBackward';
 
@@ -25,16 +45,18 @@ export type CdistVariable = 'a' | 'b' | 'p';
 export interface CdistBackwardOptions<
   W extends readonly CdistVariable[],
   D extends PairwiseDType = PairwiseDType,
+  O = GradientOutsOf<W, D>,
 >
-  extends Pick<CdistOptions, 'p' | 'skipEpilogue'>, StreamOption, LoadOptions {
+  extends Pick<CdistOptions, 'p' | 'skipEpilogue'>, StreamOption, LoadOptions, ShardOptions {
   /** Default: ['a', 'b']. */
   readonly wrt?: W | undefined;
-  /** Tensors that gradients are written to, by the names in wrt. */
-  readonly out?: { readonly [N in W[number]]?: Tensor<D> | undefined } | undefined;
+  /** What gradients are written to, by the names in wrt: tensors, and for a and b also what `cdist` takes as `out`. */
+  readonly out?: O | undefined;
 }
 
 const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVariable[]>> = {
   ...STREAM_OPTION,
+  ...SHARD_OPTIONS,
   p: true,
   skipEpilogue: true,
   wrt: true,
@@ -44,12 +66,16 @@ const CDIST_BACKWARD_OPTIONS: OptionNames<CdistBackwardOptions<readonly CdistVar
 
 /** How `cdistBackward` is called. */
 export interface CdistBackward {
-  <D extends PairwiseDType, const W extends readonly CdistVariable[] = readonly ['a', 'b']>(
-    gradient: TensorOperand<D>,
-    a: TensorOperand<NoInfer<D>>,
-    b: TensorOperand<NoInfer<D>>,
-    options?: CdistBackwardOptions<W, NoInfer<D>>,
-  ): Promise<Gradients<W, D>>;
+  <
+    D extends PairwiseDType,
+    const W extends readonly CdistVariable[] = readonly ['a', 'b'],
+    O extends GradientOutsOf<W, D> = NoOuts,
+  >(
+    gradient: BlockRows<D>,
+    a: BlockRows<NoInfer<D>>,
+    b: BlockRows<NoInfer<D>>,
+    options?: CdistBackwardOptions<W, NoInfer<D>, O>,
+  ): Promise<GradientsIn<W, D, O>>;
   /** Compiles for tensors like these and gives a synchronous function: see PreparedBackward. */
   readonly prepare: <
     D extends PairwiseDType,
@@ -58,7 +84,7 @@ export interface CdistBackward {
     gradient: Tensor<D>,
     a: Tensor<NoInfer<D>>,
     b: Tensor<NoInfer<D>>,
-    options?: CdistBackwardOptions<W, NoInfer<D>>,
+    options?: Omit<CdistBackwardOptions<W, NoInfer<D>>, keyof ShardOptions>,
   ) => Promise<PreparedBackward<W, D>>;
 }
 
@@ -83,6 +109,11 @@ export interface CdistBackward {
  * row-major are copied first. `cdistBackward.prepare` compiles ahead:
  * `const prepared = await cdistBackward.prepare(gradient, a, b, { p: 1.3 }); const { a: da } = prepared(gradient, a, b);`
  *
+ * With `devices`, `maxBytes` or `onProgress`, with rows or a gradient in host memory or of a file (`openNpy`), or with an `out` in host memory for a or
+ * b, pairs of rows are gone through block by block, on one device or on several, as in `cdist`. Each block of `gradient` is read once. What blocks give is
+ * added up in float64, in an order that the number of devices does not change, and written at the end: a call that ends early leaves `out` as it was,
+ * and the sums of a and b take `8 K` bytes a row on each device. The results are on the first device. It has no gradients of its own then.
+ *
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT (p; wrt; 'p' where p is Infinity),
  *   OVERLAP (out), DISPOSED, OUT_OF_MEMORY; nothing is written then
  *
@@ -98,7 +129,47 @@ export interface CdistBackward {
  * console.log(await da.toNested(), dp.shape); // [ [ -0.6, -0.8 ] ] []
  * ```
  */
-export const cdistBackward = backwardFunction(WHAT, read) as CdistBackward;
+export const cdistBackward = backwardFunction(WHAT, read, {
+  takes: isInBlocks,
+  compute: inBlocks,
+}) as CdistBackward;
+
+const VARIABLES = ['a', 'b', 'p'] as const;
+
+function isInBlocks([gradient, a, b, given]: Given): boolean {
+  return isBlockedBackward([gradient, a, b], given);
+}
+
+function inBlocks([gradient, a, b, given]: Given): Promise<unknown> {
+  return whenArrived([gradient, a, b], async ([g, x, y]) => {
+    const {
+      p,
+      skipEpilogue,
+      wrt = ['a', 'b'],
+      ...options
+    } = readOptions(WHAT, given, CDIST_BACKWARD_OPTIONS);
+    const names = [...checkWrt(WHAT, wrt, VARIABLES)] as CdistVariable[];
+    if (options.out !== undefined) checkNames(WHAT, names, options.out);
+    refuseOptionsAsRows(WHAT, `${WHAT}(gradient, a, b, options)`, y);
+    return gradientsInBlocks({
+      ...options,
+      what: WHAT,
+      wrt: names,
+      gradient: g as BlockInput,
+      a: x as BlockInput,
+      b: y as BlockInput,
+      parameters: [],
+      compute: ({ gradient: block, a: rows, b: columns, signal }) =>
+        cdistBackward(block as never, rows as never, columns as never, {
+          p,
+          skipEpilogue,
+          debug: options.debug,
+          wrt: names,
+          signal,
+        }),
+    });
+  });
+}
 
 type Given = readonly [
   gradient: Tensor,
@@ -110,9 +181,10 @@ type Given = readonly [
 /** What a call computes, of what, and how. @throws MercerError INVALID_ARGUMENT */
 function read(what: string, [gradient, a, b, given]: Given): BackwardCall {
   const options = readOptions(what, given, CDIST_BACKWARD_OPTIONS);
-  const { p = 2, skipEpilogue = false, wrt: names = ['a', 'b'], ...others } = options;
+  const { p = 2, skipEpilogue = false, wrt: names = ['a', 'b'] } = options;
+  const { out, stream, debug, signal } = options;
   checkNorm(what, p);
-  const wrt = [...checkWrt(what, names, ['a', 'b', 'p'])] as CdistVariable[];
+  const wrt = [...checkWrt(what, names, VARIABLES)] as CdistVariable[];
   if (p === Infinity && wrt.includes('p')) {
     throw new MercerError(
       'INVALID_ARGUMENT',
@@ -144,6 +216,6 @@ function read(what: string, [gradient, a, b, given]: Given): BackwardCall {
     spec,
     tensors: [gradient, a, b],
     given: (label) => (label === 'p' ? p : undefined),
-    options: others,
+    options: { out: out as GradientOuts | undefined, stream, debug, signal },
   };
 }

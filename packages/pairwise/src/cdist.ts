@@ -7,6 +7,7 @@ import {
   OUT_OPTION,
   pendingOf,
   readOptions,
+  shardsOf,
   whenArrived,
   type BatchRule,
   type DerivativeRule,
@@ -15,6 +16,7 @@ import { ofRows } from './batch-rules.js';
 import { cdistBackward } from './cdist-backward.js';
 import { CDIST_OPTIONS, PREPARE_CDIST_OPTIONS, type CdistOptions } from './cdist-options.js';
 import { cdistSpec } from './cdist-spec.js';
+import { refuseTracedOut } from './blocks/blocked-call.js';
 import { computeBlocks, isBlocked, refuseBlocks } from './blocks/compute-blocks.js';
 import type { HostOut } from './blocks/result-sink.js';
 import { refuseOptionsAsRows } from './optional-rows.js';
@@ -65,11 +67,19 @@ const operation = pairwiseOperation<CdistOptions, readonly [a: PairwiseInput, b:
 const derivative: DerivativeRule<
   readonly [a: PairwiseInput, b: PairwiseInput, options?: CdistOptions]
 > = {
-  vjp: (g, { args: [a, b, { p, skipEpilogue } = {}] }) => {
-    const [upstream, x, y] = [g as Tensor<'float64'>, rowsLike(a, g), rowsLike(b, g)];
+  vjp: (g, { args: [a, b, options = {}] }) => {
+    const { p, skipEpilogue } = options;
+    const shards = shardsOf(options);
+    // blocks are brought of data where it lies
+    const [x, y] = isBlocked([a, b], shards) ? [a, b] : [rowsLike(a, g), rowsLike(b, g)];
     const gradients = (wrt: 'a' | 'b'): Promise<Readonly<Record<string, Tensor>>> =>
-      cdistBackward(upstream, x as never, y as never, { p, skipEpilogue, wrt: [wrt] });
-    return [shareOf(gradients, 'a'), shareOf(gradients, 'b')];
+      cdistBackward(g as Tensor<'float64'>, x as never, y as never, {
+        p,
+        skipEpilogue,
+        wrt: [wrt],
+        ...shards,
+      });
+    return [shareOf(gradients, 'a', a), shareOf(gradients, 'b', b)];
   },
 };
 
@@ -112,12 +122,9 @@ const inMemory = differentiable(
 );
 
 type BlockInput = PairwiseInput | RowReader;
+type BlockOptions = CdistOptions<PairwiseDType, Tensor | HostOut>;
 
-const inBlocks = (
-  a: BlockInput,
-  b: BlockInput,
-  given: CdistOptions<PairwiseDType, Tensor | HostOut>,
-): Promise<unknown> =>
+const inBlocks = (a: BlockInput, b: BlockInput, given: BlockOptions): Promise<unknown> =>
   whenArrived([a, b], async ([x, y]) => {
     const options = readOptions('cdist', given, CDIST_OPTIONS as OptionNames<typeof given>);
     const { p, skipEpilogue, debug } = options;
@@ -132,6 +139,15 @@ const inBlocks = (
         operation.one([rows, columns], { p, skipEpilogue, debug, out, signal } as CdistOptions),
     });
   });
+
+/** The same as a call that has first derivatives. */
+const blocked = differentiable(
+  'cdist',
+  (a: BlockInput, b: BlockInput, options: BlockOptions = {}) =>
+    pendingOf(() => inBlocks(a, b, options)),
+  derivative as DerivativeRule<readonly [BlockInput, BlockInput, BlockOptions?]>,
+  ofRows as BatchRule,
+);
 
 /**
  * Distances between all rows of `a` and all rows of `b`:
@@ -150,7 +166,8 @@ const inBlocks = (
  * shape }` with one, or a destination such as `npyOutput(path)` of `@mercer/tensor/npy`) it is computed block by block, on one device or on
  * several: blocks of rows arrive while others are computed, and the results go home. Inputs lie in host memory or on one of the devices. It
  * resolves when everything is there, with `out` or a tensor on the first device. A file is written whole or not at all; a call that ends early leaves
- * some blocks in an array or a tensor that was given. There are no gradients then.
+ * some blocks in an array or a tensor that was given. Gradients of it are computed in
+ * blocks too; there are none of rows of a file, of an `out` and of second order.
  *
  * Resolves when the work is enqueued; `toTypedArray` waits for it. `planOf(result)` tells how it is computed.
  *
@@ -166,9 +183,12 @@ const inBlocks = (
  * ```
  */
 export const cdist: Cdist = Object.assign(
-  ((a: BlockInput, b: BlockInput, options?: CdistOptions) =>
-    isBlocked([a, b], options)
-      ? pendingOf(() => inBlocks(a, b, options ?? {}))
-      : inMemory(a as PairwiseInput, b as PairwiseInput, options)) as unknown as Cdist,
+  ((a: BlockInput, b: BlockInput, options?: BlockOptions) => {
+    if (!isBlocked([a, b], options)) {
+      return inMemory(a as PairwiseInput, b as PairwiseInput, options as CdistOptions);
+    }
+    refuseTracedOut('cdist', [a, b], options);
+    return blocked(a, b, options);
+  }) as unknown as Cdist,
   { prepare: inMemory.prepare },
 );

@@ -10,14 +10,21 @@ import {
 } from '@mercer/tensor/operation';
 import type { PairwiseInput } from './place.js';
 
-/** A gradient by name as a share: computed where it is wanted. */
+/** A gradient by name as a share: computed where it is wanted, and on the device of what it is taken by. */
 export const shareOf =
   <N extends string>(
     gradients: (wrt: N) => Promise<Readonly<Record<string, Tensor>>>,
     wrt: N,
+    by?: unknown,
   ): Share =>
   () =>
-    pending(gradients(wrt).then((found) => found[wrt] as Tensor));
+    pending(
+      gradients(wrt).then((found) => {
+        const gradient = found[wrt] as Tensor;
+        const home = isTensor(by) || isTraced(by) ? (by as Tensor).device : gradient.device;
+        return gradient.device === home ? gradient : gradient.to(home);
+      }),
+    );
 
 /** Rows as a tensor beside the cotangent: host data has the dtype that it was placed with. */
 export function rowsLike(rows: PairwiseInput, cotangent: Value): Tensor {

@@ -1,7 +1,8 @@
 import type { PairwiseDType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
-import type { ShardOptions, StreamOption, Tensor } from '@mercer/tensor';
-import type { GradientOuts } from './backward-operation.js';
+import type { StreamOption, Tensor } from '@mercer/tensor';
+import type { BlockedOuts } from './blocks/blocked-backward.js';
+import type { HostOut } from './blocks/result-sink.js';
 import type { CustomKernel } from './custom-kernel.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import {
@@ -14,7 +15,7 @@ import {
 } from './run-kernel-options.js';
 
 /** Options that gradients do not have. */
-type Elsewhere = 'out' | 'device' | keyof ShardOptions;
+type Elsewhere = 'out' | 'device';
 
 /** Options that are no numbers, and those of a custom kernel, which have names of their own. */
 type Constant = keyof PairwiseCallOptions | 'symmetric' | 'parameters';
@@ -39,28 +40,23 @@ export type RunKernelBackwardOptions<
   F extends KernelDescriptor,
   D extends PairwiseDType,
   W extends readonly string[],
+  O = GradientOutsOf<W, D>,
 > = ([KernelDescriptor] extends [F]
   ? Omit<AnyRunKernelOptions<D>, Elsewhere>
   : Omit<PairwiseCallOptions<D>, Elsewhere> & DescriptorOptions<F, D>) & {
   /** Default: ['a', 'b'], or ['a'] where b was left out. */
   readonly wrt?: W | undefined;
-  /** Tensors that gradients are written to, by the names in wrt. */
-  readonly out?: { readonly [N in W[number]]?: Tensor<D> | undefined } | undefined;
+  /** What gradients are written to, by the names in wrt: tensors, and for a and b also what `runKernel` takes as `out`. */
+  readonly out?: O | undefined;
 };
 
 /** The same of any descriptor. */
 export type AnyBackwardOptions = Omit<AnyRunKernelOptions, Elsewhere> & {
-  readonly out?: GradientOuts | undefined;
+  readonly out?: BlockedOuts | undefined;
   readonly wrt?: readonly string[] | undefined;
 };
 
-const {
-  device: _device,
-  devices: _devices,
-  maxBytes: _maxBytes,
-  onProgress: _onProgress,
-  ...FORWARD
-} = RUN_KERNEL_OPTIONS;
+const { device: _device, ...FORWARD } = RUN_KERNEL_OPTIONS;
 
 /** Names of {@link AnyBackwardOptions}. */
 export const BACKWARD_OPTIONS: OptionNames<AnyBackwardOptions> = { ...FORWARD, wrt: true };
@@ -90,4 +86,21 @@ export type PreparedBackward<W extends readonly string[], D extends PairwiseDTyp
 /** Exactly the gradients that were asked for, each in the shape of its variable, [] for a number. */
 export type Gradients<W extends readonly string[], D extends PairwiseDType> = {
   readonly [N in W[number]]: Tensor<D>;
+};
+
+/** Where gradients are written, by the names in wrt; those of a and b may go to host memory. */
+export type GradientOutsOf<W extends readonly string[], D extends PairwiseDType> = {
+  readonly [N in W[number]]?: Tensor<D> | (N extends 'a' | 'b' ? HostOut : never) | undefined;
+};
+
+/** Of a call without `out`. */
+export type NoOuts = object;
+
+/** Gradients, or what was given for those that go to host memory. */
+export type GradientsIn<W extends readonly string[], D extends PairwiseDType, O> = {
+  readonly [N in W[number]]: N extends keyof O
+    ? O[N] extends HostOut
+      ? O[N]
+      : Tensor<D>
+    : Tensor<D>;
 };

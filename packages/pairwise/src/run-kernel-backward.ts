@@ -1,15 +1,32 @@
 import type { PairwiseDType } from '@mercer/kernels';
-import type { Tensor, TensorOperand } from '@mercer/tensor';
-import { mapArguments, readOptions } from '@mercer/tensor/operation';
+import { isTensor, type ShardOptions, type Tensor, type TensorOperand } from '@mercer/tensor';
+import {
+  flatArguments,
+  isTraced,
+  mapArguments,
+  readOptions,
+  whenArrived,
+} from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
-import { backwardFunction, type BackwardCall } from './backward-operation.js';
+import {
+  backwardFunction,
+  checkNames,
+  type BackwardCall,
+  type GradientOuts,
+} from './backward-operation.js';
+import type { GradientsByLabel } from './gradients-by-label.js';
+import type { BlockInput } from './blocks/blocked-backward.js';
+import { gradientsInBlocks, isBlockedBackward } from './blocks/gradient-blocks.js';
 import { backwardSpec } from './kernel-backward.js';
-import { rowsAndOptions } from './optional-rows.js';
+import { isOptions, rowsAndOptions } from './optional-rows.js';
+import type { BlockRows } from './rows-input.js';
 import { assertValue, primalOf } from './pair-derivatives.js';
 import {
   BACKWARD_OPTIONS,
   type AnyBackwardOptions,
-  type Gradients,
+  type GradientOutsOf,
+  type GradientsIn,
+  type NoOuts,
   type PreparedBackward,
   type RunKernelBackwardOptions,
   type RunKernelVariable,
@@ -25,16 +42,13 @@ export interface RunKernelBackward {
     D extends PairwiseDType,
     T = unknown,
     const W extends readonly RunKernelVariable<F>[] = DefaultVariables<T>,
+    O extends GradientOutsOf<W, D> = NoOuts,
   >(
     descriptor: F,
-    gradient: TensorOperand<D>,
-    a: TensorOperand<NoInfer<D>>,
-    ...rest: RowsAndOptions<
-      TensorOperand<NoInfer<D>>,
-      RunKernelBackwardOptions<F, NoInfer<D>, W>,
-      T
-    >
-  ): Promise<Gradients<W, D>>;
+    gradient: BlockRows<D>,
+    a: BlockRows<NoInfer<D>>,
+    ...rest: RowsAndOptions<BlockRows<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W, O>, T>
+  ): Promise<GradientsIn<W, D, O>>;
   /** Compiles for tensors like these and gives a synchronous function: see PreparedBackward. */
   readonly prepare: <
     F extends KernelDescriptor,
@@ -45,7 +59,11 @@ export interface RunKernelBackward {
     descriptor: F,
     gradient: Tensor<D>,
     a: Tensor<NoInfer<D>>,
-    ...rest: RowsAndOptions<Tensor<NoInfer<D>>, RunKernelBackwardOptions<F, NoInfer<D>, W>, T>
+    ...rest: RowsAndOptions<
+      Tensor<NoInfer<D>>,
+      Omit<RunKernelBackwardOptions<F, NoInfer<D>, W>, keyof ShardOptions>,
+      T
+    >
   ) => Promise<PreparedBackward<W, D>>;
 }
 
@@ -82,6 +100,9 @@ type DefaultVariables<T> = [T] extends [TensorOperand] ? readonly ['a', 'b'] : r
  * and each choice of wrt. Rows that are not row-major are copied first. `runKernelBackward.prepare` compiles ahead; what it resolves to is
  * called as `prepared(gradient, a, b, { out, stream })`.
  *
+ * With `devices`, `maxBytes` or `onProgress`, with rows or a gradient in host memory or of a file, or with an `out` in host memory for a or b, it goes
+ * through the pairs block by block: see `cdistBackward`.
+ *
  * @throws MercerError as `runKernel` does; INVALID_ARGUMENT for a name in wrt or out that the call does not have; OVERLAP for tensors of out
  *   that share memory with an input or each other; nothing is written then
  *
@@ -100,7 +121,60 @@ type DefaultVariables<T> = [T] extends [TensorOperand] ? readonly ['a', 'b'] : r
  * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
  * ```
  */
-export const runKernelBackward = backwardFunction(WHAT, read) as RunKernelBackward;
+export const runKernelBackward = backwardFunction(WHAT, read, {
+  takes: isInBlocks,
+  compute: inBlocks,
+}) as RunKernelBackward;
+
+const anyBackward = runKernelBackward as unknown as (
+  ...args: readonly unknown[]
+) => Promise<GradientsByLabel>;
+
+function isInBlocks([, gradient, a, second, third]: Given): boolean {
+  const [rows, read] = isOptions(second) ? [undefined, second] : [second, third];
+  return isBlockedBackward([gradient, a, rows], read);
+}
+
+function inBlocks([descriptor, gradient, a, second, third]: Given): Promise<unknown> {
+  const rows = isOptions(second) ? undefined : second;
+  return whenArrived([gradient, a, rows], async ([g, x, y]) => {
+    const form = `${WHAT}(descriptor, gradient, a, b, options)`;
+    const [, given] = rowsAndOptions<Tensor, AnyBackwardOptions>(WHAT, form, second, third);
+    const options = readOptions(WHAT, given, BACKWARD_OPTIONS);
+    const { out, wrt: wanted, devices: _, maxBytes: __, onProgress: ___, ...values } = options;
+    const isOne = y === undefined || y === x;
+    const wrt = wanted ?? (isOne ? ['a'] : ['a', 'b']);
+    if (out !== undefined) checkNames(WHAT, wrt, out);
+    const tensors = flatArguments([values]).filter(
+      (one): one is Tensor => isTensor(one) || isTraced(one),
+    );
+    return gradientsInBlocks({
+      ...options,
+      what: WHAT,
+      wrt: Array.isArray(wrt) ? wrt : [],
+      gradient: g as BlockInput,
+      a: x as BlockInput,
+      b: isOne ? undefined : (y as BlockInput),
+      parameters: tensors,
+      compute: (block) => {
+        const there = new Map<unknown, Tensor | undefined>(
+          tensors.map((one, at) => [one, block.parameters[at]]),
+        );
+        const [moved] = mapArguments([values], (one) => there.get(one) ?? one);
+        const [m, n] = values.regularizationOffset ?? [0, 0];
+        const [i, j] = block.first;
+        return anyBackward(descriptor, block.gradient, block.a, block.b, {
+          ...(moved as AnyBackwardOptions),
+          // Rows and columns of a block are others, also where the whole has one input.
+          ...(isOne ? { symmetric: undefined } : {}),
+          ...(values.regularization === undefined ? {} : { regularizationOffset: [m + i, n + j] }),
+          wrt: Array.isArray(wrt) ? block.wrt : wrt,
+          signal: block.signal,
+        });
+      },
+    });
+  });
+}
 
 type Given = readonly [
   descriptor: KernelDescriptor,
@@ -133,7 +207,7 @@ function read(what: string, [descriptor, gradient, a, second, third]: Given): Ba
     tensors: [gradient, a, one ? undefined : b],
     given: (label) => (values as Readonly<Record<string, unknown>>)[label],
     made,
-    options: { out, stream, debug, signal },
+    options: { out: out as GradientOuts | undefined, stream, debug, signal },
   };
 }
 

@@ -10,9 +10,12 @@ import {
   pendingCall,
   pendingOf,
   readOptions,
+  shardsOf,
   whenArrived,
+  type DerivativeRule,
   type Share,
 } from '@mercer/tensor/operation';
+import { refuseTracedOut } from './blocks/blocked-call.js';
 import { computeBlocks, isBlocked, refuseBlocks } from './blocks/compute-blocks.js';
 import { ofRows } from './batch-rules.js';
 import type { KernelDescriptor } from './descriptor-types.js';
@@ -86,26 +89,49 @@ const inMemory = differentiable<RunKernelFunction, RunKernelArguments>(
       }),
     { prepare },
   ),
-  {
+  derivative(),
+  ofRows,
+);
+
+/** A call's rule, block by block where the call is. */
+function derivative(): DerivativeRule<RunKernelArguments> {
+  return {
     vjp: (g, { args: [descriptor, a, second, third] }) => {
       const [b, options = {}] = readRows(second, third);
       const { device: _, out: __, ...forward } = options;
-      const x = rowsLike(a, g);
+      const isCut = isBlocked([a, b], shardsOf(options));
+      const x = isCut ? a : rowsLike(a, g);
       // another handle, so that the rows of both have a gradient of their own where they are one tensor
-      const rows = b === undefined ? [] : [rowsLike(b, g).view()];
+      const rows = b === undefined ? [] : [isCut && !isValue(b) ? b : rowsLike(b, g).view()];
       const gradients = async (wrt: string): Promise<Readonly<Record<string, Tensor>>> =>
         anyBackward(descriptor, g, x, ...rows, { ...forward, wrt: [wrt] });
       const named = (values: object | undefined, prefix = ''): Readonly<Record<string, Share>> =>
         Object.fromEntries(
-          Object.keys(values ?? {}).map((name) => [name, shareOf(gradients, prefix + name)]),
+          Object.entries(values ?? {}).map(([name, one]) => [
+            name,
+            shareOf(gradients, prefix + name, one),
+          ]),
         );
       const ofOptions = { ...named(options), parameters: named(options.parameters, 'parameters.') };
-      const ofA = shareOf(gradients, 'a');
+      const ofA = shareOf(gradients, 'a', a);
       return b === undefined
         ? [undefined, ofA, ofOptions]
-        : [undefined, ofA, shareOf(gradients, 'b'), ofOptions];
+        : [undefined, ofA, shareOf(gradients, 'b', b), ofOptions];
     },
-  },
+  };
+}
+
+const isValue = (one: unknown): boolean => isTensor(one) || isTraced(one);
+
+/** A call in blocks, which has first derivatives. */
+const blocked = differentiable<RunKernelFunction, RunKernelArguments>(
+  WHAT,
+  (...[descriptor, a, second, third]: RunKernelArguments) =>
+    pendingOf(async () => {
+      const [rows, read = {}] = readRows(second, third);
+      return (await inBlocks(descriptor, a, rows, read)) as Tensor;
+    }),
+  derivative(),
   ofRows,
 );
 
@@ -252,13 +278,15 @@ async function prepare(
  */
 export const runKernel: RunKernel = Object.assign(
   (...given: RunKernelArguments): Pending<Tensor> => {
-    const [descriptor, a, second, third] = given;
+    const [, a, second, third] = given;
     const [b, options] = isOptions(second) ? [undefined, second] : [second, third];
     if (!isBlocked([a, b], options)) return inMemory(...given);
-    return pendingOf(async () => {
-      const [rows, read = {}] = readRows(second, third);
-      return (await inBlocks(descriptor, a, rows, read)) as Tensor;
-    });
+    refuseTracedOut(
+      WHAT,
+      [a, b, ...flatArguments([{ ...(options as AnyOut), out: undefined }])],
+      options as AnyOut,
+    );
+    return blocked(...given);
   },
   { prepare },
 ) as unknown as RunKernel;

@@ -47,6 +47,9 @@ export {
   type PlacementOptions,
   type TensorOptions,
 } from './create.js';
+export { createGroupId } from './group/group-id.js';
+export { joinGroup, type JoinGroupOptions } from './group/join-group.js';
+export { ProcessGroup, type AllReduceOptions, type GroupReduction } from './group/process-group.js';
 export { diag, eye, type EyeOptions } from './creators/diagonals.js';
 export { oneHot, type ClassDType, type OneHotOptions } from './creators/one-hot.js';
 export { arange, linspace, type LinspaceOptions } from './creators/ranges.js';

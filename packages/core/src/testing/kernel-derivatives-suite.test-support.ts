@@ -60,6 +60,31 @@ export function describeKernelDerivatives(device: () => Device): void {
       await expectGradients(f, [await rows()]);
     });
 
+    it('block by block, on several devices, beside rows of the host and where inputs lie elsewhere', async () => {
+      const cut = { devices: [device(), device()], maxBytes: 4000 };
+      const f: Scalar = async (a, b) => weighed(await distances(a, b, { p: 3, ...cut }));
+      await expectGradients(f, [await rows(), await others()]);
+      const kernel: Scalar = async (a, bandwidth, scale) =>
+        weighed(await call(kernels.matern32, a, { bandwidth, scale, ...cut }));
+      const scale = await drawn([3], [0.5, 1], 7);
+      await expectGradients(kernel, [await rows(), await drawn([], [0.8, 0.9]), scale]);
+      const [x, y] = [await (await rows()).to('cpu'), (await others()).toTypedArray()];
+      const data = { data: await y, shape: [4, 3] };
+      const loss =
+        (options: object): Scalar =>
+        async (a) =>
+          (await distances(a, data, { p: 2, ...options })).to('cpu').square().sum();
+      const found = await grad(loss(cut))(x);
+      expect(found.device.id).toBe('cpu');
+      const wanted = await (await grad(loss({}))(x)).toTypedArray();
+      const got = await found.toTypedArray();
+      for (const [at, one] of wanted.entries()) expect(got[at]).toBeCloseTo(Number(one), 12);
+      const out = await full([5, 4], 0, { dtype: 'float64', device: 'cpu' });
+      await expect(grad(loss({ ...cut, out }))(x)).rejects.toThrow(/out overwrites/);
+      const twice: Scalar = async (a) => (await grad(f)(a, await others())).square().sum();
+      await expect(grad(twice)(await rows())).rejects.toThrow(/cdistBackward.*differentiated/);
+    });
+
     /** The change of a gradient along fixed directions, by every input. */
     const expectSecond = async (f: Scalar, inputs: readonly Tensor[]): Promise<void> => {
       const argnums = inputs.map((_, k) => k);

@@ -29,6 +29,7 @@ static Napi::Object start(Napi::Env env, Napi::Object exports) {
   exportSpectral(exports);
   exportProducts(exports);
   exportBlas(exports);
+  exportCommunicators(exports);
   return exports;
 }
 

@@ -12,7 +12,8 @@ void finalize(Napi::Env, Box* box) { delete box; }
 
 const char* kindName(Kind kind) {
   static const char* const names[] = {"device", "stream", "event",    "buffer", "pinned buffer",
-                                      "module", "function", "graph", "executable graph"};
+                                      "module", "function", "graph", "executable graph",
+                                      "communicator"};
   return names[static_cast<uint32_t>(kind)];
 }
 

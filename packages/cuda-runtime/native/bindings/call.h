@@ -12,7 +12,7 @@
 
 namespace mercer {
 
-enum class Kind : uint32_t { Device, Stream, Event, Buffer, Pinned, Module, Function, Graph, GraphExec };
+enum class Kind : uint32_t { Device, Stream, Event, Buffer, Pinned, Module, Function, Graph, GraphExec, Communicator };
 
 const char* kindName(Kind kind);
 
@@ -116,6 +116,7 @@ void exportFactorizations(Napi::Object exports);
 void exportSpectral(Napi::Object exports);
 void exportProducts(Napi::Object exports);
 void exportBlas(Napi::Object exports);
+void exportCommunicators(Napi::Object exports);
 
 #define MERCER_KIND(type, kind)             \
   template <>                               \

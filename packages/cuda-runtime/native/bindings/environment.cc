@@ -127,7 +127,7 @@ void Environment::close() {
 }
 
 Napi::Error Environment::makeError(const Failure& failure) {
-  static const char* const kinds[] = {"cuda", "nvrtc", "outOfMemory", "misuse", "cusolver", "cublas"};
+  static const char* const kinds[] = {"cuda", "nvrtc", "outOfMemory", "misuse", "cusolver", "cublas", "nccl"};
   auto fields = Napi::Object::New(env_);
   fields["kind"] = Napi::String::New(env_, kinds[static_cast<int>(failure.kind)]);
   fields["code"] = Napi::Number::New(env_, failure.code);

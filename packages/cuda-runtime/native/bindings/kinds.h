@@ -1,6 +1,7 @@
 // Which C++ class stands behind which kind of handle.
 #pragma once
 
+#include "../core/communicator.h"
 #include "../core/event.h"
 #include "../core/graph.h"
 #include "../core/host_copy.h"
@@ -18,5 +19,6 @@ MERCER_KIND(Module, Module)
 MERCER_KIND(Function, Function)
 MERCER_KIND(Graph, Graph)
 MERCER_KIND(GraphExec, GraphExec)
+MERCER_KIND(Communicator, Communicator)
 
 }  // namespace mercer

@@ -2,6 +2,7 @@
 #include "../core/cublaslt.h"
 #include "../core/cusolver.h"
 #include "../core/driver.h"
+#include "../core/nccl.h"
 #include "../core/nvrtc.h"
 #include "call.h"
 
@@ -54,6 +55,14 @@ Napi::Value openCublasLibrary(const Napi::CallbackInfo& info) {
   return resultOf(info.Env(), openCublas(candidatesOf(info[0])));
 }
 
+Napi::Value openNcclLibrary(const Napi::CallbackInfo& info) {
+  return resultOf(info.Env(), openNccl(candidatesOf(info[0])));
+}
+
+Napi::Value ncclNumber(const Napi::CallbackInfo& info) {
+  return Napi::Number::New(info.Env(), nccl::version());
+}
+
 Napi::Value cusolverNumber(const Napi::CallbackInfo& info) {
   return Napi::Number::New(info.Env(), cusolver::version());
 }
@@ -93,6 +102,8 @@ void exportLibraries(Napi::Object exports) {
   method<openCusolverLibrary>(exports, "openCusolver");
   method<openCublasLtLibrary>(exports, "openCublasLt");
   method<openCublasLibrary>(exports, "openCublas");
+  method<openNcclLibrary>(exports, "openNccl");
+  method<ncclNumber>(exports, "ncclVersion");
   method<cusolverNumber>(exports, "cusolverVersion");
   method<cublasLtNumber>(exports, "cublasLtVersion");
   method<cublasNumber>(exports, "cublasVersion");

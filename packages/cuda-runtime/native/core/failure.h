@@ -7,7 +7,7 @@
 
 namespace mercer {
 
-enum class FailureKind { Cuda, Nvrtc, OutOfMemory, Misuse, Cusolver, Cublas };
+enum class FailureKind { Cuda, Nvrtc, OutOfMemory, Misuse, Cusolver, Cublas, Nccl };
 
 struct Failure {
   FailureKind kind = FailureKind::Misuse;

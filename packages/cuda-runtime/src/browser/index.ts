@@ -7,6 +7,7 @@ export {
   CudaError,
   CusolverError,
   LibraryNotFoundError,
+  NcclError,
   NvrtcError,
   OutOfMemoryError,
 } from '../errors.js';
@@ -34,4 +35,5 @@ export const nvrtc = { ...absent, version: refuse, identity: refuse, supportedAr
 export const cublas = absent;
 export const cublasLt = absent;
 export const cusolver = absent;
+export const nccl = { ...absent, uniqueId: refuse, join: refuse } as const;
 export const enqueueMatmul = refuse;

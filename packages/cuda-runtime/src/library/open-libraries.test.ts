@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   buildFakeCublas,
   buildFakeCublasLt,
+  buildFakeNccl,
   buildFakeCusolver,
   buildFakeDriver,
   buildFakeNvrtc,
@@ -370,6 +371,19 @@ describe('cuBLAS', () => {
     );
     expect(await refusal(join(stubs, 'libcublas.so.13'))).toContain('stub for linking');
     expect(await refusal(await buildFakeCublasLt(13))).toContain('no symbol cublasGetProperty');
+  });
+
+  test('NCCL of before 2.14 and another library are refused, and the remedy names packages', async () => {
+    const ask = 'console.log(JSON.stringify(mercer.nccl.report()))';
+    const refusal = async (path: string): Promise<CudaReport['driver']> =>
+      (await json(ask, { MERCER_CUDA_NCCL_PATH: path })) as CudaReport['driver'];
+    const old = await refusal(await buildFakeNccl(21210));
+    expect(old.attempts[0]?.error).toBe('it is NCCL 2.12.10, but 2.14 or newer is needed');
+    expect(old.remedy).toContain('pip install nvidia-nccl-cu13');
+    const other = await refusal(await buildFakeCublas(13));
+    expect(other.attempts[0]?.error).toContain('no symbol ncclGetVersion');
+    const found = await refusal(await buildFakeNccl());
+    expect(found).toMatchObject({ found: true, version: '2.23.4' });
   });
 
   test('without 64-bit calls solves with the others, and refuses dimensions that they do not take', async () => {

@@ -7,6 +7,7 @@ import {
   cublasLtLibrary,
   cusolverLibrary,
   driverCandidates,
+  ncclLibrary,
   nvrtcLibrary,
   supportedMajors,
   toolkitCandidates,
@@ -26,11 +27,16 @@ const cublasRemedy = (variable: string): string =>
   'Install cuBLAS of CUDA 12 or 13: pip install nvidia-cublas in an active virtual environment, or the CUDA toolkit, and ' +
   `point MERCER_CUDA_HOME at it, or name the exact file in ${variable}.`;
 
+const NCCL_REMEDY =
+  'Install NCCL 2.14 or newer: pip install nvidia-nccl-cu13 (or nvidia-nccl-cu12) in an active virtual environment, or the package libnccl2 of ' +
+  'the system, or name the exact file in MERCER_CUDA_NCCL_PATH. Several GPUs of one process need none: pass devices.';
+
 let driver: LibraryReport | undefined;
 let nvrtc: LibraryReport | undefined;
 let cusolver: LibraryReport | undefined;
 let cublasLt: LibraryReport | undefined;
 let cublas: LibraryReport | undefined;
+let nccl: LibraryReport | undefined;
 
 /** Opens the driver on first use and remembers the outcome. Never throws. */
 export function driverReport(): LibraryReport {
@@ -77,6 +83,15 @@ export function cublasReport(): LibraryReport {
     return [result, result.opened ? formatCublasVersion(addon.cublasVersion()) : undefined];
   });
   return cublas;
+}
+
+/** Opens NCCL on first use and remembers the outcome. Never throws. */
+export function ncclReport(): LibraryReport {
+  nccl ??= attempt(NCCL_REMEDY, (addon) => {
+    const result = addon.openNccl(toolkitCandidates(ncclLibrary, process.env, majors()));
+    return [result, result.opened ? formatCublasVersion(addon.ncclVersion()) : undefined];
+  });
+  return nccl;
 }
 
 /** Toolkit majors in the order of preference: that of a library already open, then the driver's. */
@@ -127,12 +142,20 @@ export function requireCublas(): Addon {
   return loadAddon().addon;
 }
 
+/** The addon with the driver and NCCL open. */
+export function requireNccl(): Addon {
+  requireDriver();
+  const report = ncclReport();
+  if (!report.found) throw notFound('NCCL (libnccl.so.2)', report);
+  return loadAddon().addon;
+}
+
 /** 12004 -> `12.0.4`. */
 function formatCusolverVersion(version: number): string {
   return [Math.floor(version / 1000), Math.floor((version % 1000) / 100), version % 100].join('.');
 }
 
-/** 130101 -> `13.1.1`. */
+/** 130101 -> `13.1.1`, of cuBLAS and of NCCL. */
 function formatCublasVersion(version: number): string {
   return [Math.floor(version / 10000), Math.floor((version % 10000) / 100), version % 100].join(
     '.',

@@ -7,6 +7,7 @@ import {
   cublasLtLibrary,
   cusolverLibrary,
   driverCandidates,
+  ncclLibrary,
   nvrtcLibrary,
   supportedMajors,
   toolkitCandidates,
@@ -92,9 +93,9 @@ test('the driver: never a bare libcuda.so, an exact file alone', () => {
   ]);
 });
 
-test('cuSOLVER, cuBLASLt and cuBLAS: sonames and folders of their toolkits', () => {
+test('cuSOLVER, cuBLASLt, cuBLAS and NCCL: sonames and folders of their toolkits', () => {
   const site = make('math', 'lib', 'python3.12', 'site-packages', 'nvidia');
-  for (const name of ['cu13', 'cusolver', 'cublas']) {
+  for (const name of ['cu13', 'cusolver', 'cublas', 'nccl']) {
     make('math', 'lib', 'python3.12', 'site-packages', 'nvidia', name, 'lib');
   }
   const env = { VIRTUAL_ENV: join(root, 'math') };
@@ -120,4 +121,6 @@ test('cuSOLVER, cuBLASLt and cuBLAS: sonames and folders of their toolkits', () 
     join(site, 'cu13/lib/libcublas.so.13'),
     join(site, 'cublas/lib/libcublas.so.12'),
   ]);
+  const nccl = files(ncclLibrary);
+  expect(nccl.slice(0, 2)).toEqual(['libnccl.so.2', join(site, 'nccl/lib/libnccl.so.2')]);
 });

@@ -42,6 +42,14 @@ export const cublasLibrary: ToolkitLibrary = {
   pythonFolders: (major) => (major === 13 ? ['cu13'] : ['cublas']),
 };
 
+/** NCCL, which is a package of its own beside every toolkit. */
+export const ncclLibrary: ToolkitLibrary = {
+  name: 'NCCL',
+  variable: 'MERCER_CUDA_NCCL_PATH',
+  soname: () => 'libnccl.so.2',
+  pythonFolders: () => ['nccl'],
+};
+
 /** Toolkit majors that can be used, in the order of preference for a driver of `driverMajor`. */
 export function supportedMajors(driverMajor: number | undefined): readonly number[] {
   // What a newer toolkit emits is not promised to load on an older driver, so that one comes last.

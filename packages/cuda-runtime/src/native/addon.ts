@@ -34,10 +34,12 @@ export interface Addon extends LibraryCalls {
   openCusolver(candidates: readonly Candidate[]): OpenResult;
   openCublasLt(candidates: readonly Candidate[]): OpenResult;
   openCublas(candidates: readonly Candidate[]): OpenResult;
+  openNccl(candidates: readonly Candidate[]): OpenResult;
   driverVersion(): number;
   cusolverVersion(): number;
   cublasLtVersion(): number;
   cublasVersion(): number;
+  ncclVersion(): number;
   nvrtcInfo(): { major: number; minor: number; identity: string; archs: number[] };
 
   deviceCount(): number;

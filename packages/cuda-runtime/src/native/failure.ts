@@ -2,6 +2,7 @@ import {
   CublasError,
   CudaError,
   CusolverError,
+  NcclError,
   NvrtcError,
   OutOfMemoryError,
   misuse,
@@ -12,7 +13,7 @@ import { formatBytes } from '../format-bytes.js';
 
 /** What the addon tells about a failure; this file turns it into an error class and a sentence. */
 export interface NativeFailure {
-  readonly kind: 'cuda' | 'nvrtc' | 'outOfMemory' | 'misuse' | 'cusolver' | 'cublas';
+  readonly kind: 'cuda' | 'nvrtc' | 'outOfMemory' | 'misuse' | 'cusolver' | 'cublas' | 'nccl';
   readonly code: number;
   /** The library's name of the error, or the word for a misuse. */
   readonly name: string;
@@ -59,6 +60,9 @@ const misuseRemedies: Readonly<Partial<Record<CudaMisuseCode, string>>> = {
   NO_SUCH_DEVICE: 'Use an index below cuda.deviceCount().',
   NO_SUCH_FUNCTION:
     'Pass the lowered name from nvrtc.compile, or an extern "C" kernel\'s own name.',
+  GROUP_MISMATCH:
+    'All ranks call the same with tensors of one shape and dtype, in the same order. Nothing was computed, and the group goes on.',
+  GROUP_ENDED: 'Join a new group.',
   FORKED: 'Start child processes with spawn, which also runs exec.',
 };
 
@@ -104,6 +108,14 @@ export function toError(failure: NativeFailure): Error {
       return new CusolverError(statusText(failure, where), { ...base, device: failure.device });
     case 'cublas':
       return new CublasError(statusText(failure, where), { ...base, device: failure.device });
+    case 'nccl': {
+      const { what } = failure;
+      const numbered = status === 0 ? name : `${name} (${status})`;
+      return new NcclError(
+        sentence(`${call}${where} failed: ${numbered}: ${what}`, ncclRemedies[name]),
+        { ...base, device: failure.device },
+      );
+    }
     case 'cuda': {
       const text = `${call}${where} failed: ${name} (${status}): ${failure.what}`;
       if (status === 222)
@@ -126,6 +138,20 @@ const statusRemedies: Readonly<Record<string, string>> = {
   NOT_SUPPORTED: 'Check element types, alignment and leading dimensions against the library.',
   EXECUTION_FAILED: 'See the error before this one, or run under compute-sanitizer.',
   INTERNAL_ERROR: 'See the error before this one, or run under compute-sanitizer.',
+};
+
+/** What helps against a failure of NCCL. The group has ended with it. */
+const ncclRemedies: Readonly<Record<string, string>> = {
+  NCCL_TIMEOUT:
+    'See whether the other processes live and call the same in the same order; a larger timeoutMs waits longer. Join a new group to go on.',
+  NCCL_ABORTED: 'Join a new group to go on.',
+  NCCL_REMOTE_ERROR:
+    'Another process has ended, or the network has failed: see its own error. Join a new group to go on.',
+  NCCL_INVALID_USAGE: 'Each rank needs a GPU of its own, and all ranks one size and one id.',
+  NCCL_SYSTEM_ERROR:
+    'Check the network and /dev/shm between the processes, and that the id is of a process that lives; NCCL_DEBUG=INFO tells more.',
+  NCCL_UNHANDLED_CUDA_ERROR: 'NCCL_DEBUG=INFO tells more.',
+  NCCL_INTERNAL_ERROR: 'NCCL_DEBUG=INFO tells more.',
 };
 
 function statusText(failure: NativeFailure, where: string): string {

@@ -12,3 +12,4 @@ export type ModuleHandle = Handle<'module'>;
 export type FunctionHandle = Handle<'function'>;
 export type GraphHandle = Handle<'graph'>;
 export type GraphExecHandle = Handle<'graphExec'>;
+export type CommunicatorHandle = Handle<'communicator'>;

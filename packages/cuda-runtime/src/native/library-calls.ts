@@ -1,4 +1,4 @@
-import type { BufferHandle, StreamHandle } from './handles.js';
+import type { BufferHandle, CommunicatorHandle, DeviceHandle, StreamHandle } from './handles.js';
 
 /** A part of a buffer: its handle and a byte offset. Undefined where it may be left out. */
 type Region = readonly [buffer: BufferHandle, offset: number];
@@ -223,4 +223,25 @@ export interface LibraryCalls {
       ...work: Scratch,
     ]
   ): void;
+
+  ncclUniqueId(): Uint8Array;
+  communicatorCreate(
+    device: DeviceHandle,
+    size: number,
+    rank: number,
+    timeoutMs: number,
+  ): CommunicatorHandle;
+  communicatorJoin(communicator: CommunicatorHandle, id: Uint8Array): Promise<void>;
+  communicatorRun(
+    communicator: CommunicatorHandle,
+    stream: StreamHandle,
+    gathers: number,
+    type: number,
+    reduction: number,
+    count: number,
+    ...memory: readonly [...input: Region, ...output: Region]
+  ): Promise<void>;
+  communicatorClose(communicator: CommunicatorHandle): Promise<void>;
+  communicatorAbort(communicator: CommunicatorHandle): void;
+  communicatorDispose(communicator: CommunicatorHandle): void;
 }

@@ -67,6 +67,16 @@ export async function buildFakeCublas(major = 13) {
   return compile(join(folder, name), [await state(), 'fake-cublas.cc'], flags);
 }
 
+/** Path of a libnccl.so.2 of a version, for ranks of one process that work on the fake driver's memory. */
+export async function buildFakeNccl(version = 22304) {
+  const flags = [`-DFAKE_VERSION=${version}`, '-Wl,-soname,libnccl.so.2'];
+  return compile(
+    join(folder, `nccl-${version}`, 'libnccl.so.2'),
+    [await state(), 'fake-nccl.cc'],
+    flags,
+  );
+}
+
 /** Path of a libnvrtc.so.<major> that compiles nothing. */
 export function buildFakeNvrtc(major) {
   const name = `libnvrtc.so.${major}`;

@@ -95,7 +95,7 @@ function stepsOf(shard: Shard, axis: 0 | 1): readonly Step[] {
 }
 
 /** A cell's results as a state; they are taken over. */
-async function begun(
+export async function begun(
   rules: readonly MergeRule[] | undefined,
   results: readonly Tensor[],
   [start, rows]: Rows,

@@ -112,7 +112,7 @@ function cellOptions(
 }
 
 /** Results are written at the end, whole. */
-async function written(result: Tensor, out: Tensor | undefined): Promise<Tensor> {
+export async function written(result: Tensor, out: Tensor | undefined): Promise<Tensor> {
   if (out === undefined) return result;
   using made = result;
   await out.copyFrom(made);

@@ -1,6 +1,5 @@
 import { describeValue, own } from '@mercer/options';
 import {
-  device as deviceNamed,
   dtypeBytes,
   isTensor,
   MercerError,
@@ -14,15 +13,12 @@ import {
   type Tensor,
 } from '@mercer/tensor';
 import {
-  assertNotPreparing,
   checkShardOptions,
   cutsRows,
   deviceOf,
-  flatArguments,
   HeldBlocks,
   isRowReader,
   isTraced,
-  notDifferentiable,
   runSteps,
   shardsWithin,
   sizeOfShape,
@@ -30,6 +26,13 @@ import {
   type Rows,
 } from '@mercer/tensor/operation';
 import type { PairwiseInput } from '../place.js';
+import {
+  checkDevices,
+  MAX_PAIR_BYTES,
+  MovedTensors,
+  oneDevice,
+  refuseBesideBlocks,
+} from './blocked-call.js';
 import { isHostOut, resultSink, type HostOut, type ResultSink } from './result-sink.js';
 import { sideRows, type SideRows } from './side-rows.js';
 
@@ -60,9 +63,6 @@ export interface PairBlock {
   readonly signal: AbortSignal;
 }
 
-/** Most bytes of a block of the result that travels home at a time. */
-const MAX_PAIR_BYTES = 2 ** 26;
-
 /** Whether a call is computed block by block. What is no object of options is refused where they are read. */
 export function isBlocked(inputs: readonly unknown[], options: unknown): boolean {
   if (inputs.some(isRowReader)) return true;
@@ -85,7 +85,7 @@ export function isBlocked(inputs: readonly unknown[], options: unknown): boolean
  */
 export async function computeBlocks(call: BlockedCall): Promise<unknown> {
   const { what, a, b, out, parameters, signal } = call;
-  refuse(call);
+  refuseBesideBlocks(what, [a, b, out, ...parameters], call.stream);
   const named = checkShardOptions(what, call);
   signal?.throwIfAborted();
   const tensors = [a, b, out, ...parameters].filter(isTensor);
@@ -94,7 +94,7 @@ export async function computeBlocks(call: BlockedCall): Promise<unknown> {
   try {
     const rows = sideRows(`${what}: a`, a, dtype, made);
     const columns = b === undefined ? rows : sideRows(`${what}: b`, b, dtype, made);
-    const devices = named ?? [oneDevice(call, tensors)];
+    const devices = named ?? [oneDevice(call.device, tensors)];
     checkDevices(what, [rows.tensor, columns.tensor, ...parameters], devices);
     const job: Job = { call, rows, columns, devices, home: devices[0] as Device };
     const form = await formOf(job);
@@ -130,50 +130,11 @@ interface Form {
   readonly dtype: DType;
 }
 
-/** @throws MercerError for what does not go with blocks */
-function refuse({ what, a, b, out, parameters, stream }: BlockedCall): void {
-  assertNotPreparing(what, 'computes block by block');
-  if (flatArguments([a, b, out, ...parameters]).some(isTraced)) {
-    throw notDifferentiable(
-      what,
-      'it is computed block by block (devices, maxBytes, onProgress, rows of a file, or out in host memory)',
-      'Leave these out, or take the gradients of a reduction with them',
-    );
-  }
-  if (stream === undefined) return;
-  throw new MercerError(
-    'INVALID_ARGUMENT',
-    `${what}: stream is for one launch, and a call with devices, maxBytes, onProgress, rows of a file or out in host memory has several. Leave it out.`,
-  );
-}
-
-function oneDevice({ device }: BlockedCall, tensors: readonly Tensor[]): Device {
-  if (device !== undefined) return deviceNamed(device);
-  const gpu = tensors.find((one) => one.device.kind !== 'cpu');
-  return (gpu ?? tensors[0])?.device ?? deviceNamed();
-}
-
-/** @throws MercerError DEVICE_MISMATCH */
-function checkDevices(
-  what: string,
-  inputs: readonly (Tensor | undefined)[],
-  devices: readonly Device[],
-): void {
-  for (const one of inputs) {
-    if (one === undefined || one.device.kind === 'cpu' || devices.includes(one.device)) continue;
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${what}: ${one.label} is on ${one.device.id}, and it is computed on ${devices.map(({ id }) => id).join(', ')}. ` +
-        `Inputs lie in host memory or on one of these: name ${one.device.id} among the devices, or move it.`,
-    );
-  }
-}
-
 /** Shape and dtype of the whole: of no rows nothing is computed, but everything is checked. */
 async function formOf({ call, rows, columns, home }: Job): Promise<Form> {
   const { signal = new AbortController().signal, parameters, compute, b } = call;
   using stream = home.createStream();
-  using held = new Moved(home);
+  using held = new MovedTensors(home);
   const place = { device: home, stream, signal };
   using x = await rows.bring([0, 0], place);
   using y = b === undefined ? undefined : await columns.bring([0, 0], place);
@@ -188,34 +149,6 @@ async function formOf({ call, rows, columns, home }: Job): Promise<Form> {
   const m = rows.shape.at(-2) ?? 0;
   const n = columns.shape.at(-2) ?? 0;
   return { shape: [...none.shape.slice(0, -2), m, n], dtype: none.dtype };
-}
-
-/** Tensors of a call on a device. */
-class Moved implements Disposable {
-  readonly #device: Device;
-  readonly #made: Tensor[] = [];
-
-  constructor(device: Device) {
-    this.#device = device;
-  }
-
-  async all(tensors: readonly Tensor[], signal: AbortSignal): Promise<readonly Tensor[]> {
-    const there: Tensor[] = [];
-    for (const one of tensors) {
-      if (one.device === this.#device) {
-        there.push(one);
-        continue;
-      }
-      const moved = await one.to(this.#device, { signal });
-      this.#made.push(moved);
-      there.push(moved);
-    }
-    return there;
-  }
-
-  [Symbol.dispose](): void {
-    for (const one of this.#made) one.dispose();
-  }
 }
 
 interface Step {
@@ -291,7 +224,7 @@ async function computeSteps(
   if (steps.length === 0) return;
   using stream = device.createStream();
   using homeward = device.createStream();
-  using moved = new Moved(device);
+  using moved = new MovedTensors(device);
   const parameters = await moved.all(call.parameters, signal);
   const held = new HeldBlocks<Tensor>((block) => {
     block.dispose();

@@ -94,10 +94,15 @@ async function broughtRows(
   return await away.to(device, { stream, signal });
 }
 
-function checkRank(label: string, shape: readonly number[]): void {
+/** @throws MercerError SHAPE_MISMATCH */
+export function checkRank(
+  label: string,
+  shape: readonly number[],
+  wanted = 'rows of features: (..., rows, features)',
+): void {
   if (shape.length >= 2) return;
   throw new MercerError(
     'SHAPE_MISMATCH',
-    `${label} has shape [${shape.join(', ')}]. Pass rows of features: (..., rows, features).`,
+    `${label} has shape [${shape.join(', ')}]. Pass ${wanted}.`,
   );
 }
