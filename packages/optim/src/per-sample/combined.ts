@@ -50,15 +50,19 @@ function scaled(rule: ParameterRule, factor: number): ParameterRule {
   };
 }
 
-/** Of all uses together. */
-const summed = (rules: readonly ParameterRule[]): Value =>
+/** The gradients of each example, of a parameter with one use or several: their dtype is that of the layers. */
+export const summed = (rules: readonly ParameterRule[]): Value =>
   rules.map(({ gradient }) => gradient()).reduce((one, other) => one.add(other as Tensor));
 
-/** The gradients of each example, of a parameter with one use or several. */
-export const gradientOf = (
+/** The same in the parameter's dtype. */
+export async function gradientOf(
   rules: readonly ParameterRule[],
   { dtype }: Pick<Tensor, 'dtype'>,
-): Value => summed(rules).cast(dtype);
+): Promise<Tensor> {
+  const sum = await summed(rules);
+  // a cast would copy it
+  return sum.dtype === dtype ? sum : await sum.cast(dtype);
+}
 
 /** The squares of their norms. */
 export async function squaredNormOf(rules: readonly ParameterRule[]): Promise<Tensor> {

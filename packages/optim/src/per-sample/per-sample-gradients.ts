@@ -17,14 +17,12 @@ import {
   isTraced,
   mapArguments,
   readOptions,
-  type Value,
 } from '@mercer/tensor/operation';
 import { checkCount, checkFlag, checkChoice } from '../checks.js';
 import { checkLoss, observed, pathOf, type ObservedLayer } from '../statistics/observed.js';
 import { disposeOthers } from '../statistics/with-statistics.js';
 import { insteadOf, NotByRules, type Chunk } from './chunks.js';
-import { gradientOf, hasParameters, rulesOf, squaredNormOf, squares } from './combined.js';
-import type { ParameterRule } from './layer-rules.js';
+import { gradientOf, hasParameters, rulesOf, squaredNormOf, squares, summed } from './combined.js';
 import { assertUnread, targetsOf, Whole } from './whole.js';
 
 /** Options of {@link perSampleGradients}. */
@@ -293,11 +291,10 @@ async function byRules(
       }));
       return rulesOf(call.leaves.map(inTree), call.reduction, traced, numbered);
     };
-    const gradient = (own: readonly ParameterRule[], at: number): Value =>
-      gradientOf(own, (call.leaves[at] as Leaf).value);
     if (into !== undefined) {
       const write = (numbered: Tensor, ...given: readonly Tensor[]) => ({
-        results: rules(numbered, given).map(gradient),
+        // written in the dtype of where they belong
+        results: rules(numbered, given).map(summed),
       });
       await ownedInto(WHAT, write, into)(numbers, ...tensors);
       return into;
@@ -305,7 +302,7 @@ async function byRules(
     const compute = owned(WHAT, async (numbered: Tensor, ...given: readonly Tensor[]) =>
       Promise.all(
         rules(numbered, given).map(async (own, at): Promise<Tensor> =>
-          call.norms ? squaredNormOf(own) : gradient(own, at),
+          call.norms ? squaredNormOf(own) : gradientOf(own, (call.leaves[at] as Leaf).value),
         ),
       ),
     );
