@@ -96,12 +96,12 @@ describe.skipIf(!nvrtcFound())(
     );
 
     const LINES: readonly (readonly [string, () => Optimiser, number])[] = [
-      // the copy of the argument, totals, the update
-      ['adam', () => adam(), 3],
+      // the start and the copy of the argument, totals, the update
+      ['adam', () => adam(), 4],
       // ..., the gradient and its mean, a product along each of two axes, squares, the update: statistics, slots and totals run beside them
-      ['shampoo', () => shampoo({ frequency: 'manual', mergeDims: false }), 6],
+      ['shampoo', () => shampoo({ frequency: 'manual', mergeDims: false }), 7],
       // ..., two products into the bases, the direction, two products back, the update
-      ['soap', () => soap({ frequency: 'manual' }), 8],
+      ['soap', () => soap({ frequency: 'manual' }), 9],
     ];
 
     it.each(LINES)('%s: the longest line of a captured step', async (_, make, wanted) => {

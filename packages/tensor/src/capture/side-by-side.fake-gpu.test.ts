@@ -106,7 +106,7 @@ describe.skipIf(!nvrtcFound())('captured work side by side (skipped only without
       return x.clone();
     };
     const replay = await replayOf(program);
-    expect(longestLine()).toBe(17);
+    expect(longestLine()).toBe(18);
     replay.dispose();
   });
 
