@@ -4,6 +4,7 @@ import {
   Arguments,
   isKnownResult,
   isTracedKnown,
+  isUsable,
   mapArguments,
   modifiedError,
   nextLevel,
@@ -202,7 +203,7 @@ export abstract class Recording implements Trace {
 
   #keptOrLater(value: unknown): unknown {
     // the call itself refuses it
-    if (isTensor(value) && value.disposed) return value;
+    if (isTensor(value) && !isUsable(value)) return value;
     const isOnItsWay = isKnownResult(value) && value.started && value.tensor === undefined;
     if (!isOnItsWay || value instanceof TracedResult || this.owns(value)) return this.keep(value);
     const later = new KeptLater(value);

@@ -89,7 +89,7 @@ export { checkAxis } from '../arithmetic/axes.js';
 export { readOptions } from '../read-options.js';
 export { readableInput, type BoundOperand, type CopyTarget } from '../readable-input.js';
 export { RecentMap } from '../recent-map.js';
-export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
+export { assertTensor, isUsable, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
