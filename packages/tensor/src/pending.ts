@@ -243,9 +243,9 @@ export function whenArrived<T>(
   given: readonly unknown[],
   call: (all: readonly unknown[]) => Promise<T>,
 ): Promise<T> {
-  if (!given.some(isPending)) return call(given);
+  if (!given.some(isPending)) return call(given.map(handleOf));
   const there = arrivedNow(given);
-  if (there !== undefined) return promiseOf(() => call(there));
+  if (there !== undefined) return promiseOf(() => call(there.map(handleOf)));
   return afterArrival(given, call);
 }
 

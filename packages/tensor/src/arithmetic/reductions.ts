@@ -107,7 +107,7 @@ export function reduction(
         const [made] = await held.known();
         const start = (): Tensor | Promise<Tensor> =>
           reduceNow(name, checked(what, made), axes, options, use);
-        return await held.run(() => inPlace(start));
+        return await inPlace(start);
       } finally {
         held.release();
       }

@@ -73,6 +73,7 @@ export {
   pendingInPlace,
   pendingOf,
   promiseOf,
+  isPending,
   whenArrived,
 } from '../pending.js';
 export {
@@ -113,6 +114,7 @@ export {
 export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
 export { thereOf } from '../there.js';
+export { anotherHandle } from '../trace/held-arguments.js';
 export { knownNow, recorded, whenKnown } from '../trace/dispatch.js';
 export {
   zerosLike,

@@ -35,7 +35,7 @@ async function recordedLater(primitive: Primitive, given: Arguments): Promise<un
   try {
     const { all } = given.with(await held.known());
     // what may have been traced is not always
-    return await held.run(() => recorded(primitive, all) ?? primitive.call(...(all as never[])));
+    return await (recorded(primitive, all) ?? primitive.call(...(all as never[])));
   } finally {
     held.release();
   }
