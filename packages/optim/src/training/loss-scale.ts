@@ -1,5 +1,11 @@
 import { describeValue, type OptionNames } from '@mercer/options';
-import { isTensor, MercerError, type Pending, type Tensor, type TensorOperand } from '@mercer/tensor';
+import {
+  isTensor,
+  MercerError,
+  type Pending,
+  type Tensor,
+  type TensorOperand,
+} from '@mercer/tensor';
 import { isPending, isTraced, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber } from '../checks.js';
 import type { LossScaling } from '../decide.js';

@@ -196,7 +196,8 @@ function inFloatingPoint(
   compute: (x: Any, options: ReductionOptions) => Pending<Tensor>,
 ): Pending<Tensor> {
   const present = presentOperand(x) as Tensor | undefined;
-  if (present !== undefined && !isInteger(present.dtype)) return compute(x, options);
+  // what is known, as promises have no dtype
+  if (present !== undefined && !isInteger(present.dtype)) return compute(present, options);
   const { out, stream, signal, keepDims } = options;
   return composed(x, out, function* () {
     const one = present ?? (yield x.view());
@@ -288,7 +289,11 @@ const [LARGE, SMALL, SCALE] = [1e150, 1e-150, 2 ** 600];
  * The Euclidean norm in float64: of numbers that are scaled by a power of two, which changes no digit, where the largest asks for it (Blue, "A
  * portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4, 1978).
  */
-function scaledNorm(given: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
+function scaledNorm(
+  given: Any,
+  axes: Axes | undefined,
+  options: ReductionOptions,
+): Pending<Tensor> {
   const use = { what: 'norm' };
   const step = stepOptions(options, true);
   return composed(given, options.out, function* (x) {

@@ -2,7 +2,7 @@ import { isPending } from '../pending.js';
 import { thereOf } from '../there.js';
 import { isTensor, isUsable } from '../tensor.js';
 import { Unlaunched } from '../unlaunched.js';
-import { isKnownResult } from './traced.js';
+import { isKnownResult, isTracedKnown } from './traced.js';
 import { handleOf, isTraced } from './traced-value.js';
 
 /** In an object, so that a promise of it launches nothing. */
@@ -30,7 +30,8 @@ export class HeldArguments {
   }
 
   async #whenKnown(one: unknown): Promise<Made> {
-    if (one instanceof Unlaunched && !isKnownResult(one)) {
+    if (isKnownResult(one)) return { made: this.#own(one) };
+    if (one instanceof Unlaunched) {
       one.keep();
       this.#kept.push(one);
       const { made } = await one.made();
@@ -56,5 +57,7 @@ export class HeldArguments {
 export function anotherHandle(one: unknown): unknown {
   if (isTensor(one)) return isUsable(one) ? one.view() : one;
   if (!isKnownResult(one)) return handleOf(one);
-  return one.disposed || (one.started && one.tensor === undefined) ? one : one.twin();
+  // what is being launched is computed once
+  const isOnItsWay = one.started && one.tensor === undefined && !isTracedKnown(one);
+  return one.disposed || isOnItsWay ? one : one.twin();
 }
