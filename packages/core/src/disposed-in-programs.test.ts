@@ -28,7 +28,7 @@ type Program = (
   w: Tensor<'float64'>,
 ) => Promise<readonly [Value]>;
 
-const labelsOf = async (note: Note): Promise<Tensor<'int32'>> => {
+const labelsOf = async (note: Note): Promise<Tensor> => {
   const [labels] = await note(tensor(Int32Array.of(0, 2, 1), { device: 'cpu' }));
   const [same] = await note(labels.mul(1));
   return same;
