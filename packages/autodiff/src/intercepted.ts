@@ -1,5 +1,11 @@
 import type { Tensor } from '@mercer/tensor';
-import { whenKnown, type Traced, type TracedResult } from '@mercer/tensor/operation';
+import {
+  anotherHandle,
+  Arguments,
+  whenKnown,
+  type Traced,
+  type TracedResult,
+} from '@mercer/tensor/operation';
 import { heardInTraces, holdsTraced } from './heard-in-traces.js';
 import { handleOf, untraced } from './trace/handed.js';
 import { Intercepting, type Interceptor } from './trace/intercepting.js';
@@ -75,7 +81,22 @@ export function owned<A extends readonly unknown[], R>(
     PLAIN,
     () => undefined,
   );
-  return (...args) => (holdsTraced(args) ? f(...args) : alone(...args));
+  return (...args) => (holdsTraced(args) ? f(...args) : withOwnHandles(alone, args));
+}
+
+/** A call that its caller may dispose the arguments of behind it. */
+async function withOwnHandles<A extends readonly unknown[], R>(
+  call: (...args: A) => Promise<R>,
+  args: A,
+): Promise<R> {
+  const given = Arguments.of(args);
+  const handles = given.flat.map(anotherHandle);
+  try {
+    return await call(...(given.with(handles).all as unknown as A));
+  } finally {
+    for (const [at, one] of handles.entries())
+      if (one !== given.flat[at]) (one as Disposable)[Symbol.dispose]();
+  }
 }
 
 /**

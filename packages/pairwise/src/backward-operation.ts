@@ -13,10 +13,13 @@ import {
   checkOut,
   coreOf,
   differentiable,
+  flatArguments,
   LOAD_OPTIONS,
+  nestedLike,
   Operation,
   STREAM_OPTION,
   viewsOverlap,
+  whenArrived,
   type CallPlan,
 } from '@mercer/tensor/operation';
 import { isSumStored } from './backward-formulas.js';
@@ -136,7 +139,13 @@ export function backwardFunction(
   const inMemory = differentiable(
     name,
     call,
-    { composedOf: (...given: readonly unknown[]) => composed(read(name, given as never)) },
+    {
+      // parameters may be results that are not computed yet
+      composedOf: (...given: readonly unknown[]) =>
+        whenArrived(flatArguments(given), async (all) =>
+          composed(read(name, nestedLike(given, all) as never)),
+        ),
+    },
     ofRowGradients,
   );
   // First derivatives of calls in blocks are taken of it; it has none itself.

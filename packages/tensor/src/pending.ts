@@ -12,7 +12,7 @@ import {
 } from './call-order.js';
 import type { TensorMethods } from './tensor-methods.js';
 import { noteThere, thereOf } from './there.js';
-import { isTraced, promisesTraced } from './trace/traced-value.js';
+import { handleOf, isTraced, promisesTraced } from './trace/traced-value.js';
 import { countOfParts } from './views.js';
 
 /** Methods of a tensor that return another view of it at once. */
@@ -191,20 +191,20 @@ export async function arrived(
   given: readonly unknown[],
   note?: (memory: OrderedMemory) => void,
 ): Promise<readonly unknown[]> {
-  const all = [...given];
+  const all = given.map(handleOf);
   const stream = streamAmong(given);
   await Promise.all(
-    all.map(async (one, at) => {
+    given.map(async (one, at) => {
       // before it is disposed, which happens when it is there
       const come = (tensor: unknown): void => {
+        all[at] = handleOf(tensor);
         for (const memory of memoryAmong([tensor])) note?.(memory);
       };
       if (ActsAsPending.is(one)) {
         one.whenThere(come);
-        all[at] = await one.launch({ stream });
+        await one.launch({ stream });
       } else if (isPending(one)) {
-        all[at] = await one;
-        come(all[at]);
+        come(await one);
       }
     }),
   );
@@ -243,9 +243,9 @@ export function whenArrived<T>(
   given: readonly unknown[],
   call: (all: readonly unknown[]) => Promise<T>,
 ): Promise<T> {
-  if (!given.some(isPending)) return call(given);
+  if (!given.some(isPending)) return call(given.map(handleOf));
   const there = arrivedNow(given);
-  if (there !== undefined) return promiseOf(() => call(there));
+  if (there !== undefined) return promiseOf(() => call(there.map(handleOf)));
   return afterArrival(given, call);
 }
 

@@ -254,7 +254,8 @@ export class Tensor<D extends DType = DType> implements Layout {
   }
 
   /** Another handle for the same elements, disposed by itself. */
-  view(): Tensor<D> {
+  view(...more: readonly never[]): Tensor<D> {
+    refuseMore('view', more, 'Call reshape(shape) for the same elements in another shape');
     return this.#view(this);
   }
 

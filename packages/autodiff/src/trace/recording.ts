@@ -1,9 +1,11 @@
 import { own } from '@mercer/options';
 import { isTensor, type MercerError, type Tensor } from '@mercer/tensor';
 import {
+  anotherHandle,
   Arguments,
   isKnownResult,
   isTracedKnown,
+  isUsable,
   mapArguments,
   modifiedError,
   nextLevel,
@@ -144,7 +146,7 @@ export abstract class Recording implements Trace {
       // where values have a hidden axis, what has none stays what it is
       const { hiddenAxes } = this as Trace;
       const adopts = derivative.isTransparent === true && hiddenAxes === undefined;
-      const given = adopts ? this.#withConstants(args.all) : args.all;
+      const given = this.#ofItsOwn(args.all, adopts);
       const made = derivative.composedOf(...(given as never));
       return isThenable(made) ? promisesTraced(pending(made as Promise<unknown>)) : made;
     }
@@ -161,12 +163,19 @@ export abstract class Recording implements Trace {
     return promisesTraced(pending(this.#whileUnderWay(later())));
   }
 
-  /** Constants of a function of a layer as values of this trace, which then owns what is computed of them. */
-  #withConstants(args: readonly unknown[]): readonly unknown[] {
-    const isConstant = (one: unknown): boolean =>
-      (isTensor(one) && !one.disposed && isFloating(one)) ||
-      (isKnownResult(one) && isFloating(one));
-    return mapArguments(args, (one) => (isConstant(one) ? this.adopted(one) : one));
+  /**
+   * Arguments of a composition, as handles that others do not dispose. @param adopts constants of a function of a layer as values of this trace, which then
+   * owns what is computed of them
+   */
+  #ofItsOwn(args: readonly unknown[], adopts: boolean): readonly unknown[] {
+    return mapArguments(args, (one) => {
+      if (isTracedKnown(one)) return anotherHandle(one);
+      if (isTensor(one)) {
+        if (!isUsable(one)) return one;
+        return adopts && isFloating(one) ? this.adopted(one) : this.keep(one);
+      }
+      return adopts && isKnownResult(one) && isFloating(one) ? this.adopted(one) : one;
+    });
   }
 
   /** A value of this trace that stands for another. */
@@ -202,7 +211,7 @@ export abstract class Recording implements Trace {
 
   #keptOrLater(value: unknown): unknown {
     // the call itself refuses it
-    if (isTensor(value) && value.disposed) return value;
+    if (isTensor(value) && !isUsable(value)) return value;
     const isOnItsWay = isKnownResult(value) && value.started && value.tensor === undefined;
     if (!isOnItsWay || value instanceof TracedResult || this.owns(value)) return this.keep(value);
     const later = new KeptLater(value);

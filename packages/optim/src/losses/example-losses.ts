@@ -76,15 +76,16 @@ for (const [counting, kept] of [
 const asColumn = (x: KnownValue, shape: readonly number[], axis: number): Value =>
   x.reshape(shape.map((extent, at) => (at === axis ? 1 : extent)));
 
-/** `top` less the scores by their targets. @param top undefined: 0 */
+/** `top` less the scores by their targets. @param top undefined: 0 @param like what the scores are like, where nothing is known of them yet */
 function losses(
   scores: KnownValue,
   top: KnownValue | undefined,
   labels: KnownValue,
   counts: KnownValue | undefined,
   { axis, smoothing }: ExampleLosses,
+  like: KnownValue = scores,
 ): Value {
-  const { shape, dtype } = scores;
+  const { shape, dtype } = like;
   const at = asColumn(labels, shape, axis) as unknown as Tensor<'int32'>;
   const chosen = scores.takeAlongAxis(at, axis).reshape(labels.shape);
   const [of, how] = [top ? 'logits' : 'logarithms', smoothing === 0 ? 'plain' : 'smoothed'];
@@ -148,6 +149,7 @@ export const exampleLosses = differentiable<(...args: Arguments) => Value, Argum
         labels,
         counts,
         how,
+        scores,
       ),
   },
   ({ args: [scores, top, labels, counts, how], mapped, size, call }) => {

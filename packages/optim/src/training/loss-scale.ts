@@ -1,6 +1,12 @@
-import type { OptionNames } from '@mercer/options';
-import { MercerError, type Pending, type Tensor, type TensorOperand } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
+import { describeValue, type OptionNames } from '@mercer/options';
+import {
+  isTensor,
+  MercerError,
+  type Pending,
+  type Tensor,
+  type TensorOperand,
+} from '@mercer/tensor';
+import { isPending, isTraced, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber } from '../checks.js';
 import type { LossScaling } from '../decide.js';
 import { composedFor, optimiserOf } from '../optimiser-of.js';
@@ -78,6 +84,13 @@ export function lossScale(optimiser: Optimiser, options?: LossScaleOptions): Sca
         throw new OptimError(
           'WRONG_STATE',
           `${what}: the state has no lossScale. Pass the state that init() of this optimiser made.`,
+        );
+      }
+      const given: unknown = loss;
+      if (!isTensor(given) && !isTraced(given) && !isPending(given)) {
+        throw new MercerError(
+          'INVALID_ARGUMENT',
+          `${what}: the loss is ${describeValue(given)}. Pass the loss itself, inside the function that is differentiated, as grad((p) => optimiser.scaled(loss(p), state)).`,
         );
       }
       return (loss as Tensor).mul(scale as Tensor<'float32'>);

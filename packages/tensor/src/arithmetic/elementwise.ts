@@ -11,8 +11,8 @@ import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from 
 import { byElements } from '../trace/batching.js';
 import { recorded, recordedSingle } from '../trace/dispatch.js';
 import type { Primitive } from '../trace/primitive.js';
-import { isTracedKnown, type TracedResult } from '../trace/traced.js';
-import { isTraced, promisesTraced } from '../trace/traced-value.js';
+import { isTracedKnown, Traced, TracedResult } from '../trace/traced.js';
+import { handleOf, isTraced, promisesTraced } from '../trace/traced-value.js';
 import { Unlaunched, type LaunchOptions } from '../unlaunched.js';
 import { broadcastShapes } from '../views.js';
 import type { Chain, ChainOperand } from './chain.js';
@@ -73,16 +73,19 @@ class WaitingResult extends Unlaunched implements LaterReader {
   readonly #operands: unknown[];
   /** The tensors among the operands. */
   readonly #held: ReadHold;
+  /** Operands of which nothing is known yet, and handles of its own of others: callers may dispose theirs. */
+  #kept: WaitingResult[] = [];
+  #own: ChainResult[] = [];
 
   constructor(name: OperatorName, operands: readonly unknown[], use: Use) {
     super();
     this.label = `${use.what} (not computed yet)`;
     this.hasPlace = operands.every(hasPlace);
-    const all = operands.map((one) => (isTensor(one) ? LaterRead.of(one) : one));
+    const all = operands.map((one) => this.#handleOf(one));
     this.#held = new ReadHold(all.filter((one) => one instanceof LaterRead));
     this.#held.acquire(this);
     this.#operands = all;
-    for (const [at, one] of all.entries()) {
+    for (const [at, one] of operands.entries()) {
       if (one instanceof Unlaunched) one.whenThere((tensor) => this.#keep(at, tensor));
       else if (isPending(one))
         one.then(
@@ -94,7 +97,7 @@ class WaitingResult extends Unlaunched implements LaterReader {
       const found = await there(this.#operands);
       // as they were when they came
       const operands = this.#operands.map((one, at) =>
-        one instanceof LaterRead ? one : found[at],
+        one instanceof LaterRead || one instanceof Traced ? one : found[at],
       );
       return { made: atPlace(this.place, () => applied(name, operands, use)) };
     };
@@ -104,8 +107,24 @@ class WaitingResult extends Unlaunched implements LaterReader {
     return this.hasPlace;
   }
 
+  /** What it reads of an operand that its caller may dispose. */
+  #handleOf(operand: unknown): unknown {
+    if (isTensor(operand)) return LaterRead.of(operand);
+    if (operand instanceof TracedResult && !operand.disposed) return operand.twin();
+    if (operand instanceof WaitingResult) {
+      operand.keep();
+      this.#kept.push(operand);
+    }
+    if (!(operand instanceof ChainResult) || operand.disposed || operand.started)
+      return handleOf(operand);
+    const own = operand.twin() as ChainResult;
+    this.#own.push(own);
+    return own;
+  }
+
   /** An operand that has come, as it is now. */
   #keep(at: number, tensor: unknown): void {
+    if (tensor instanceof Traced) this.#operands[at] = handleOf(tensor);
     if (!isTensor(tensor) || tensor.disposed || this.tensor !== undefined) return;
     const read = atPlace(this.place, () => LaterRead.of(tensor));
     this.#operands[at] = read;
@@ -142,14 +161,23 @@ class WaitingResult extends Unlaunched implements LaterReader {
   spend(): void {
     const spent = new Set<WaitingResult>([this]);
     for (const node of spent) {
-      node.#held.release();
+      node.#release();
       for (const one of node.#operands)
         if (one instanceof WaitingResult && !one.started) spent.add(one);
     }
   }
 
-  protected override abandon(): void {
+  #release(): void {
     this.#held.release();
+    const [kept, own] = [this.#kept, this.#own];
+    this.#kept = [];
+    this.#own = [];
+    for (const one of kept) one.letGo();
+    for (const one of own) one.dispose();
+  }
+
+  protected override abandon(): void {
+    this.#release();
   }
 }
 

@@ -123,10 +123,10 @@ const stepOptions = (
 type Steps<T = Pending<Tensor>> = Generator<Any, T, Tensor>;
 
 /** A result of several steps, all at the place of this call: what they read is not written before they have read it. */
-function composed(x: unknown, out: unknown, steps: () => Steps): Pending<Tensor> {
+function composed(x: unknown, out: unknown, steps: (x: Any) => Steps): Pending<Tensor> {
   const place = placeInOrder();
-  const made: Tensor[] = [];
-  const all = steps();
+  const made: Disposable[] = [];
+  const all = steps(ownOperand(x, made));
   let isWaiting = false;
   try {
     // all that is launched within the call
@@ -145,8 +145,17 @@ function composed(x: unknown, out: unknown, steps: () => Steps): Pending<Tensor>
   } catch (error) {
     return pendingInPlace<Tensor>(failed(error));
   } finally {
-    if (!isWaiting) for (const one of made) one.dispose();
+    if (!isWaiting) for (const one of made) one[Symbol.dispose]();
   }
+}
+
+/** An operand for all steps of a call, whose caller may dispose it behind the call. */
+function ownOperand(x: unknown, made: Disposable[]): Any {
+  const present = presentOperand(x);
+  if (!(present instanceof ChainResult) || present.disposed || present.started) return x as Any;
+  const own = present.twin();
+  made.push(own);
+  return own as unknown as Any;
 }
 
 /** The steps from one that has to be waited for. */
@@ -154,7 +163,7 @@ async function stepByStep(
   turn: Turn,
   first: IteratorResult<Any, Pending<Tensor>>,
   steps: Steps,
-  made: Tensor[],
+  made: Disposable[],
 ): Promise<Tensor> {
   let step = first;
   try {
@@ -166,7 +175,7 @@ async function stepByStep(
     return await step.value;
   } finally {
     turn.end();
-    for (const one of made) one.dispose();
+    for (const one of made) one[Symbol.dispose]();
   }
 }
 
@@ -187,10 +196,11 @@ function inFloatingPoint(
   compute: (x: Any, options: ReductionOptions) => Pending<Tensor>,
 ): Pending<Tensor> {
   const present = presentOperand(x) as Tensor | undefined;
-  if (present !== undefined && !isInteger(present.dtype)) return compute(x, options);
+  // what is known, as promises have no dtype
+  if (present !== undefined && !isInteger(present.dtype)) return compute(present, options);
   const { out, stream, signal, keepDims } = options;
   return composed(x, out, function* () {
-    const one = present ?? (yield x);
+    const one = present ?? (yield x.view());
     if (!isInteger(one.dtype)) return compute(one, options);
     const wide: Any = one.cast('float64', { stream, signal });
     // Once it is there, what is computed of it holds it no longer than until it is read.
@@ -205,7 +215,7 @@ const kept = (axes: Axes | undefined): Axes | undefined =>
   Array.isArray(axes) ? [...(axes as readonly number[])] : axes;
 
 function variance(
-  x: Any,
+  given: Any,
   axes: Axes | undefined,
   correction = 0,
   options: ReductionOptions,
@@ -217,7 +227,7 @@ function variance(
       `${what}: the correction is ${describeValue(correction)}. Pass a number, such as 1 for a sample.`,
     );
   }
-  return composed(x, options.out, function* () {
+  return composed(given, options.out, function* (x) {
     const mean = yield reduction('mean', x, axes, stepOptions(options, true), { what });
     const squares = op('square', op('sub', x, mean));
     if (what === 'var') return reduction('mean', squares, axes, options, { what, correction });
@@ -279,10 +289,14 @@ const [LARGE, SMALL, SCALE] = [1e150, 1e-150, 2 ** 600];
  * The Euclidean norm in float64: of numbers that are scaled by a power of two, which changes no digit, where the largest asks for it (Blue, "A
  * portable Fortran program to find the Euclidean norm of a vector", ACM TOMS 4, 1978).
  */
-function scaledNorm(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
+function scaledNorm(
+  given: Any,
+  axes: Axes | undefined,
+  options: ReductionOptions,
+): Pending<Tensor> {
   const use = { what: 'norm' };
   const step = stepOptions(options, true);
-  return composed(x, options.out, function* () {
+  return composed(given, options.out, function* (x) {
     const most = yield reduction('max', op('abs', x), axes, step, use);
     const up = double('where', op('lt', most, SMALL), SCALE, 1);
     const scale = double('where', op('gt', most, LARGE), 1 / SCALE, up);
@@ -324,9 +338,9 @@ function isOneKernel(what: string, x: Any, axis: Axes | undefined): boolean {
   return axes.reduce((count, one) => count * (present.shape[one] ?? 1), 1) <= MOST_SPREAD;
 }
 
-function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
+function logSumExp(given: Any, axes: Axes | undefined, options: ReductionOptions): Pending<Tensor> {
   const what = 'logSumExp';
-  return composed(x, options.out, function* () {
+  return composed(given, options.out, function* (x) {
     if (onGpu(x) !== undefined) return reduction(what, x, axes, options);
     const { sum, most } = yield* shifted(what, x, axes, options);
     // over axes that have one element left: takes them away where they do not stay
@@ -334,15 +348,15 @@ function logSumExp(x: Any, axes: Axes | undefined, options: ReductionOptions): P
   });
 }
 
-const softmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
-  composed(x, undefined, function* () {
+const softmax = (given: Any, axis: Axes | undefined): Pending<Tensor> =>
+  composed(given, undefined, function* (x) {
     if (isOneKernel('softmax', x, axis)) return reduction('softmax', x, axis, NO_OPTIONS);
     const { exp, sum } = yield* shifted('softmax', x, axis, NO_OPTIONS);
     return op('div', exp, sum) as Pending<Tensor>;
   });
 
-const logSoftmax = (x: Any, axis: Axes | undefined): Pending<Tensor> =>
-  composed(x, undefined, function* () {
+const logSoftmax = (given: Any, axis: Axes | undefined): Pending<Tensor> =>
+  composed(given, undefined, function* (x) {
     if (isOneKernel('logSoftmax', x, axis)) return reduction('logSoftmax', x, axis, NO_OPTIONS);
     const { sum, most } = yield* shifted('logSoftmax', x, axis, NO_OPTIONS);
     return op('sub', op('sub', x, most), op('log', sum)) as Pending<Tensor>;

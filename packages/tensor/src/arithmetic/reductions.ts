@@ -16,12 +16,13 @@ import {
 import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
+import { HeldArguments } from '../trace/held-arguments.js';
 import { unlessAborted } from '../unless-aborted.js';
 import { checkAxes, reducedShape, type Axes } from './axes.js';
 import { ChainResult } from './chain-result.js';
 import { bindChain, type ChainRoot } from './chain-text.js';
 import { isInteger, resultDType } from './dtype-rules.js';
-import { presentOperand, waitingOperand } from './elementwise.js';
+import { presentOperand } from './elementwise.js';
 import { LaterRead } from './later-read.js';
 import { launchedBefore, readsAtOnce } from './launch-chain.js';
 import { startReduction, type Reduction } from './launch-reduction.js';
@@ -100,11 +101,18 @@ export function reduction(
   if (present === undefined) {
     const inPlace = keptPlace();
     const make = hasPlace(x) ? pendingInPlace : pending;
-    return make(
-      waitingOperand(x).then(({ made }) =>
-        inPlace(() => reduceNow(name, checked(what, made), axes, options, use)),
-      ),
-    );
+    const held = new HeldArguments([x]);
+    const work = async (): Promise<Tensor> => {
+      try {
+        const [made] = await held.known();
+        const start = (): Tensor | Promise<Tensor> =>
+          reduceNow(name, checked(what, made), axes, options, use);
+        return await inPlace(start);
+      } finally {
+        held.release();
+      }
+    };
+    return make(work());
   }
   const start = (): Tensor | Promise<Tensor> =>
     reduceNow(name, checked(what, present), axes, options, use);

@@ -1,6 +1,6 @@
 import type { DType } from '@mercer/kernels';
 import { attachMethods } from '../attach-methods.js';
-import { elementwise, presentOperand, waitingOperand } from '../arithmetic/elementwise.js';
+import { elementwise, presentOperand } from '../arithmetic/elementwise.js';
 import { ChainResult } from '../arithmetic/chain-result.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import { zeros } from '../create.js';
@@ -11,6 +11,7 @@ import { heard, pending, type Pending } from '../pending.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
 import { inFront } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
+import { HeldArguments } from '../trace/held-arguments.js';
 import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
 import { checkOffset } from './diagonals.js';
 
@@ -61,8 +62,13 @@ function triangle(what: Triangle, x: unknown, offset: unknown): Pending<Tensor> 
   const present = presentOperand(x);
   if (present !== undefined) return triangleOf(what, present, diagonal);
   const whenKnown = async (): Promise<Tensor> => {
-    const { made } = await waitingOperand(x);
-    return triangleOf(what, made, diagonal);
+    const held = new HeldArguments([x]);
+    try {
+      const [made] = await held.known();
+      return await triangleOf(what, made, diagonal);
+    } finally {
+      held.release();
+    }
   };
   return pending(whenKnown());
 }

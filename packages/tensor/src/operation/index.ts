@@ -73,6 +73,7 @@ export {
   pendingInPlace,
   pendingOf,
   promiseOf,
+  isPending,
   whenArrived,
 } from '../pending.js';
 export {
@@ -89,7 +90,7 @@ export { checkAxis } from '../arithmetic/axes.js';
 export { readOptions } from '../read-options.js';
 export { readableInput, type BoundOperand, type CopyTarget } from '../readable-input.js';
 export { RecentMap } from '../recent-map.js';
-export { assertTensor, OUT_OPTION, viewOf } from '../tensor.js';
+export { assertTensor, isUsable, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
@@ -113,6 +114,7 @@ export {
 export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../trace/batching.js';
 export { differentiable } from '../trace/differentiable.js';
 export { thereOf } from '../there.js';
+export { anotherHandle } from '../trace/held-arguments.js';
 export { knownNow, recorded, whenKnown } from '../trace/dispatch.js';
 export {
   zerosLike,

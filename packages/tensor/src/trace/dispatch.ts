@@ -2,6 +2,7 @@ import { isPending, pending, pendingOrThere } from '../pending.js';
 import { thereOf } from '../there.js';
 import { Unlaunched } from '../unlaunched.js';
 import { Arguments, someArgument } from './arguments.js';
+import { HeldArguments } from './held-arguments.js';
 import type { Primitive } from './primitive.js';
 import { Traced, TracedResult, type Trace } from './traced.js';
 import { isTraced, promisesTraced } from './traced-value.js';
@@ -18,13 +19,7 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
   const { flat } = given;
   const there = flat.map(presentValue);
   if (there.includes(UNKNOWN)) {
-    const call = async (): Promise<unknown> => {
-      const found = await Promise.all(flat.map(whenKnown));
-      const { all } = given.with(found.map(({ made }) => made));
-      // what may have been traced is not always
-      return recorded(primitive, all) ?? primitive.call(...(all as never[]));
-    };
-    return promisesTraced(pending(call()));
+    return promisesTraced(pending(recordedLater(primitive, given)));
   }
   if (there.every((one, at) => Object.is(one, flat[at])))
     return traceOf(flat).apply(primitive, given);
@@ -32,6 +27,18 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
   return promisesTraced(
     pendingOrThere(() => recorded(primitive, all) ?? primitive.call(...(all as never[]))),
   );
+}
+
+/** The same once all arguments are known. Its caller may dispose them behind the call. */
+async function recordedLater(primitive: Primitive, given: Arguments): Promise<unknown> {
+  const held = new HeldArguments(given.flat);
+  try {
+    const { all } = given.with(await held.known());
+    // what may have been traced is not always
+    return await (recorded(primitive, all) ?? primitive.call(...(all as never[])));
+  } finally {
+    held.release();
+  }
 }
 
 /** As {@link recorded}, of arguments that are there, one of them traced and none a list or record. @throws MercerError ESCAPED */

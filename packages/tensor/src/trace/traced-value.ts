@@ -6,11 +6,20 @@ import { thereOf } from '../there.js';
 export abstract class TracedValue {
   readonly #isTraced = true;
 
+  abstract readonly disposed: boolean;
+
+  /** Another handle for the same value, disposed by itself. */
+  abstract twin(): TracedValue;
+
   /** Asks nothing of the value, which may be anything. */
   static is(value: unknown): value is TracedValue {
     return typeof value === 'object' && value !== null && #isTraced in value && value.#isTraced;
   }
 }
+
+/** A handle that a call keeps of a traced value, which its caller may dispose behind the call; all else as it is. */
+export const handleOf = <T>(value: T): T =>
+  TracedValue.is(value) && !value.disposed ? (value.twin() as T) : value;
 
 /** Promises of traced values. */
 class PromisesTraced extends Itself {
