@@ -3,7 +3,6 @@ import { defaultCdistGradKernels } from './cdist-grad/default-problems.test-supp
 import { defaultMaps, defaultSums } from './elementwise/default-maps.test-support.js';
 import { defaultElementwisePlans } from './elementwise/default-elementwise.test-support.js';
 import { emitCopyPieces } from './elementwise/copy-pieces.js';
-import { emitRepeats } from './elementwise/repeats.js';
 import { emitCopy } from './elementwise/emit.js';
 import { cpuLimitKernels, cpuGaussianSum } from './limits/cpu-limit-kernels.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
@@ -51,7 +50,7 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
   const kernels = defaultElementwisePlans().map((plan) => emitCopy(plan, kind));
-  return [...kernels, emitCopyPieces(), emitRepeats()].map((kernel) => ({
+  return [...kernels, emitCopyPieces()].map((kernel) => ({
     name: kernel.name,
     kernel,
   }));

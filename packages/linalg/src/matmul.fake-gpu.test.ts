@@ -134,11 +134,11 @@ describe.skipIf(!hasNvrtc)('a product on a GPU (skipped only without NVRTC)', ()
     exec.dispose();
   });
 
-  it('has a workspace that goes by the size of its results', async () => {
+  it('has a workspace that goes by the size of its results and the length of its sums', async () => {
     const allocator: { readonly take: () => Storage } = gpu as never;
     const spy = vi.spyOn(allocator, 'take');
-    const mebibytesFor = async (m: number, n: number, batch: number): Promise<number> => {
-      const [a, b] = [await made(batch, m, 1), await made(1, n)];
+    const mebibytesFor = async (m: number, n: number, batch: number, k = 1): Promise<number> => {
+      const [a, b] = [await made(batch, m, k), await made(k, n)];
       spy.mockClear();
       (await matmul(a, b)).dispose();
       const taken = spy.mock.results.map(({ value }) => value as Storage);
@@ -151,8 +151,10 @@ describe.skipIf(!hasNvrtc)('a product on a GPU (skipped only without NVRTC)', ()
         await mebibytesFor(256, 256, 1),
         await mebibytesFor(256, 256, 2),
         await mebibytesFor(600, 600, 1),
+        await mebibytesFor(4, 4, 1, 512),
+        await mebibytesFor(4, 4, 1, 513),
       ];
-      expect(found).toEqual([4, 8, 16, 32]);
+      expect(found).toEqual([4, 8, 16, 32, 4, 32]);
     } finally {
       spy.mockRestore();
     }

@@ -19,65 +19,21 @@ describe('the text for a GPU', () => {
   it('of a map', () => {
     expect(emittedText(emitMap(planOne(scaled, H200).plan), 'kernel')).toMatchInlineSnapshot(`
       "extern "C" __global__ void __launch_bounds__(256)
-      mercer_map(const float* x0, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, i64 span, double p0) {
+      mercer_map(const float* x0, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, double p0) {
         const double tu0_wide = p0;
         const float tu0 = (float)tu0_wide;
         const auto value = [&](float x0) {
           const float t1 = tu0 * x0;
           return store(t1);
         };
-        const Index rows = (Index)n0, packs = ((Index)n1 + 3) / 4;
-        const Index height = blockDim.y, rowBlock = blockIdx.y, y = threadIdx.y;
-        const Index column = (Index)blockIdx.x * blockDim.x + threadIdx.x;
-        const Index begin = rowBlock * (Index)span, end = begin + (Index)span < rows ? begin + (Index)span : rows;
-        const bool whole = n1 % 4 == 0 && d1 == 1 && ((d0) & 3) == 0 && (u64)out % sizeof(Pack_f32) == 0;
-        const bool whole_x0 = whole && s0_1 == 1 && ((s0_0) & 3) == 0 && (u64)x0 % sizeof(Pack_f32) == 0;
-        Index x[4];
-        #pragma unroll
-        for (int j = 0; j < 4; ++j) {
-          const Index place = whole ? 4 * column + j : column + j * packs;
-          x[j] = place < (Index)n1 ? place : column;
-        }
-        if (column < packs) for (Index row = begin + y; row < end; row += 2 * height) {
-          Index to[2], from0[2];
-          #pragma unroll
-          for (int r = 0; r < 2; ++r) {
-            Index rest = row + r * height < end ? row + r * height : row;
-            to[r] = (Index)0;
-            from0[r] = (Index)0;
-            { const Index i = rest; to[r] += i * (Index)d0; from0[r] += i * (Index)s0_0; }
-          }
-          Pack_f32 in_x0[2];
-          if (whole_x0) {
-            #pragma unroll
-            for (int r = 0; r < 2; ++r) {
-              in_x0[r] = *reinterpret_cast<const Pack_f32*>(x0 + (from0[r] + x[0]));
-            }
-          } else {
-            #pragma unroll
-            for (int r = 0; r < 2; ++r) {
-              #pragma unroll
-              for (int j = 0; j < 4; ++j) {
-                in_x0[r].v[j] = x0[from0[r] + x[j] * (Index)s0_1];
-              }
-            }
-          }
-          #pragma unroll
-          for (int r = 0; r < 2; ++r) {
-            if (row + r * height >= end) break;
-            Pack_f32 made;
-            #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-              made.v[j] = value(load_f32(in_x0[r].v[j]));
-            }
-            if (whole) *reinterpret_cast<Pack_f32*>(out + (to[r] + x[0])) = made;
-            else {
-              #pragma unroll
-              for (int j = 0; j < 4; ++j) {
-                out[to[r] + x[j] * (Index)d1] = made.v[j];
-              }
-            }
-          }
+        const i64 rows = n0;
+        const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;
+        const i64 firstX = (i64)blockIdx.x * blockDim.x + threadIdx.x, xStep = (i64)gridDim.x * blockDim.x;
+        for (i64 row = firstRow; row < rows; row += rowStep) {
+          i64 rest = row, to = 0, from0 = 0;
+          { const i64 i = rest; to += i * d0; from0 += i * s0_0; }
+      #pragma unroll 2
+          for (i64 x = firstX; x < n1; x += xStep) out[to + x * d1] = value(load_f32(x0[from0 + x * s0_1]));
         }
       }
       "
@@ -134,47 +90,38 @@ describe('the text for a CPU', () => {
         const V value_u0 = splat((T)value_u0_wide), value_u0_low = splat((T)(value_u0_wide - (double)(T)value_u0_wide));
         alignas(64) T results0[256] = {};
         alignas(64) T buffer0[256] = {};
-        const i64 ds = p.d[1], dr = p.d[0];
-        const i64 s0_s = p.s0_[1], s0_r = p.s0_[0];
-        Held held[1] = {};
+        const i64 ds = p.d[1];
+        const i64 s0_s = p.s0_[1];
         const i64 inner = p.n[1], total = p.n[0] * p.n[1];
         const i64 stop = end * 32768 < total ? end * 32768 : total;
         for (i64 at = begin * 32768; at < stop;) {
           const i64 row = quotient(at, inner), x0 = at - row * inner;
           const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
-          i64 lines = 1;
-          if (x0 == 0 && inner <= 128) {
-            const i64 below = p.n[0] - row, whole = (stop - at) / inner;
-            lines = 256 / inner < below ? 256 / inner : below;
-            if (whole < lines) lines = whole > 1 ? whole : 1;
-            if (lines > 16) lines -= lines % 16;
-          }
           i64 rest = row, to = x0 * ds, from0 = x0 * s0_s;
           { const i64 i = rest; to += i * p.d[0]; from0 += i * p.s0_[0]; }
           {
             for (i64 x = 0; x < run; x += 256) {
-              const i64 m = run - x < 256 ? run - x : 256, n = lines * m;
+              const i64 n = run - x < 256 ? run - x : 256;
               const float* const source0 = p.x0 + from0 + x * s0_s;
-              const bool in_place0 = s0_s == 1 && (lines == 1 || s0_r == m) && n % LANES == 0;
+              const bool in_place0 = s0_s == 1 && n == 256;
               const T* const values0 = in_place0 ? source0 : buffer0;
               if (!in_place0) {
-                fill_f32(held[0], buffer0, source0, lines, m, s0_r, s0_s);
+                fill_f32(buffer0, source0, n, s0_s);
               }
               auto* const d0 = p.out + to + x * ds;
-              const bool in_row0 = ds == 1 && (lines == 1 || dr == m);
-              T* const r0 = in_row0 && n % LANES == 0 ? (T*)d0 : results0;
+              T* const r0 = ds == 1 && n == 256 ? (T*)d0 : results0;
               for (i64 e = 0; e < n; e += LANES) {
                 V v0;
                 value(*(const VU*)&values0[e], v0, value_u0, value_u0_low);
                 *(VU*)&r0[e] = v0;
               }
               if (r0 == results0) {
-                if (in_row0) { for (i64 e = 0; e < n; ++e) d0[e] = store(r0[e]); }
-                else { for (i64 y = 0; y < lines; ++y) for (i64 e = 0; e < m; ++e) d0[y * dr + e * ds] = store(r0[y * m + e]); }
+                if (ds == 1) { for (i64 e = 0; e < n; ++e) d0[e] = store(r0[e]); }
+                else { for (i64 e = 0; e < n; ++e) d0[e * ds] = store(r0[e]); }
               }
             }
           }
-          at += run * lines;
+          at += run;
         }
       }
       "

@@ -188,8 +188,8 @@ describe('maps of segments', () => {
     runCudaKernel(kernel, { scalars, pointers: memory.flatMap(({ x, out }) => [x, out]) });
     expect(memory).toEqual(TURNED.map(turned));
     expect(kernel.name).toBe('map f32 -> f32 strided3 in 5 segments: rate * p');
-    // packs of four, 256 threads of which are 4 by 64, 3 by 85, 13 by 19 (four beside each other), 250 by 1 (two), and 1 by 256
-    expect(kernel.geometry(scalars).grid[0]).toBe(1 + 1 + 4 + 2 * 10 + 12);
+    // a thread has up to four elements along a row, of four rows: 256 threads are 16 by 16 (twice), 32 by 8, 256 by 1, and 2 by 128
+    expect(kernel.geometry(scalars).grid[0]).toBe(1 + 1 + 2 * 1 + 2 * 3 + 6);
     const elements = TURNED.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0);
     expect(kernel.cost?.(scalars).bytes).toBe(8 * elements);
   });

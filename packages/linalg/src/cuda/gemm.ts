@@ -52,7 +52,7 @@ function* run(call: GemmCall, enqueue: Enqueue): Enqueuing {
     yield* scale(call, c, beta);
     return;
   }
-  using workspace = productWorkspace(stream, resultBytes(setting, c));
+  using workspace = productWorkspace(stream, resultBytes(setting, c), a.columns);
   yield* enqueue(setting, call, { a, b, c, alpha, beta }, workspace);
 }
 
@@ -71,13 +71,13 @@ export function productNow(
   const { groups, launch } = libraryProduct(setting, { a, b, c }, compute);
   const [group, more] = groups;
   if (group === undefined || more !== undefined) return undefined;
-  const bytes = resultBytes(setting, c);
+  const [bytes, terms] = [resultBytes(setting, c), a.columns];
   const of = (memory: Tensor | undefined): { readonly memory: Tensor } => {
     if (memory === undefined) throw new TypeError('a product has not all its matrices');
     return { memory };
   };
   return ({ stream, memory, scalars: { alpha = 1, beta = 0 } }) => {
-    using workspace = productWorkspace(stream, bytes);
+    using workspace = productWorkspace(stream, bytes, terms);
     const [a, b, c] = [of(memory['a']), of(memory['b']), of(memory['c'])];
     launch(stream, { a, b, c, alpha, beta }, group, workspace);
   };
@@ -92,7 +92,7 @@ function* scale(call: GemmCall, c: Lying, beta: number): Enqueuing {
   clear(call, zeros);
   const b = { ...matrixOperand(zeros, batchShape), columns: c.columns };
   const a = { ...b, rows: c.rows, columns: 1, rowStride: 1 };
-  using workspace = productWorkspace(stream, resultBytes(setting, c));
+  using workspace = productWorkspace(stream, resultBytes(setting, c), 1);
   yield* enqueueProduct(setting, call, { a, b, c, alpha: 1, beta }, workspace);
 }
 

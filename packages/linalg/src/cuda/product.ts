@@ -28,7 +28,7 @@ export function multiply({ setting, stream }: CudaCall, product: DenseProduct): 
     ...at(x, 0),
     batchStride: x.rows * x.columns,
   });
-  using workspace = productWorkspace(stream, dtypeBytes(dtype) * m * n * count);
+  using workspace = productWorkspace(stream, dtypeBytes(dtype) * m * n * count, k);
   const reads = [a.storage, b.storage];
   const writes = workspace === undefined ? [c.storage] : [c.storage, workspace];
   const touched = { reads, writes, tellsMemory: true };

@@ -22,7 +22,7 @@ export function productsRoutine(call: ProductsCall): CallRoutine {
   const { chunks } = call.config;
   return {
     now: (given) => {
-      using workspace = productWorkspace(given.stream, 4 * call.m * call.n);
+      using workspace = productWorkspace(given.stream, 4 * call.m * call.n, 3 * call.config.chunk);
       for (let chunk = 0; chunk < chunks; chunk++) multiply(call, given, chunk, workspace);
     },
     prepare: () => Promise.resolve(),
@@ -31,7 +31,7 @@ export function productsRoutine(call: ProductsCall): CallRoutine {
     },
     *enqueue(given) {
       const { stream, signal } = given;
-      using workspace = productWorkspace(stream, 4 * call.m * call.n);
+      using workspace = productWorkspace(stream, 4 * call.m * call.n, 3 * call.config.chunk);
       for (let chunk = 0; chunk < chunks; chunk++) {
         yield { until: () => stream.room({ signal }), isOptional: true };
         multiply(call, given, chunk, workspace);
