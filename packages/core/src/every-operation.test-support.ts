@@ -119,7 +119,7 @@ export const NO_OPERATIONS = [
   'checkGradients scan checkpoint customJvp customVjp grad hessian hvp jacobian jvp linearize prepare stopGradient valueAndGrad vjp vmap autocast perSampleGradients withStatistics',
   'arange empty eye full linspace oneHot zeros countRows scope',
   'broadcastShapes closeJitCache columnMajorStrides configureJitCache cpuExecutor defaultDevice device devices dtypeBytes isDType isPending isTensor',
-  'unsafeKernel cdistGrad jitCache memory planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
+  'unsafeKernel cdistGrad jitCache memory createGroupId joinGroup planOf rowMajorStrides startProfile timeSpan customKernel kernelDescriptor precompile',
   'band complexOf exp1j genericArgKMin genericArgMin genericLogSumExp genericSum genred gradient imagToComplex jointReduction lazy lazyI lazyJ lazyPair',
   'blockColumns blockRows denseOperator eigenPro falkon jacobi kernelOperator kernelSolve kroneckerOperator lowRankOperator nystrom operator pivotedCholesky sparseOperator storedOperator',
   'eigsh lanczos lobpcg trace',

@@ -15,8 +15,6 @@ if (gpus[0] !== undefined) {
   });
 }
 
-if (gpus.length === 1) it.skip('pairwise blocks on two GPUs: one device');
-
 if (gpus.length > 1) {
   describe(`on ${gpus.map(({ id }) => id).join(' and ')}`, () => {
     describeBlocks(() => gpus);
