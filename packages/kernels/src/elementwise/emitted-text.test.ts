@@ -90,38 +90,47 @@ describe('the text for a CPU', () => {
         const V value_u0 = splat((T)value_u0_wide), value_u0_low = splat((T)(value_u0_wide - (double)(T)value_u0_wide));
         alignas(64) T results0[256] = {};
         alignas(64) T buffer0[256] = {};
-        const i64 ds = p.d[1];
-        const i64 s0_s = p.s0_[1];
+        const i64 ds = p.d[1], dr = p.d[0];
+        const i64 s0_s = p.s0_[1], s0_r = p.s0_[0];
+        Held held[1] = {};
         const i64 inner = p.n[1], total = p.n[0] * p.n[1];
         const i64 stop = end * 32768 < total ? end * 32768 : total;
         for (i64 at = begin * 32768; at < stop;) {
           const i64 row = quotient(at, inner), x0 = at - row * inner;
           const i64 run = inner - x0 < stop - at ? inner - x0 : stop - at;
+          i64 lines = 1;
+          if (x0 == 0 && inner <= 128) {
+            const i64 below = p.n[0] - row, whole = (stop - at) / inner;
+            lines = 256 / inner < below ? 256 / inner : below;
+            if (whole < lines) lines = whole > 1 ? whole : 1;
+            if (lines > 16) lines -= lines % 16;
+          }
           i64 rest = row, to = x0 * ds, from0 = x0 * s0_s;
           { const i64 i = rest; to += i * p.d[0]; from0 += i * p.s0_[0]; }
           {
             for (i64 x = 0; x < run; x += 256) {
-              const i64 n = run - x < 256 ? run - x : 256;
+              const i64 m = run - x < 256 ? run - x : 256, n = lines * m;
               const float* const source0 = p.x0 + from0 + x * s0_s;
-              const bool in_place0 = s0_s == 1 && n == 256;
+              const bool in_place0 = s0_s == 1 && (lines == 1 || s0_r == m) && n % LANES == 0;
               const T* const values0 = in_place0 ? source0 : buffer0;
               if (!in_place0) {
-                fill_f32(buffer0, source0, n, s0_s);
+                fill_f32(held[0], buffer0, source0, lines, m, s0_r, s0_s);
               }
               auto* const d0 = p.out + to + x * ds;
-              T* const r0 = ds == 1 && n == 256 ? (T*)d0 : results0;
+              const bool in_row0 = ds == 1 && (lines == 1 || dr == m);
+              T* const r0 = in_row0 && n % LANES == 0 ? (T*)d0 : results0;
               for (i64 e = 0; e < n; e += LANES) {
                 V v0;
                 value(*(const VU*)&values0[e], v0, value_u0, value_u0_low);
                 *(VU*)&r0[e] = v0;
               }
               if (r0 == results0) {
-                if (ds == 1) { for (i64 e = 0; e < n; ++e) d0[e] = store(r0[e]); }
-                else { for (i64 e = 0; e < n; ++e) d0[e * ds] = store(r0[e]); }
+                if (in_row0) { for (i64 e = 0; e < n; ++e) d0[e] = store(r0[e]); }
+                else { for (i64 y = 0; y < lines; ++y) for (i64 e = 0; e < m; ++e) d0[y * dr + e * ds] = store(r0[y * m + e]); }
               }
             }
           }
-          at += run;
+          at += run * lines;
         }
       }
       "

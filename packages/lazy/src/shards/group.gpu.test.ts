@@ -67,50 +67,51 @@ function otherProcess(
   });
 }
 
-if (why === undefined) describe('groups of processes on two GPUs, through NCCL', () => {
-  describe('of two ranks in one process', () => {
-    let group: readonly ProcessGroup[] = [];
-    beforeAll(async () => {
+if (why === undefined)
+  describe('groups of processes on two GPUs, through NCCL', () => {
+    describe('of two ranks in one process', () => {
+      let group: readonly ProcessGroup[] = [];
+      beforeAll(async () => {
+        const id = createGroupId();
+        group = await Promise.all(
+          [first, second].map((device, rank) =>
+            joinGroup({ id, size: 2, rank, device, timeoutMs: 60_000 }),
+          ),
+        );
+      }, 120_000);
+      afterAll(async () => {
+        await Promise.all(group.map((one) => one.close()));
+      });
+
+      describeGroups(() => group);
+
+      it('reduce elements in each way, and tell each other of what differs', async () => {
+        const found = await Promise.all(
+          group.map(async (one) => {
+            const x = await tensor([one.rank + 1, 5], { device: one.device, dtype: 'float64' });
+            const ways = ['sum', 'product', 'maximum', 'minimum', 'mean'] as const;
+            const all = ways.map((reduction) => one.allReduce(x, { reduction }));
+            const results = await Promise.all(all.map(async (each) => (await each).toNested()));
+            const other = await tensor([1, 2, 3].slice(one.rank), { device: one.device });
+            await expect(one.allReduce(other)).rejects.toMatchObject({ code: 'GROUP_MISMATCH' });
+            return results;
+          }),
+        );
+        for (const one of found)
+          expect(one).toEqual([
+            [3, 10],
+            [2, 25],
+            [2, 5],
+            [1, 5],
+            [1.5, 5],
+          ]);
+      });
+    });
+
+    it('of two processes compute what one computes of all rows', async () => {
       const id = createGroupId();
-      group = await Promise.all(
-        [first, second].map((device, rank) =>
-          joinGroup({ id, size: 2, rank, device, timeoutMs: 60_000 }),
-        ),
-      );
-    }, 120_000);
-    afterAll(async () => {
-      await Promise.all(group.map((one) => one.close()));
-    });
-
-    describeGroups(() => group);
-
-    it('reduce elements in each way, and tell each other of what differs', async () => {
-      const found = await Promise.all(
-        group.map(async (one) => {
-          const x = await tensor([one.rank + 1, 5], { device: one.device, dtype: 'float64' });
-          const ways = ['sum', 'product', 'maximum', 'minimum', 'mean'] as const;
-          const all = ways.map((reduction) => one.allReduce(x, { reduction }));
-          const results = await Promise.all(all.map(async (each) => (await each).toNested()));
-          const other = await tensor([1, 2, 3].slice(one.rank), { device: one.device });
-          await expect(one.allReduce(other)).rejects.toMatchObject({ code: 'GROUP_MISMATCH' });
-          return results;
-        }),
-      );
-      for (const one of found)
-        expect(one).toEqual([
-          [3, 10],
-          [2, 25],
-          [2, 5],
-          [1, 5],
-          [1.5, 5],
-        ]);
-    });
-  });
-
-  it('of two processes compute what one computes of all rows', async () => {
-    const id = createGroupId();
-    const y = numbers(2, 31, 2);
-    const program = `
+      const y = numbers(2, 31, 2);
+      const program = `
       const group = await joinGroup({ id: ${JSON.stringify(id)}, size: 2, rank: 1, device: ${JSON.stringify(second?.id)}, timeoutMs: 60_000 });
       const of = async (values, rows) =>
         await tensor(new Float64Array(values), { shape: [rows, 2], device: group.device });
@@ -121,61 +122,61 @@ if (why === undefined) describe('groups of processes on two GPUs, through NCCL',
       const nested = await Promise.all(results.map((one) => one.toNested()));
       await group.close();
       console.log(JSON.stringify(nested));`;
-    const other = otherProcess(program);
-    const group = await joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 60_000 });
-    const x = await upload<'float64'>(numbers(1, 13, 2), 'float64', group.device);
-    const whole = await upload<'float64'>(y, 'float64', group.device);
-    const square = lazyI(x)
-      .sub(lazyJ(whole.slice([0, 17])))
-      .square()
-      .sum();
-    const results = [
-      await square.sum('j', { group }),
-      await square.logSumExp('j', { group }),
-      await square.argKMin(3, 'j', { group }),
-    ];
-    const nested = await Promise.all(results.map((one) => one.toNested()));
-    await group.close();
-    const { code, text } = await other;
-    expect(code, text).toBe(0);
-    expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual(nested);
-    const all = lazyI(x).sub(lazyJ(whole)).square().sum();
-    const wanted = await (await all.sum('j')).toTypedArray();
-    const found = await results[0]!.toTypedArray();
-    for (const [at, value] of wanted.entries()) {
-      expect(Math.abs(Number(found[at]) - value)).toBeLessThanOrEqual(1e-12 * value);
-    }
-    expect(nested[2]).toEqual(await (await all.argKMin(3, 'j')).toNested());
-  }, 180_000);
+      const other = otherProcess(program);
+      const group = await joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 60_000 });
+      const x = await upload<'float64'>(numbers(1, 13, 2), 'float64', group.device);
+      const whole = await upload<'float64'>(y, 'float64', group.device);
+      const square = lazyI(x)
+        .sub(lazyJ(whole.slice([0, 17])))
+        .square()
+        .sum();
+      const results = [
+        await square.sum('j', { group }),
+        await square.logSumExp('j', { group }),
+        await square.argKMin(3, 'j', { group }),
+      ];
+      const nested = await Promise.all(results.map((one) => one.toNested()));
+      await group.close();
+      const { code, text } = await other;
+      expect(code, text).toBe(0);
+      expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual(nested);
+      const all = lazyI(x).sub(lazyJ(whole)).square().sum();
+      const wanted = await (await all.sum('j')).toTypedArray();
+      const found = await results[0]!.toTypedArray();
+      for (const [at, value] of wanted.entries()) {
+        expect(Math.abs(Number(found[at]) - value)).toBeLessThanOrEqual(1e-12 * value);
+      }
+      expect(nested[2]).toEqual(await (await all.argKMin(3, 'j')).toNested());
+    }, 180_000);
 
-  it('reject where the other process has ended, and where two ranks have one GPU', async () => {
-    const id = createGroupId();
-    const other = otherProcess(`
+    it('reject where the other process has ended, and where two ranks have one GPU', async () => {
+      const id = createGroupId();
+      const other = otherProcess(`
       await joinGroup({ id: ${JSON.stringify(id)}, size: 2, rank: 1, device: ${JSON.stringify(second?.id)} });
       process.kill(process.pid, 'SIGKILL');`);
-    const group = await joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 5000 });
-    await other;
-    const x = await tensor([1, 2], { device: group.device });
-    await expect(group.allReduce(x)).rejects.toMatchObject({
-      code: expect.stringMatching(/^NCCL_(TIMEOUT|REMOTE_ERROR|SYSTEM_ERROR)$/) as string,
-    });
-    await expect(group.allReduce(x)).rejects.toMatchObject({ code: 'GROUP_ENDED' });
-    expect(await x.toNested()).toEqual([1, 2]);
-    await group.close();
-    const same = createGroupId();
-    const ends = await Promise.allSettled(
-      [0, 1].map((rank) =>
-        joinGroup({ id: same, size: 2, rank, device: first, timeoutMs: 20_000 }),
-      ),
-    );
-    for (const one of ends) {
-      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'NCCL_INVALID_USAGE' } });
-    }
-  }, 180_000);
+      const group = await joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 5000 });
+      await other;
+      const x = await tensor([1, 2], { device: group.device });
+      await expect(group.allReduce(x)).rejects.toMatchObject({
+        code: expect.stringMatching(/^NCCL_(TIMEOUT|REMOTE_ERROR|SYSTEM_ERROR)$/) as string,
+      });
+      await expect(group.allReduce(x)).rejects.toMatchObject({ code: 'GROUP_ENDED' });
+      expect(await x.toNested()).toEqual([1, 2]);
+      await group.close();
+      const same = createGroupId();
+      const ends = await Promise.allSettled(
+        [0, 1].map((rank) =>
+          joinGroup({ id: same, size: 2, rank, device: first, timeoutMs: 20_000 }),
+        ),
+      );
+      for (const one of ends) {
+        expect(one).toMatchObject({ status: 'rejected', reason: { code: 'NCCL_INVALID_USAGE' } });
+      }
+    }, 180_000);
 
-  it('reject where an id is of nobody', async () => {
-    const id = createGroupId();
-    const late = joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 2000 });
-    await expect(late).rejects.toMatchObject({ code: 'NCCL_TIMEOUT' });
-  }, 60_000);
-});
+    it('reject where an id is of nobody', async () => {
+      const id = createGroupId();
+      const late = joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 2000 });
+      await expect(late).rejects.toMatchObject({ code: 'NCCL_TIMEOUT' });
+    }, 60_000);
+  });

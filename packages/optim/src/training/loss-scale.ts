@@ -1,12 +1,13 @@
 import { describeValue, type OptionNames } from '@mercer/options';
 import {
+  isPending,
   isTensor,
   MercerError,
   type Pending,
   type Tensor,
   type TensorOperand,
 } from '@mercer/tensor';
-import { isPending, isTraced, readOptions } from '@mercer/tensor/operation';
+import { isTraced, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber } from '../checks.js';
 import type { LossScaling } from '../decide.js';
 import { composedFor, optimiserOf } from '../optimiser-of.js';

@@ -73,7 +73,6 @@ export {
   pendingInPlace,
   pendingOf,
   promiseOf,
-  isPending,
   whenArrived,
 } from '../pending.js';
 export {
