@@ -353,7 +353,7 @@ const signals = [
     ...REDUCTIONS,
     name: 'what lies between the steps of a reduction is kept',
     file: `${TENSOR}/arithmetic/reduction-methods.ts`,
-    find: '    turn.end();\n    for (const one of made) one.dispose();\n',
+    find: '    turn.end();\n    for (const one of made) one[Symbol.dispose]();\n',
     replace: '    turn.end();\n',
     pattern: '(var|std|norm|logSumExp), aborted wherever it looks',
   },
