@@ -50,6 +50,7 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
   const kernels = defaultElementwisePlans().map((plan) => emitCopy(plan, kind));
+  // the kernel of loops (repeats.ts) joins them with the next GPU report
   return [...kernels, emitCopyPieces()].map((kernel) => ({
     name: kernel.name,
     kernel,
