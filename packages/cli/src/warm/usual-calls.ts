@@ -7,6 +7,7 @@ import {
   matmul,
   oneHot,
   precompile,
+  prepare,
   random,
   sgd,
   solveCholesky,
@@ -138,9 +139,11 @@ const linearAlgebra: Way = async (device, extent) => {
 const BATCHES = [64, 1024];
 const [FEATURES, HIDDEN, CLASSES] = [128, 64, 10];
 
-/** Steps of networks by the usual optimisers: the kernels of layers, losses, their gradients and updates. */
+/** Steps of networks by the usual optimisers: the kernels of layers, losses, their gradients and updates, and those that captured steps begin and end with. */
 const training: Way = async (device, extent) => {
   if (extent === 'few') return;
+  const numbers = await tensor([1, 2], { device });
+  (await prepare((x: Tensor) => x.add(1), numbers)).dispose();
   const { linear, relu, gelu, tanh, sigmoid, layerNorm, dropout } = layers;
   for (const activation of [relu(), gelu(), tanh(), sigmoid()]) {
     const network = layers.sequential({

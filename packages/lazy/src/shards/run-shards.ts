@@ -1,6 +1,6 @@
 import type { KeptRanges } from '@mercer/kernels';
 import { empty, type Device, type Tensor } from '@mercer/tensor';
-import { deviceOf, Workers, type Rows, type ShardPlan } from '@mercer/tensor/operation';
+import { deviceOf, progressOf, Workers, type Rows, type ShardPlan } from '@mercer/tensor/operation';
 import type { PairCall } from '../pair-call.js';
 import type { ReductionOptions } from '../call-options.js';
 import type { WantedResult } from '../results.js';
@@ -61,8 +61,7 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
       return { at, run, kept, reduced: plan.reduced.slice(first, first + count) };
     }),
   );
-  const total = plan.kept.length * plan.reduced.length;
-  let done = 0;
+  const onDone = progressOf(plan.kept.length * plan.reduced.length, onProgress);
   const assembly = new Assembly(call, rules);
   const worker = async (device: Device, at: number): Promise<void> => {
     await computeShards(
@@ -84,10 +83,7 @@ export async function runShards(call: ShardedCall): Promise<Tensor[]> {
             signal,
           }),
         deliver: (shard, state) => assembly.add(shard, state),
-        onDone: async () => {
-          const told: unknown = onProgress?.({ done: ++done, total });
-          await told;
-        },
+        onDone,
       },
     );
   };

@@ -19,6 +19,7 @@ import {
   HeldBlocks,
   isRowReader,
   isTraced,
+  progressOf,
   runSteps,
   shardsWithin,
   sizeOfShape,
@@ -32,6 +33,7 @@ import {
   MovedTensors,
   oneDevice,
   refuseBesideBlocks,
+  type BlockWorker,
 } from './blocked-call.js';
 import { isHostOut, resultSink, type HostOut, type ResultSink } from './result-sink.js';
 import { sideRows, type SideRows } from './side-rows.js';
@@ -165,18 +167,14 @@ async function runBlocks(job: Job, form: Form, sink: ResultSink): Promise<void> 
       plan.reduced.slice(first, first + count).map((columns): Step => ({ rows, columns })),
     ),
   );
-  const total = plan.kept.length * plan.reduced.length;
-  let done = 0;
+  const onDone = progressOf(plan.kept.length * plan.reduced.length, onProgress);
   const workers = new Workers(ended);
   await workers.run(devices, async (device, at) => {
     const own = shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at);
     await computeSteps(own.flat(), job, sink, {
       device,
       signal: workers.signal,
-      onDone: async () => {
-        const told: unknown = onProgress?.({ done: ++done, total });
-        await told;
-      },
+      onDone,
     });
   });
 }
@@ -208,18 +206,12 @@ function sizesOf(
   };
 }
 
-interface Worker {
-  readonly device: Device;
-  readonly signal: AbortSignal;
-  readonly onDone: () => Promise<void>;
-}
-
 /** All blocks of one device: while one is computed, the next one's inputs arrive and the one before goes home. */
 async function computeSteps(
   steps: readonly Step[],
   { call, rows, columns }: Job,
   sink: ResultSink,
-  { device, signal, onDone }: Worker,
+  { device, signal, onDone }: BlockWorker,
 ): Promise<void> {
   if (steps.length === 0) return;
   using stream = device.createStream();

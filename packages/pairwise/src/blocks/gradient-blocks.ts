@@ -8,6 +8,7 @@ import {
   HeldBlocks,
   isRowReader,
   isTraced,
+  progressOf,
   runSteps,
   shardsWithin,
   sizeOfShape,
@@ -21,6 +22,7 @@ import {
   MovedTensors,
   oneDevice,
   refuseBesideBlocks,
+  type BlockWorker,
 } from './blocked-call.js';
 import { isBlocked } from './compute-blocks.js';
 import { gradientResults, type GradientForm, type GradientResults } from './gradient-results.js';
@@ -179,18 +181,14 @@ async function addBlocks(job: Job, results: GradientResults): Promise<void> {
     return own.map((one, at): Step => ({ ...one, group, isLast: at === own.length - 1 }));
   });
   results.expect(groups.length);
-  const total = plan.kept.length * plan.reduced.length;
-  let done = 0;
+  const onDone = progressOf(plan.kept.length * plan.reduced.length, onProgress);
   const workers = new Workers(ended);
   await workers.run(devices, async (device, at) => {
     const own = groups.filter((_, group) => deviceOf(group, count, devices.length) === at);
     await computeSteps(own.flat(), job, results, {
       device,
       signal: workers.signal,
-      onDone: async () => {
-        const told: unknown = onProgress?.({ done: ++done, total });
-        await told;
-      },
+      onDone,
     });
   });
 }
@@ -230,18 +228,12 @@ function sizesOf(
   };
 }
 
-interface Worker {
-  readonly device: Device;
-  readonly signal: AbortSignal;
-  readonly onDone: () => Promise<void>;
-}
-
 /** All blocks of one device: while one is computed, the next one's inputs arrive. */
 async function computeSteps(
   steps: readonly Step[],
   { call, gradient, rows, columns, wrt }: Job,
   results: GradientResults,
-  { device, signal, onDone }: Worker,
+  { device, signal, onDone }: BlockWorker,
 ): Promise<void> {
   if (steps.length === 0) return;
   using stream = device.createStream();

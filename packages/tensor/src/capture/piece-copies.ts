@@ -33,11 +33,12 @@ const withoutLoops = new WeakSet<DeviceCore>();
 /** Loads what copies pieces. @throws as loading does */
 export async function pieceCopier(device: DeviceCore): Promise<PieceCopier> {
   if (device.kind === 'cpu') return { device, kernel: undefined, repeats: undefined };
-  const kernel = await device.load(copyPieces);
+  // compiled side by side
+  const [kernel, repeats] = await Promise.all([
+    device.load(copyPieces),
+    withoutLoops.has(device) ? undefined : device.load(repeatsKernel).catch(() => undefined),
+  ]);
   if (!(kernel instanceof DeviceKernel)) throw new TypeError('loaded by another package');
-  const repeats = withoutLoops.has(device)
-    ? undefined
-    : await device.load(repeatsKernel).catch(() => undefined);
   if (repeats instanceof DeviceKernel) return { device, kernel, repeats };
   withoutLoops.add(device);
   return { device, kernel, repeats: undefined };

@@ -102,7 +102,7 @@ export { isRowReader, readRows } from '../shards/read-rows.js';
 export { runSteps, type StepsWork } from '../shards/run-steps.js';
 export { shardsWithin } from '../shards/shard-memory.js';
 export { checkShardOptions, cutsRows, SHARD_OPTIONS, shardsOf } from '../shards/shard-options.js';
-export { Workers } from '../shards/workers.js';
+export { progressOf, Workers } from '../shards/workers.js';
 export {
   Arguments,
   flatArguments,

@@ -1,4 +1,17 @@
 import type { Device } from '../device.js';
+import type { ShardOptions } from './shard-options.js';
+
+/** Tells of each step of a call that is done. */
+export function progressOf(
+  total: number,
+  onProgress: ShardOptions['onProgress'],
+): () => Promise<void> {
+  let done = 0;
+  return async () => {
+    const told: unknown = onProgress?.({ done: ++done, total });
+    await told;
+  };
+}
 
 /** Devices that compute shards of one call side by side: where one fails, the others need not go on. */
 export class Workers {
