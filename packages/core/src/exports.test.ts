@@ -417,6 +417,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "pendingOrThere",
       "pointerAt",
       "productsOf",
+      "progressOf",
       "promiseOf",
       "promisesTraced",
       "rangeTables",
