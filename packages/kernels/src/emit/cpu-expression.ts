@@ -137,6 +137,8 @@ function writeNodes(originals: readonly Expr[], given: CpuExpressionOptions): Wr
   const uniforms: { readonly name: string; readonly node: Expr }[] = [];
   const text = new Map<Expr, string>();
   const launched = Object.keys(options.uniforms).length > 0;
+  const low = (node: Expr): string => lowPart(node, uniforms, text, dtype);
+  const rules = ruleTable({ ...options, helpers, low });
   for (const node of postOrder(...exprs)) {
     if (launched && isUniform(node, (name) => Object.hasOwn(options.uniforms, name))) {
       const value = `${name}_u${uniforms.length}`;
@@ -145,7 +147,6 @@ function writeNodes(originals: readonly Expr[], given: CpuExpressionOptions): Wr
       continue;
     }
     const args = node.args.map((arg) => text.get(arg) ?? '');
-    const rules = ruleTable({ ...options, helpers, low: lowPart(node, uniforms, text, dtype) });
     const value = applyRule(rules, node, args);
     if (node.args.length === 0) {
       text.set(node, value);
@@ -165,8 +166,8 @@ const mentions = (line: string, name: string): boolean => new RegExp(`\\b${name}
 
 interface RuleContext extends CpuExpressionOptions {
   readonly helpers: Set<CpuHelper>;
-  /** What the exponent of this node lost to rounding, as text. */
-  readonly low: string;
+  /** What the exponent of a power lost to rounding, as text. */
+  readonly low: (power: Expr) => string;
 }
 
 function ruleTable(context: RuleContext): RuleTable<string> {
@@ -192,9 +193,9 @@ function ruleTable(context: RuleContext): RuleTable<string> {
     sign: call('sign', 'sign_v'),
     sqrt: call('sqrt', 'sqrt_v'),
     rsqrt: call('rsqrt', 'rsqrt_v'),
-    pow: ([x, y], { args: [base] }) =>
-      isNonNegative(base, context.nonNegative)
-        ? call('powNonNegative', 'pow_nonnegative')([x, y, context.low])
+    pow: ([x, y], node) =>
+      isNonNegative(node.args[0], context.nonNegative)
+        ? call('powNonNegative', 'pow_nonnegative')([x, y, context.low(node)])
         : call('powAny', 'pow_any')([x, y]),
     exp: call('exp', 'exp_v'),
     log: call('log', 'log_v'),
@@ -208,12 +209,12 @@ function ruleTable(context: RuleContext): RuleTable<string> {
 
 /** What the exponent of a power loses when it is rounded to the data type. */
 function lowPart(
-  node: Expr,
+  power: Expr,
   uniforms: readonly { readonly name: string }[],
   text: ReadonlyMap<Expr, string>,
   dtype: PairwiseDType,
 ): string {
-  const exponent = node.op === 'pow' ? node.args[1] : undefined;
+  const exponent = power.args[1];
   if (exponent?.value !== undefined && dtype === 'float32' && Number.isFinite(exponent.value)) {
     return `splat(${cpuLiteral(exponent.value - Math.fround(exponent.value), dtype)})`;
   }

@@ -51,6 +51,7 @@ export function* cpuColumnsText(
   const merge = begun && each(lines('merge(totals[n], parts[n]);', begun));
   const pairs = pair > 0 && (yield* cpuPairText(plan, upTo(pair), hold, helpers));
   const columns = yield* blockText(plan, running, helpers);
+  yield;
   const pairLoop = cpp`
     for (int64_t q = start; q < stop; q += ${rows}) {
       ${pairs}
@@ -66,6 +67,9 @@ export function* cpuColumnsText(
       ${every(({ array, name }, v) => `${array}[${at} + ${v}] = ${name}${v};`)}
     }
   `;
+  yield;
+  const spans = cpuSpans(plan, plan.tile, tile, merge);
+  yield;
   const place =
     block?.type === 'State' ? 'totals + states' : `(${block?.type ?? ''}*)(totals + states)`;
   return cpp`
@@ -77,7 +81,7 @@ export function* cpuColumnsText(
     ${block && `${block.type}* const parts = ${place};`}
     ${begun && each(begun)}
     ${pair > 0 && `V staged[${plan.tile} * ${pair} * VECTORS];`}
-    ${cpuSpans(plan, plan.tile, tile, merge)}
+    ${spans}
     for (int64_t block = firstBlock; block < lastBlock; block++) {
       for (int64_t v = 0; v < VECTORS; v++) {
         ${cpuStoreText(plan, running, `totals[${at} + v]`)}
@@ -95,10 +99,9 @@ function* blockText(
   const texts: string[] = [prefetchText(plan)];
   const { addTo } = running;
   for (const [n, one] of plan.columns.entries()) {
-    yield;
     const add = (v: number, args: readonly string[]): string =>
       addTo === undefined ? running.add(`s${v}`, `s${v}`, args) : addTo(n, `t${v}`, `s${v}`, args);
-    const text = reductionText(plan, one, add, helpers);
+    const text = yield* reductionText(plan, one, add, helpers);
     const isLast = blocksOf(one) === columnBlocks(plan);
     if (addTo === undefined) texts.push(text);
     else texts.push(isLast ? '{' : `if (block < ${blocksOf(one)}) {`, indent(text), '}');
@@ -106,12 +109,12 @@ function* blockText(
   return lines(...texts);
 }
 
-function reductionText(
+function* reductionText(
   plan: CpuPairTilePlan,
   { before, column: root, after, columns, counter, block }: ColumnBlock,
   add: (v: number, args: readonly string[]) => string,
   helpers: Set<CpuHelper>,
-): string {
+): Steps<string> {
   const { formula, keptVectors } = plan;
   const { pair } = formula;
   const staged = (n: number, v: string): string =>
@@ -135,13 +138,19 @@ function reductionText(
       }
     `;
   };
-  const columnText = (b: number): string => {
+  const columnText = function* (b: number): Steps<string> {
     const [number, last] = [`block * ${block} + ${b}`, columns - 1];
+    const values: string[] = [];
+    for (const v of upTo(keptVectors)) {
+      yield;
+      values.push(valueText(v, value(b, v)));
+    }
+    yield;
     return cpp`
       {
         UNUSED const Step ${counter} = ${columns % block === 0 ? number : `${number} < ${last} ? ${number} : ${last}`};
         ${tile.loops(counter, column)}
-        ${upTo(keptVectors).map((v) => valueText(v, value(b, v)))}
+        ${values}
       }
     `;
   };
@@ -160,11 +169,13 @@ function reductionText(
     `;
   };
   const names = upTo(block).flatMap((b) => upTo(keptVectors).map((v) => value(b, v)));
-  return lines(
-    `V ${names.join(', ')};`,
-    ...upTo(block).map(columnText),
-    ...upTo(keptVectors).map(addText),
-  );
+  const texts = [`V ${names.join(', ')};`];
+  for (const b of upTo(block)) texts.push(yield* columnText(b));
+  for (const v of upTo(keptVectors)) {
+    yield;
+    texts.push(addText(v));
+  }
+  return lines(...texts);
 }
 
 /** Asks for what the next tile reads of row `q`'s place: its rows lie too far apart for the hardware to guess. */
