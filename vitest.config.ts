@@ -18,6 +18,7 @@ const scripts = {
     name: 'scripts',
     include: ['**/*.test.mjs'],
     exclude: ['gpu-bundle/smoke.test.mjs'],
+    setupFiles: packageTests.setupFiles,
     maxWorkers: packageTests.maxWorkers,
     sequence: packageTests.sequence,
     testTimeout: 60_000,

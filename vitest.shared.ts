@@ -19,6 +19,9 @@ const installedEntries = workspacePackages().flatMap(({ name, manifest }) =>
   ),
 );
 
+/** Set-up files of every package's tests. */
+export const setupFiles = [join(import.meta.dirname, 'scripts/lib/typed-arrays-equal.mjs')];
+
 /** What every package's tests run with. A package that needs more spreads this in its own vitest.config.ts. */
 export const packageTests = {
   /** Without a device GPU tests would load everything and skip themselves; the reporter counts their files. */
@@ -34,6 +37,7 @@ export const packageTests = {
   /** Three at least: part of a file's time it waits for compilers, processes and timers. */
   maxWorkers: Math.max(3, availableParallelism() - 1),
   sequence: { groupOrder: 1 },
+  setupFiles,
   testTimeout: 60_000,
   hookTimeout: 60_000,
   /** A test that asserts nothing fails. */
@@ -63,6 +67,6 @@ export const withLighterKernels = {
 export const withEitherExecutor = {
   setupFiles:
     process.env['MERCER_CPU'] || process.env['MERCER_TEST_FULL'] === '1'
-      ? []
-      : [join(import.meta.dirname, 'scripts/lib/executor-of-each-file.mjs')],
+      ? setupFiles
+      : [...setupFiles, join(import.meta.dirname, 'scripts/lib/executor-of-each-file.mjs')],
 };

@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { packageTests, setupFiles } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
@@ -8,6 +8,6 @@ export default defineConfig({
     // No test changes what others see: a process loads the sources and the harness of kernels once for many files.
     isolate: false,
     // Random numbers begin anew in front of each file, so that they do not depend on what ran before it in its process.
-    setupFiles: ['src/testing/restart-random.test-support.ts'],
+    setupFiles: [...setupFiles, 'src/testing/restart-random.test-support.ts'],
   },
 });

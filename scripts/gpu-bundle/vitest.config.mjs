@@ -20,6 +20,7 @@ const shared = {
   pool: /** @type {const} */ ('forks'),
   // Only the tests go through vitest's transformer; the packages load as they do for a user.
   server: { deps: { external: [/\/packages\/[^/]+\/dist\/(?!.*\.test\.js$)/] } },
+  setupFiles: ['./scripts/lib/typed-arrays-equal.mjs'],
   testTimeout: 120_000,
   hookTimeout: 120_000,
 };

@@ -63,10 +63,13 @@ const config = (
 /** What a package's tests are set up with: mutants are judged by the selection that `npm test` runs. */
 function setupFilesOf(/** @type {string} */ folder) {
   const own = join(packages, folder, 'vitest.config.ts');
-  if (process.env.MERCER_CPU || !existsSync(own)) return [];
-  return readFileSync(own, 'utf8').includes('withEitherExecutor')
-    ? [join(workspace, 'scripts/lib/executor-of-each-file.mjs')]
-    : [];
+  const hasEither =
+    !process.env.MERCER_CPU &&
+    existsSync(own) &&
+    readFileSync(own, 'utf8').includes('withEitherExecutor');
+  return ['typed-arrays-equal', ...(hasEither ? ['executor-of-each-file'] : [])].map((name) =>
+    join(workspace, `scripts/lib/${name}.mjs`),
+  );
 }
 
 /** A copy of the packages in which one mutant at a time lives; they load each other from the copy. */
