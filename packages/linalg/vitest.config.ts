@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { inSharedProcesses, packageTests } from '../../vitest.shared.js';
 
-export default defineConfig({ test: packageTests });
+export default defineConfig({ test: { ...packageTests, ...inSharedProcesses } });

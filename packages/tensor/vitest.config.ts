@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { packageTests, withLighterKernels } from '../../vitest.shared.js';
+import { inSharedProcesses, packageTests, withLighterKernels } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
     ...packageTests,
+    ...inSharedProcesses,
     name: '@mercer/tensor',
     env: {
       ...withLighterKernels.env,

@@ -167,7 +167,7 @@ const order = [
     name: 'nobody waits for the streams beside',
     find: '      follow(this.#core, other);\n',
     replace: '',
-    test: '../tensor/src/cuda/native-work.test.ts',
+    test: '../tensor/src/cuda/native-work.fake-gpu.test.ts',
     pattern: 'streams beside that are late',
   },
   {
@@ -495,7 +495,7 @@ const memory = [
     name: 'results of a launch that failed are kept',
     find: 'if (outs[place] === undefined) one.dispose();',
     replace: 'void [place, one];',
-    test: '../tensor/src/fake-gpu-faults.test.ts',
+    test: '../tensor/src/faults.fake-gpu.test.ts',
     pattern: 'a launch that fails keeps no result',
   },
 ];
