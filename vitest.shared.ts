@@ -82,6 +82,8 @@ export const testsInOwnProcesses = (folders: readonly string[]) => ({
     // Not the user's cache.
     MERCER_CACHE_DIR: join(import.meta.dirname, 'node_modules/.cache/mercer'),
   },
+  // NVRTC compiles some twenty kernels for a first call
+  testTimeout: 180_000,
   include: folders.map((folder) => `packages/${folder}/src/**/${OWN_PROCESS}`),
 });
 

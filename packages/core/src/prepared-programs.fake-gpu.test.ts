@@ -203,7 +203,7 @@ describe.skipIf(!nvrtcFound())('prepared on a GPU (skipped only without NVRTC)',
     ['eigh', (a) => eigh(a)],
     ['svd', (a) => svd(a)],
     ['cholesky', (a) => cholesky(a, { checkErrors: true })],
-    ['toTypedArray', (a) => a.toNested()],
+    ['toNested', (a) => a.toNested()],
   ])('%s, which waits for values, is refused by its name', async (name, f) => {
     await expect(prepare(f, x)).rejects.toMatchObject({
       code: 'CAPTURED',

@@ -10,7 +10,7 @@ preparedProgramsSuite('the CPU', () => device('cpu'));
 
 /** What reads values on the way, and refuses by its name. */
 const READS: Readonly<Record<string, string>> = {
-  toNested: 'toTypedArray',
+  toNested: 'toNested',
   vector: 'toTypedArray',
   compress: 'compress',
   unique: 'unique',

@@ -34,26 +34,27 @@ export const READBACK_OPTIONS: OptionNames<ReadbackOptions> = { ...WORK_OPTIONS,
 /** Views whose range is no larger than this are read whole and packed here: no kernel to compile. */
 const HOST_PACK_BYTES = 2 ** 16;
 
-/** The storage elements in row-major order, once the device has them. */
+/** The storage elements in row-major order, once the device has them; `what` is the method that asks for them. */
 export async function readRaw<D extends DType>(
   source: Operand<D>,
   options: WorkOptions,
+  what = 'toTypedArray',
 ): Promise<RawArrayOf<D>> {
   const { dtype, shape, strides } = source;
   const range = elementRange(source);
   const size = sizeOfShape(shape);
   if (range === undefined || isRowMajor(shape, strides)) {
-    return (await download(source, source.offset, size, options)) as RawArrayOf<D>;
+    return (await download(source, source.offset, size, options, what)) as RawArrayOf<D>;
   }
   const span = range.last - range.first + 1;
   if (span * dtypeBytes(dtype) <= HOST_PACK_BYTES) {
-    const data = await download(source, range.first, span, options);
+    const data = await download(source, range.first, span, options, what);
     const layout = { shape, strides, offset: source.offset - range.first };
     return gather(data, layout, newStorageArray(dtype, size)) as RawArrayOf<D>;
   }
-  const packed = await castView(source, dtype, options, 'toTypedArray');
+  const packed = await castView(source, dtype, options, what);
   try {
-    return (await download(packed, 0, size, options)) as RawArrayOf<D>;
+    return (await download(packed, 0, size, options, what)) as RawArrayOf<D>;
   } finally {
     packed.storage.dispose();
   }
@@ -64,12 +65,13 @@ async function download(
   first: number,
   count: number,
   options: WorkOptions,
+  what: string,
 ): Promise<StorageArray> {
   const { signal } = options;
   signal?.throwIfAborted();
   const device = coreOf(storage.device);
-  assertNotPreparing('toTypedArray');
-  const stream = streamFor(device, options.stream, 'toTypedArray');
+  assertNotPreparing(what);
+  const stream = streamFor(device, options.stream, what);
   const target = newStorageArray(dtype, count);
   // in an object, so that its turn ends when it is enqueued
   const { arrived } = await inTurn([storage], [], signal, () => {
@@ -89,18 +91,20 @@ async function download(
 export async function readTyped<D extends DType>(
   source: Operand<D>,
   options: WorkOptions,
+  what = 'toTypedArray',
 ): Promise<TypedArrayOf<D>> {
   const { dtype } = source;
-  return readbackOf((await readRaw(source, options)) as StorageArray, dtype);
+  return readbackOf((await readRaw(source, options, what)) as StorageArray, dtype);
 }
 
 /** See Tensor.toNested. */
 export async function readNested<D extends DType>(
   source: Operand<D>,
   options: WorkOptions,
+  what = 'toNested',
 ): Promise<NestedOf<D>> {
   const { dtype, shape } = source;
-  return inSlices(nestSteps(await readTyped(source, options), dtype, shape), options.signal);
+  return inSlices(nestSteps(await readTyped(source, options, what), dtype, shape), options.signal);
 }
 
 /** The same at once where the elements lie in host memory and nothing that writes them is pending; undefined elsewhere. */

@@ -393,7 +393,7 @@ export class Tensor<D extends DType = DType> implements Layout {
     }
     const one = this.reshape([]);
     try {
-      return (await readNested(one, { signal })) as ElementOf<D>;
+      return (await readNested(one, { signal }, 'item')) as ElementOf<D>;
     } finally {
       one.dispose();
     }
@@ -407,7 +407,7 @@ export class Tensor<D extends DType = DType> implements Layout {
     const { signal } = readOptions('print', options, SIGNAL_OPTION);
     const part = this.slice(...shownRanges(this.shape));
     try {
-      console.log(`${String(this)} ${shownText(await readNested(part, { signal }), this.shape)}`);
+      console.log(`${String(this)} ${shownText(await readNested(part, { signal }, 'print'), this.shape)}`);
     } finally {
       part.dispose();
     }
