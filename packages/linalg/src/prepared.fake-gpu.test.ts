@@ -14,6 +14,7 @@ import { lstsq } from './lstsq.js';
 import { matmul } from './matmul.js';
 import { matrixPower } from './matrix-power.js';
 import { qr } from './qr.js';
+import { refineEigenbasis } from './refine-eigenbasis.js';
 import { logdet } from './logdet.js';
 import { solveCholesky } from './solve-cholesky.js';
 import { solveLU } from './solve-lu.js';
@@ -122,6 +123,8 @@ const alone = (
   },
 });
 
+const NEWTON = { method: 'newton', steps: 2 } as const;
+
 const ROWS: Readonly<Record<string, Row>> = {
   solveCholesky: pair(solveCholesky),
   'solveCholesky in place': pair(solveCholesky, { overwriteA: true, overwriteB: true }),
@@ -162,7 +165,27 @@ const ROWS: Readonly<Record<string, Row>> = {
   },
 };
 
-const names = Object.keys(ROWS);
+/** Those that compute maps of all matrices. */
+const WITH_MAPS: Readonly<Record<string, Row>> = {
+  'matrixPower by products': {
+    call: (a) => matrixPower(a, -0.5, NEWTON),
+    prepare: async (a) => {
+      const prepared = await matrixPower.prepare(a, -0.5, NEWTON);
+      return (x) => prepared(x, -0.5);
+    },
+  },
+  refineEigenbasis: {
+    call: (a) => refineEigenbasis(a, a),
+    prepare: async (a) => {
+      const prepared = await refineEigenbasis.prepare(a, a);
+      return (x) => prepared(x, x);
+    },
+  },
+};
+
+const withMaps = Object.keys(WITH_MAPS);
+
+const names = [...Object.keys(ROWS), ...withMaps];
 
 function operands(name: string, n: number, count: number): Operands {
   // Each has a device of its own, on which nothing is loaded before.
@@ -203,6 +226,13 @@ const SIZES = [
   [1030, 1],
 ] as const;
 
+/** Rows that are whole packs of elements, short and long ones that are not. */
+const SMALL = [
+  [8, 2],
+  [7, 3],
+  [33, 2],
+] as const;
+
 beforeAll(async () => {
   await useFakeDriver({ DEVICES: names.length + printing.length, TOTAL_BYTES: 2 ** 33 });
   await useFakeSolvers();
@@ -212,23 +242,43 @@ afterEach(() => vi.restoreAllMocks());
 describe.skipIf(!nvrtcFound())(
   'on GPUs behind the fake driver (skipped only without NVRTC)',
   () => {
-    it.each(names)('a prepared %s enqueues at once what a call does, of any size', async (name) => {
-      const { call, prepare } = ROWS[name] as Row;
-      const examples = operands(name, 4, 1);
-      const prepared = await prepare(...examples);
-      for (const one of examples) one.dispose();
-      for (const [n, count] of SIZES) {
-        if (name === 'kron' && n > 16) continue;
-        const given = operands(name, n, count);
-        const before = live(`cuda:${names.indexOf(name)}`);
-        // First of all: what it needs was prepared, and not by a call.
-        await askedBy(name, () => prepared(...given));
-        await askedBy(name, () => call(...given));
-        expect(await askedBy(name, () => prepared(...given))).toEqual(
-          await askedBy(name, () => call(...given)),
-        );
-        expect(live(`cuda:${names.indexOf(name)}`)).toBe(before);
-        for (const one of given) one.dispose();
+    it.each(Object.keys(ROWS))(
+      'a prepared %s enqueues at once what a call does, of any size',
+      async (name) => {
+        const { call, prepare } = ROWS[name] as Row;
+        const examples = operands(name, 4, 1);
+        const prepared = await prepare(...examples);
+        for (const one of examples) one.dispose();
+        for (const [n, count] of SIZES) {
+          if (name === 'kron' && n > 16) continue;
+          const given = operands(name, n, count);
+          const before = live(`cuda:${names.indexOf(name)}`);
+          // First of all: what it needs was prepared, and not by a call.
+          await askedBy(name, () => prepared(...given));
+          await askedBy(name, () => call(...given));
+          expect(await askedBy(name, () => prepared(...given))).toEqual(
+            await askedBy(name, () => call(...given)),
+          );
+          expect(live(`cuda:${names.indexOf(name)}`)).toBe(before);
+          for (const one of given) one.dispose();
+        }
+      },
+    );
+
+    it.each(withMaps)('a prepared %s enqueues the same, of any size', async (name) => {
+      const { call, prepare } = WITH_MAPS[name] as Row;
+      for (const [first, ...others] of [SMALL, [...SMALL].reverse()]) {
+        const examples = operands(name, ...(first as readonly [number, number]));
+        const prepared = await prepare(...examples);
+        for (const sizes of [first, ...others]) {
+          const given = operands(name, ...(sizes as readonly [number, number]));
+          await askedBy(name, () => call(...given));
+          expect(await askedBy(name, () => prepared(...given))).toEqual(
+            await askedBy(name, () => call(...given)),
+          );
+          for (const one of given) one.dispose();
+        }
+        for (const one of examples) one.dispose();
       }
     });
 

@@ -13,7 +13,7 @@ import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { LOAD_OPTIONS, type LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
 import { MercerError } from './mercer-error.js';
-import { CallSteps, pointerAt, type CallView } from './operation/call-steps.js';
+import { CallSteps, pointerAt, type CallView, type KeyedKernel } from './operation/call-steps.js';
 import { keyPart, Operation, operationFunction } from './operation/operation.js';
 import { coreOf } from './operations.js';
 import { pendingCall, type Pending } from './pending.js';
@@ -216,16 +216,13 @@ function sumGroups(
   };
   // Of a prepared call the next may have other sizes.
   const mode = plan.mode === 'each' ? 'block' : 'each';
-  steps.addKernel(key, kernel, step, kernelFor({ ...plan, mode }, kind));
+  steps.addKernel(key, kernel, step, () => [kernelFor({ ...plan, mode }, kind)]);
   if (!isLast) sumGroups(steps, to, kept, result);
 }
 
 const kernels = new RecentMap<string, LaunchableKernel>(() => REMEMBERED_KERNELS);
 
-function kernelFor(
-  { family, from, to, mode }: SumPlan,
-  dialect: 'cpu' | 'cuda',
-): { readonly key: string; readonly kernel: LaunchableKernel } {
+function kernelFor({ family, from, to, mode }: SumPlan, dialect: 'cpu' | 'cuda'): KeyedKernel {
   const key = `sum ${dialect} ${from} ${to} ${mode}`;
   let kernel = kernels.get(key);
   if (kernel === undefined) {

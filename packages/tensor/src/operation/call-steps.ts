@@ -67,6 +67,12 @@ export interface CallStep extends StepPrograms {
   launches(parts: readonly LoadedPart[]): readonly StepLaunch[];
 }
 
+/** A kernel, and a text that two of them share exactly when they are the same. */
+export interface KeyedKernel {
+  readonly key: string;
+  readonly kernel: LaunchableKernel;
+}
+
 /** How a step of one program is launched. */
 export interface StepArguments extends StepLaunch, Pick<CallStep, 'values'> {}
 
@@ -86,7 +92,7 @@ export class CallSteps {
   readonly scratch: ResultSpec[] = [];
   readonly #steps: CallStep[] = [];
   readonly #last: CallStep[] = [];
-  readonly #others: StepPrograms[] = [];
+  readonly #others: (() => readonly StepPrograms[])[] = [];
   readonly #tensors: CallTensors;
 
   /** @param tensors whose places views and pointers name */
@@ -101,7 +107,7 @@ export class CallSteps {
 
   /** Programs that a preparation loads beside those of the steps, for later calls that are launched with these instead. */
   get others(): readonly StepPrograms[] {
-    return this.#others;
+    return this.#others.flatMap((programs) => programs());
   }
 
   /** The input at a place, as it lies. */
@@ -181,12 +187,12 @@ export class CallSteps {
 
   /** See {@link CallSteps.others}. */
   alsoPrepare(programs: StepPrograms): void {
-    this.#others.push(programs);
+    this.#others.push(() => [programs]);
   }
 
   /** The same for the program of a problem. */
   alsoPrepareProgram<P extends object>(program: string, problem: ProgramProblem<P>): void {
-    this.#others.push({ program, load: loadsOne(this.#loading(problem)) });
+    this.alsoPrepare({ program, load: loadsOne(this.#loading(problem)) });
   }
 
   /** What some work gives and the launches that it adds, which can be added again. */
@@ -210,17 +216,21 @@ export class CallSteps {
    * A launch of one kernel.
    *
    * @param key a text that two kernels share exactly when they are the same
-   * @param other one that calls of other sizes take, which is prepared beside it
+   * @param others those that calls of other sizes take, which are prepared beside it
    */
   addKernel(
     key: string,
     kernel: LaunchableKernel,
     step: StepArguments,
-    other?: { readonly key: string; readonly kernel: LaunchableKernel },
+    others: () => readonly KeyedKernel[] = () => [],
   ): void {
     this.#steps.push(this.#kernelStep(key, kernel, step));
-    if (other === undefined) return;
-    this.alsoPrepare({ program: other.key, load: loadsOne(this.#loadingKernel(other.kernel)) });
+    this.#others.push(() =>
+      others().map((one) => ({
+        program: one.key,
+        load: loadsOne(this.#loadingKernel(one.kernel)),
+      })),
+    );
   }
 
   /** Launches of the program of a plan that the interpreter would not change. @param key a text that two plans share exactly when they are the same */
