@@ -121,7 +121,7 @@ async function turnedInverse(
   const [rows = 0, columns = 0] = a.shape.slice(-2);
   const { dtype, device } = a;
   const isTall = rows >= columns;
-  const identity = await eye(Math.min(rows, columns), { dtype, device });
+  using identity = await eye(Math.min(rows, columns), { dtype, device });
   const matrix = isTall ? a.transpose() : a;
   const { x } = await lstsq(floats(await matrix), floats(identity), options);
   return isTall ? x : x.transpose();

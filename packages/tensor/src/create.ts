@@ -46,7 +46,7 @@ export const FULL_OPTIONS: OptionNames<FullOptions<DType>> = { ...NEW_OPTIONS, .
 
 /** Options of tensor; progress counts bytes that were read. */
 export interface TensorOptions<D extends DType> extends PlacementOptions, WatchOptions {
-  /** Default: the type of the data; nested numbers are float32, booleans bool, bigints int64. */
+  /** Default: the type of the data; nested arrays are float32 where they hold a number, else int64 where they hold a bigint, else bool. */
   readonly dtype?: D | undefined;
   /** Default: the shape of the data; a typed array has rank 1. */
   readonly shape?: readonly number[] | undefined;

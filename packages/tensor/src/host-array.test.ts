@@ -113,6 +113,19 @@ describe('sources', () => {
     });
   });
 
+  it('takes nested arrays of several kinds by the widest of them, in any order', () => {
+    const ofKind = (data: unknown): unknown[] => {
+      const array = hostArray(data, {}, 'tensor');
+      return [array.dtype, ...array.data];
+    };
+    expect(ofKind([true, 2.5])).toEqual(['float32', 1, 2.5]);
+    expect(ofKind([2.5, true])).toEqual(['float32', 2.5, 1]);
+    expect(ofKind([[3n], [0.5]])).toEqual(['float32', 3, 0.5]);
+    expect(ofKind([[false], [3n]])).toEqual(['int64', 0n, 3n]);
+    expect(ofKind([[true], [false]])).toEqual(['bool', 1, 0]);
+    expect([...hostArray([true, 2], { dtype: 'bool' }, 'tensor').data]).toEqual([1, 1]);
+  });
+
   it('takes strided memory, dense as it lies and packed where it has gaps', () => {
     const data = Float32Array.from({ length: 12 }, (_, i) => i);
     const transposed = read({ data, shape: [4, 3], stride: [1, 4], offset: 0 });

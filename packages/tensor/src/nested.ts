@@ -9,13 +9,6 @@ import { newStorageArray, type StorageArray } from './typed-arrays.js';
 export type Nested =
   number | bigint | boolean | readonly Nested[] | readonly Float64Array[] | readonly Float32Array[];
 
-/** The dtype of nested data when none is asked for: int64 for bigints, bool for booleans, else float32. */
-export function nestedDType(element: unknown): DType {
-  if (typeof element === 'bigint') return 'int64';
-  if (typeof element === 'boolean') return 'bool';
-  return 'float32';
-}
-
 type Row = ArrayLike<unknown>;
 
 function asRow(value: unknown): Row | undefined {
@@ -23,6 +16,20 @@ function asRow(value: unknown): Row | undefined {
   return ArrayBuffer.isView(value) && !(value instanceof DataView)
     ? (value as unknown as Row)
     : undefined;
+}
+
+/** Whether nested arrays hold an element of a type of JavaScript's. */
+function holds(type: 'number' | 'bigint', node: unknown, depth: number): boolean {
+  const row = depth > 0 ? asRow(node) : undefined;
+  if (row === undefined) return typeof node === type;
+  return Array.from(row).some((one) => holds(type, one, depth - 1));
+}
+
+/** The dtype of nested data when none is asked for: float32 where it holds a number, else int64 where it holds a bigint, else bool. */
+function nestedDType(value: unknown, depth: number, first: unknown): DType {
+  if (typeof first !== 'boolean' && typeof first !== 'bigint') return 'float32';
+  if (holds('number', value, depth)) return 'float32';
+  return holds('bigint', value, depth) ? 'int64' : 'bool';
 }
 
 /**
@@ -36,7 +43,7 @@ export function nestedArray(
   what: string,
 ): { data: StorageArray; dtype: DType; shape: number[] } {
   const { shape, first } = shapeOf(value, what);
-  const to = dtype ?? nestedDType(first);
+  const to = dtype ?? nestedDType(value, shape.length, first);
   const data = newStorageArray(to, sizeOfShape(shape));
   const target = data as { [i: number]: number | bigint };
   let at = 0;

@@ -113,6 +113,9 @@ describe('writeArray', () => {
     await expect(writeArray(at('cube.csv'), { ...cube, data })).rejects.toThrow(
       /shape \(2, 3, 2\).*Write it as \.npy/,
     );
+    await expect(writeArray('-', { ...cube, data })).rejects.toThrow(
+      'Cannot write standard output: the result has shape (2, 3, 2)',
+    );
     expect(await readdir(folder)).not.toContain('cube.csv');
   });
 });

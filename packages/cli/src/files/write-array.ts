@@ -24,16 +24,22 @@ interface Target {
   readonly member: string | undefined;
 }
 
-type Writer = (target: Target, array: NamedArray, watch: WatchOptions) => Promise<void>;
+/** Writes a file, which for standard output is a temporary one. */
+type Writer = (
+  file: string,
+  target: Target,
+  array: NamedArray,
+  watch: WatchOptions,
+) => Promise<void>;
 
 /** How each format is written. Libraries are loaded when they are needed. */
 const WRITERS: Readonly<Record<Format, Writer>> = {
-  npy: ({ path }, array, watch) => writeNpy(path, array, watch),
+  npy: (file, _, array, watch) => writeNpy(file, array, watch),
   // the name that numpy.savez gives an array without one
-  npz: ({ path, member = 'arr_0' }, array, watch) => writeNpz(path, { [member]: array }, watch),
-  safetensors: ({ path, member = 'tensor' }, array, watch) => {
+  npz: (file, { member = 'arr_0' }, array, watch) => writeNpz(file, { [member]: array }, watch),
+  safetensors: (file, { member = 'tensor' }, array, watch) => {
     const { data, shape, dtype } = inRows(array);
-    return writeSafetensors(path, { [member]: { data, shape, dtype } }, watch);
+    return writeSafetensors(file, { [member]: { data, shape, dtype } }, watch);
   },
   csv: writerOf(async () => {
     const { csvPieces } = await import('./write-text.js');
@@ -51,10 +57,10 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
 type PiecesOf = (table: Table) => Iterable<Uint8Array>;
 
 function writerOf(load: () => Promise<PiecesOf>): Writer {
-  return async ({ path }, array) => {
+  return async (file, { path }, array) => {
     const table = tableOf(path, array);
     const piecesOf = await load();
-    await writeFileWhole(path, piecesOf(table));
+    await writeFileWhole(file, piecesOf(table));
   };
 }
 
@@ -86,13 +92,13 @@ export async function writeArray(
   const target = targetOf(name);
   const write = WRITERS[target.format];
   if (target.path !== '-') {
-    await write(target, array, watch);
+    await write(target.path, target, array, watch);
     return;
   }
   await withTemporaryFolder('mercer-out-', async (folder) => {
-    const path = join(folder, 'result');
-    await write({ ...target, path }, array, watch);
-    await pipeline(createReadStream(path), process.stdout, { end: false });
+    const file = join(folder, 'result');
+    await write(file, target, array, watch);
+    await pipeline(createReadStream(file), process.stdout, { end: false });
   });
 }
 

@@ -1,6 +1,6 @@
 import { kronMatvec, matmul } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
-import { gatherRows, MercerError, scatterAdd, tensor, type Tensor } from '@mercer/tensor';
+import { diag, gatherRows, MercerError, scatterAdd, tensor, type Tensor } from '@mercer/tensor';
 import { assertTensor, formatShape, isTraced, readOptions } from '@mercer/tensor/operation';
 import { stacked } from './compose.js';
 import { assertOperator, LinearOperator } from './linear-operator.js';
@@ -37,13 +37,7 @@ export function denseOperator<D extends OperatorDType>(matrix: Tensor<D>): Linea
       matvec: (v, [a]) => times(a as Tensor, v),
       rmatvec: (v, [a]) => times(a as Tensor, v, true),
       dense: ([a]) => (a as Tensor).clone(),
-      diagonal: async ([a]) => {
-        const [n = 0] = shape;
-        using whole = await (a as Tensor).contiguous();
-        using flat = whole.reshape([n * n]);
-        using along = flat.slice([0, n * n, n + 1]);
-        return await along.clone();
-      },
+      diagonal: async ([a]) => await diag(a as Tensor),
       rows: (indices, [a]) =>
         onDevice(indices, { device }, async (at) => await gatherRows(a as Tensor, at)),
     },
@@ -211,7 +205,16 @@ export function kroneckerOperator<D extends OperatorDType>(
         using rightT = (right as Tensor).transpose();
         return await along(v, leftT, rightT);
       },
-      diagonal: undefined,
+      diagonal:
+        p === q && r === s
+          ? async ([left, right]) => {
+              using ofLeft = await diag(left as Tensor);
+              using ofRight = await diag(right as Tensor);
+              using column = ofLeft.reshape([p, 1]);
+              using all = await column.mul(ofRight);
+              return all.reshape([p * r]);
+            }
+          : undefined,
     },
   });
 }

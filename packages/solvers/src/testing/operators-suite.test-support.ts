@@ -152,6 +152,10 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
     kroneckerOperator(await float64(S, device), await float64(T, device)),
     S.flatMap((row) => T.map((other) => row.flatMap((a) => other.map((b) => a * b)))),
   ],
+  'a Kronecker product of square matrices': async (device) => [
+    kroneckerOperator(await float64(S, device), await float64(S, device)),
+    S.flatMap((row) => S.map((other) => row.flatMap((a) => other.map((b) => a * b)))),
+  ],
   'low rank and a diagonal': async (device) => [
     lowRankOperator(
       await float64(T, device),
@@ -206,6 +210,17 @@ export function operatorsSuite(name: string, place: () => Device): void {
           1e-13,
         );
       }
+    });
+
+    it('which matrices of other matrices know their diagonal', async () => {
+      const device = place();
+      const known: string[] = [];
+      for (const [name, make] of Object.entries(CASES)) {
+        const [{ hasDiagonal, shape }] = await make(device);
+        if (hasDiagonal && shape[0] === shape[1]) known.push(name);
+      }
+      expect(known).toContain('a Kronecker product of square matrices');
+      expect(known).toContain('low rank and a diagonal');
     });
 
     it.each<[string, () => readonly number[] | Tensor, string]>([

@@ -4,7 +4,7 @@ import type { ClassDType } from '../creators/one-hot.js';
 import { tensor, type PlacementOptions } from '../create.js';
 import type { SignalOption } from '../device.js';
 import { MercerError } from '../mercer-error.js';
-import { nestedArray, nestedDType } from '../nested.js';
+import { nestedArray } from '../nested.js';
 import { isPending } from '../pending.js';
 import { assertTensor, isTensor, type Tensor } from '../tensor.js';
 import { isTraced } from '../trace/traced-value.js';
@@ -21,7 +21,7 @@ const INDEX_DTYPES: readonly string[] = ['int64', 'int32', 'uint8'] satisfies Cl
 /** Those of the host copied; tensors, pending and traced ones too, as they are. @throws MercerError SHAPE_MISMATCH, INVALID_ARGUMENT */
 export function readIndices(what: string, indices: unknown): unknown {
   if (isTensor(indices) || isPending(indices) || isTraced(indices)) return indices;
-  if (nestedDType(firstOf(indices)) === 'bool') {
+  if (typeof firstOf(indices) === 'boolean') {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `${what}: the indices are booleans, ${describeValue(indices)}. Pass numbers, or a mask as a tensor: await tensor(mask).`,

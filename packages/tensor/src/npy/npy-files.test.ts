@@ -15,13 +15,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { tensor } from '../index.js';
 import { encodeNpy } from './npy-codec.js';
 import { encodeNpyHeader } from './npy-header.js';
 import { readNpy } from './read-npy.js';
+import { readNpz } from './read-npz.js';
+import { readSafetensors } from '../safetensors/read-safetensors.js';
+import { writeSafetensors } from '../safetensors/write-safetensors.js';
 import { randomData, rawBytes } from './testing/arrays.test-support.js';
 import { fileWith, headerText, rejectionCode } from './testing/broken-files.test-support.js';
 import { writeFileWhole } from './write-file-whole.js';
 import { writeNpy } from './write-npy.js';
+import { writeNpz } from './write-npz.js';
 
 let folder = '';
 beforeEach(async () => {
@@ -142,5 +147,37 @@ describe('a write that fails leaves the old file and no other', () => {
     await writeNpy(path, { data: new Float32Array(1), shape: [1] });
     expect((await stat(path)).mode).toBe((await stat(usual)).mode);
     expect((await readNpy(path)).shape).toEqual([1]);
+  });
+});
+
+describe('tensors', () => {
+  const cpu = { device: 'cpu' } as const;
+
+  it('are written as they are shaped: views, truths, halves, and what is not computed yet', async () => {
+    const x = await tensor([[1, 2, 3], [4, 5, 6]], cpu); // prettier-ignore
+    const path = join(folder, 'x.npy');
+    await writeNpy(path, x.transpose());
+    expect(await (await tensor(await readNpy(path), cpu)).toNested()).toEqual([[1, 4], [2, 5], [3, 6]]); // prettier-ignore
+    await writeNpy(path, x.gt(2).slice(0));
+    const truths = await readNpy(path);
+    expect(truths).toMatchObject({ dtype: 'bool', shape: [3] });
+    expect([...truths.data]).toEqual([0, 0, 1]);
+    const half = await x.cast('float16');
+    await writeNpz(join(folder, 'x.npz'), { half, sum: x.sum(), host: { data: Int32Array.of(7), shape: [] } }); // prettier-ignore
+    const archive = await readNpz(join(folder, 'x.npz'));
+    expect(archive.get('half')).toMatchObject({ dtype: 'float16', shape: [2, 3] });
+    expect([...(archive.get('sum')?.data ?? [])]).toEqual([21]);
+    expect([...(archive.get('host')?.data ?? [])]).toEqual([7]);
+    const brain = await x.cast('bfloat16');
+    await writeSafetensors(join(folder, 'x.safetensors'), { brain });
+    const { arrays } = await readSafetensors(join(folder, 'x.safetensors'));
+    expect(arrays.get('brain')).toMatchObject({ dtype: 'bfloat16', shape: [2, 3] });
+  });
+
+  it('of dtypes that numpy has not are refused before a file is there', async () => {
+    const brain = await tensor([1], { dtype: 'bfloat16', ...cpu });
+    const path = join(folder, 'x.npy');
+    expect(await rejectionCode(writeNpy(path, brain))).toBe('NPY_ARGUMENT');
+    expect(await readdir(folder)).toEqual([]);
   });
 });

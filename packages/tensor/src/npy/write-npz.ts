@@ -1,4 +1,6 @@
 import { isMap, type OptionNames } from '@mercer/options';
+import type { TensorOperand } from '../arithmetic/result-types.js';
+import { allInHostMemory } from './in-host-memory.js';
 import type { NpyArrayInput } from './npy-array.js';
 import { npyFilePieces } from './npy-codec.js';
 import { NpyError } from './npy-error.js';
@@ -21,7 +23,7 @@ const MAX_ARCHIVE_BYTES = 2 ** 32 - 2 ** 19;
 const MAX_MEMBERS = 4096;
 
 /**
- * Writes several arrays as one .npz archive, whole or not at all. Equal arrays give equal bytes: no time is stored. A name may have
+ * Writes several arrays, or tensors, as one .npz archive, whole or not at all. Equal arrays give equal bytes: no time is stored. A name may have
  * slashes, as in `layer/0/weight`; it is a label, and one that could lead an unpacking tool out of its folder is refused.
  * A signal ends it between pieces: what was at `path` stays.
  * Rejects with NpyError: `NPY_ARGUMENT` (before any file is touched), `NPY_TOO_LARGE` above 4 GiB, `NPY_IO`.
@@ -38,15 +40,18 @@ const MAX_MEMBERS = 4096;
  */
 export async function writeNpz(
   path: string | URL,
-  arrays: ReadonlyMap<string, NpyArrayInput> | Readonly<Record<string, NpyArrayInput>>,
+  arrays:
+    | ReadonlyMap<string, NpyArrayInput | TensorOperand>
+    | Readonly<Record<string, NpyArrayInput | TensorOperand>>,
   options?: NpzWriteOptions,
 ): Promise<void> {
   const given = readOptions('writeNpz', options, NPZ_WRITE_OPTIONS);
   const { compress = false } = given;
   const watch = new Watch(given);
-  const members: readonly (readonly [string, NpyArrayInput])[] = isMap(arrays)
-    ? [...arrays.entries()]
+  const named: Iterable<readonly [string, NpyArrayInput | TensorOperand]> = isMap(arrays)
+    ? arrays
     : Object.entries(arrays);
+  const members = await allInHostMemory<NpyArrayInput>(named, given);
   checkMembers(members);
   watch.total = members.reduce((total, [, { data }]) => total + data.byteLength, 0);
   const pieces = zipPieces(newMembers(members, watch), compress);

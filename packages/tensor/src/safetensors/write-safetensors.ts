@@ -1,5 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { describeValue, isMap, own, type OptionNames } from '@mercer/options';
+import type { TensorOperand } from '../arithmetic/result-types.js';
+import { allInHostMemory } from '../npy/in-host-memory.js';
 import { checkArrayInput, dataPieces, type NpyArray } from '../npy/npy-array.js';
 import { npyDTypeBytes } from '../npy/npy-dtype.js';
 import { NpyError } from '../npy/npy-error.js';
@@ -29,7 +31,7 @@ interface Member {
 }
 
 /**
- * Writes arrays by name as a .safetensors file, whole or not at all (a new file in the same folder, flushed, then renamed). Those of the widest
+ * Writes arrays, or tensors, by name as a .safetensors file, whole or not at all (a new file in the same folder, flushed, then renamed). Those of the widest
  * elements come first, so that every array is aligned. A signal ends it between pieces: what was at `path` stays.
  * Rejects with NpyError: `NPY_ARGUMENT` (before any file is touched), `NPY_NOT_FOUND`, `NPY_IO`.
  *
@@ -41,19 +43,20 @@ interface Member {
  * import { writeSafetensors } from '@mercer/tensor/safetensors';
  * const folder = await mkdtemp(join(tmpdir(), 'safetensors-'));
  * const half = await tensor([[1, 2]], { dtype: 'bfloat16', device: 'cpu' });
- * const { shape, dtype } = half;
- * const data = await half.toTypedArray({ raw: true });
- * await writeSafetensors(join(folder, 'half.safetensors'), { half: { data, shape, dtype } }, { metadata: { format: 'pt' } });
+ * await writeSafetensors(join(folder, 'half.safetensors'), { half }, { metadata: { format: 'pt' } });
  * ```
  */
 export async function writeSafetensors(
   path: string | URL,
-  arrays: ReadonlyMap<string, SafetensorsInput> | Readonly<Record<string, SafetensorsInput>>,
+  arrays:
+    | ReadonlyMap<string, SafetensorsInput | TensorOperand>
+    | Readonly<Record<string, SafetensorsInput | TensorOperand>>,
   options?: SafetensorsWriteOptions,
 ): Promise<void> {
   const given = readOptions('writeSafetensors', options, WRITE_OPTIONS);
   const watch = new Watch(given);
-  const members = pairsOf('the arrays', arrays)
+  const held = await allInHostMemory<SafetensorsInput>(pairsOf('the arrays', arrays), given);
+  const members = held
     .map(([name, input]) => memberOf(name, input))
     .sort((a, b) => npyDTypeBytes(b.array.dtype) - npyDTypeBytes(a.array.dtype));
   const header = encodeHeader(members, given.metadata);
