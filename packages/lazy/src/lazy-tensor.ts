@@ -28,12 +28,7 @@ import {
   type LazyReductions,
 } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
-import {
-  NONZERO_OPTIONS,
-  nonzeroPairs,
-  type NonzeroOptions,
-  type SelectedPairs,
-} from './nonzero.js';
+import { nonzeroPairs } from './nonzero.js';
 import {
   SPEC_OPTIONS,
   type ManyResults,
@@ -48,6 +43,7 @@ import type {
   OutDTypeOption,
   ReduceOptions,
 } from './reduction-types.js';
+import { NONZERO_OPTIONS, type NonzeroOptions, type SelectedPairs } from './selected-pairs.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 import { isTensorLike, mapped } from './traced-inputs.js';
 
