@@ -13,7 +13,7 @@ describe('derivatives of reductions of a group, gathered through memory', () => 
     const [alone] = ranksInMemory(1);
     const x = await tensor([[1, 2]], { device: 'cpu' });
     const out = await zeros([1, 2], { device: 'cpu' });
-    const of = (y: Tensor): PromiseLike<Tensor> =>
+    const of = (y: Tensor<'float32'>): PromiseLike<Tensor> =>
       lazyI(x)
         .sub(lazyJ(y))
         .square()
