@@ -213,7 +213,7 @@ export function computed(
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
 ): readonly Results[] | Promise<readonly Results[]> {
-  const { reductions, what } = task;
+  const { reductions } = task;
   const isTraced = holdTraced(task.inputs, args);
   const found = isTraced ? traced(task, args, options) : started(task, args, options);
   return mapped(found, (tensors) => asResults(reductions, tensors));

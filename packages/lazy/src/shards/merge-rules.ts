@@ -201,7 +201,7 @@ function sparseVariance(of: Reduction, { dtype }: MergeCall): MergeRule {
 
 /** Sums of exponentials beside the largest exponent. `part` gives both; of a soft maximum the last sum is that of the exponentials alone. */
 function exponentials(of: Reduction, { dtype, isTraced = false }: MergeCall): MergeRule {
-  const { kind, weight } = of;
+  const { kind } = of;
   const isMean = kind === 'SumSoftMaxWeight';
   return {
     ...(isTraced && kind !== 'MaxSumShiftExp' ? tracedSums(of) : shiftedSums(of)),
@@ -274,8 +274,8 @@ function tracedSums({
       using steps = new Scope();
       const step = steps.track.bind(steps);
       const exponent = step(await valueOf({ tensors }).cast('float64'));
-      const largest = await constant(exponent);
-      const isFinite = step(await step(largest.abs()).lt(Infinity));
+      const largest = constant(exponent);
+      const isFinite = step(step(largest.abs()).lt(Infinity));
       const known = (x: Tensor): Pending<Tensor> => step(where(isFinite, x, 0));
       const change = step(step(known(exponent).sub(step(known(largest)))).exp());
       // no rows have no sum
@@ -285,7 +285,7 @@ function tracedSums({
       const isKnown = step(mean.eq(mean));
       const sums = step(step(await where(isKnown, mean, 0)).mul(total));
       if (kind !== 'SumSoftMaxWeight') return [largest, await sums.clone()];
-      return [largest, await concat([step(await sums), total], -1)];
+      return [largest, await concat([sums, total], -1)];
     },
   };
 }
