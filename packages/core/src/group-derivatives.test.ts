@@ -14,11 +14,7 @@ describe('derivatives of reductions of a group, gathered through memory', () => 
     const x = await tensor([[1, 2]], { device: 'cpu' });
     const out = await zeros([1, 2], { device: 'cpu' });
     const of = (y: Tensor<'float32'>): PromiseLike<Tensor> =>
-      lazyI(x)
-        .sub(lazyJ(y))
-        .square()
-        .sum('j', { group: alone, out })
-        .sum();
+      lazyI(x).sub(lazyJ(y)).square().sum('j', { group: alone, out }).sum();
     await expect(grad(of)(x)).rejects.toThrow(/the option out overwrites a tensor/);
   });
 });
