@@ -562,6 +562,11 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
     name: 'conjugate gradients with preconditioners',
     text: () => solves('h200-solvers'),
   },
+  {
+    file: SOLVERS,
+    name: 'conjugate gradients on a CPU',
+    text: () => solves('cpu-solvers'),
+  },
 ];
 
 /**

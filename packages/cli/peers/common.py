@@ -62,10 +62,10 @@ def measure(timer, call, max_seconds):
     start = time.perf_counter()
     while len(warm) < 2 or (time.perf_counter() - start < WARM_SECONDS and len(warm) < 2000):
         warm += timer(call, 1)
+        if warm[0] > max_seconds * 1e3:
+            return spread(warm)
     estimate = max(min(warm), 1e-3)
     repeats = int(min(50, max(3, 300.0 / estimate)))
-    if estimate > max_seconds * 1e3:
-        repeats = 1
     return spread(timer(call, repeats))
 
 

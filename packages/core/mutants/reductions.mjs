@@ -51,6 +51,7 @@ export const reductions = [
   },
   {
     ...NONZERO,
+    file: '../../lazy/src/selected-pairs.ts',
     name: 'the room for pairs is not compared with their number',
     find: 'if (roomOf(out) < pairs) {',
     replace: 'if (pairs < 0) {',

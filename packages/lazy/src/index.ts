@@ -81,7 +81,7 @@ export {
   type Ranges,
   type RowRange,
 } from '@mercer/kernels';
-export type { NonzeroOptions, SelectedPairs, SelectedPairsOut } from './nonzero.js';
+export type { NonzeroOptions, SelectedPairs, SelectedPairsOut } from './selected-pairs.js';
 export type { MetRanges, RangesOption } from './ranges-option.js';
 export type {
   CallReduceOptions,

@@ -28,12 +28,7 @@ import {
   type LazyReductions,
 } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
-import {
-  NONZERO_OPTIONS,
-  nonzeroPairs,
-  type NonzeroOptions,
-  type SelectedPairs,
-} from './nonzero.js';
+import { nonzeroPairs } from './nonzero.js';
 import {
   SPEC_OPTIONS,
   type ManyResults,
@@ -48,6 +43,7 @@ import type {
   OutDTypeOption,
   ReduceOptions,
 } from './reduction-types.js';
+import { NONZERO_OPTIONS, type NonzeroOptions, type SelectedPairs } from './selected-pairs.js';
 import { combine, merge, type Symbolic } from './symbolic.js';
 import { isTensorLike, mapped } from './traced-inputs.js';
 
@@ -242,10 +238,11 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * The pairs of rows at which this, of dim 1, is not 0, as a sparse matrix in compressed rows: over 'j', for every row i the
    * rows of j, in order. A NaN is not 0. Unlike reductions it waits for the device, which has to count the pairs before there
    * is a place for them. So it cannot be prepared, and `prepare` refuses a function that calls it: what is launched behind the count, and the shapes of
-   * the results, are those of this count, also with an `out` that has room for more. `argKMin` finds as many neighbours of each row as it is asked for, and can be prepared.
+   * the results, are those of this count, also with an `out` that has room for more. `argKMin` finds as many neighbours of each row as it is asked for, and can be prepared. With `devices`,
+   * `maxBytes` or `onProgress`, or rows of a file, pairs are found block by block, as reductions are computed, and put together in host memory.
    *
    * @throws LazyError DIM_MISMATCH for a mask of another dim, UNBOUND_VARIABLE for placeholders, UNSUPPORTED for more
-   * than 64 values, and for sides of more than 2^24 rows in float32; MercerError as `sum`
+   * than 64 values, and for sides of more than 2^24 rows in float32, but in blocks; MercerError as `sum`
    *
    * @example
    * ```ts

@@ -4,7 +4,8 @@ import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import { lazyI, lazyJ, param, rangesFromMatrix, type SelectedPairs } from './index.js';
 import { upload, wholeNumbers, type Numbers } from './reference.test-support.js';
 
-interface Dense {
+/** Pairs as numbers. */
+export interface Dense {
   readonly offsets: readonly bigint[];
   readonly indices: readonly number[];
   readonly values: readonly number[];
@@ -14,7 +15,7 @@ const at = ({ rows, dim, values }: Numbers, z: number, row: number, c: number): 
   values[(z * rows + row) * dim + c] ?? NaN;
 
 /** Squared distances of at most 4 by loops, with the differences y - x; `y` has no batch axes. */
-function neighbours(
+export function neighbours(
   x: Numbers,
   y: Numbers,
   axis: 'i' | 'j',
@@ -39,7 +40,8 @@ function neighbours(
   return { offsets, indices, values };
 }
 
-async function read({ offsets, indices, values }: SelectedPairs): Promise<Dense> {
+/** The numbers of pairs. */
+export async function readPairs({ offsets, indices, values }: SelectedPairs): Promise<Dense> {
   return {
     offsets: [...(await offsets.toTypedArray())],
     indices: [...(await indices.toTypedArray())],
@@ -63,7 +65,7 @@ export function describeNonzero(device: () => Device): void {
       const found = await near.nonzero(axis, valued ? { values: b.sub(a) } : {});
       const wanted = neighbours(x, y, axis);
       expect(wanted.indices.length).toBeGreaterThan(100);
-      expect(await read(found)).toEqual(valued ? wanted : { ...wanted, values: [] });
+      expect(await readPairs(found)).toEqual(valued ? wanted : { ...wanted, values: [] });
       expect(found.values?.shape).toEqual(valued ? [wanted.indices.length, 2] : undefined);
       expect(found.values?.dtype).toBe(valued ? dtype : undefined);
     });
@@ -77,7 +79,7 @@ export function describeNonzero(device: () => Device): void {
           (sum, square) => sum + square,
         );
       const middle = squares(0, 0);
-      const found = await read(
+      const found = await readPairs(
         await a
           .sqdist(b)
           .le(middle)
@@ -114,7 +116,7 @@ export function describeNonzero(device: () => Device): void {
           .le(4)
           .nonzero(axis, { values: b.sub(a), ranges });
         const meets = (i: number, j: number): boolean => i < 8 === j < 15;
-        expect(await read(found)).toEqual(neighbours(x, y, axis, meets));
+        expect(await readPairs(found)).toEqual(neighbours(x, y, axis, meets));
       }
     });
 
@@ -126,7 +128,7 @@ export function describeNonzero(device: () => Device): void {
       const [dx, dy] = [a.sub(b).elem(0), a.sub(b).elem(1)];
       const mask = dx.mul(dx).add(dy.mul(dy)).le(1);
       const found = await mask.nonzero('i', { values: dx.mul(dx) });
-      const { offsets, indices, values } = await read(found);
+      const { offsets, indices, values } = await readPairs(found);
       expect(offsets).toEqual([0n, BigInt(indices.length)]);
       const data = [...(await points.toTypedArray())];
       expect(values).toEqual(indices.map((i) => Math.fround((data[2 * i] ?? NaN) ** 2)));
@@ -148,7 +150,7 @@ export function describeNonzero(device: () => Device): void {
         .sub(lazyJ([[1], [NaN], [5]]))
         .mul(param(2))
         .nonzero('j', { values: 3 });
-      expect(await read(found)).toEqual({
+      expect(await readPairs(found)).toEqual({
         offsets: [0n, 2n, 5n, 7n],
         indices: [1, 2, 0, 1, 2, 0, 1],
         values: [3, 3, 3, 3, 3, 3, 3],
@@ -177,8 +179,8 @@ export function describeNonzero(device: () => Device): void {
         .le(4)
         .nonzero('j', { values: b.sub(a), out });
       expect(found.offsets).toBe(out.offsets);
-      expect(await read(found)).toEqual(wanted);
-      expect(await read(out)).toEqual({
+      expect(await readPairs(found)).toEqual(wanted);
+      expect(await readPairs(out)).toEqual({
         ...wanted,
         indices: [...wanted.indices, ...Array<number>(more).fill(-7)],
         values: [...wanted.values, ...Array<number>(2 * more).fill(-7)],
@@ -188,7 +190,7 @@ export function describeNonzero(device: () => Device): void {
         .le(4)
         .nonzero('j', { out: { indices: out.indices } });
       expect(some.indices.shape).toEqual([count]);
-      expect((await read(some)).offsets).toEqual(wanted.offsets);
+      expect((await readPairs(some)).offsets).toEqual(wanted.offsets);
     });
 
     it('writes nothing where there is too little room, or another shape or dtype', async () => {
@@ -226,7 +228,7 @@ export function describeNonzero(device: () => Device): void {
         [lazyI(none).sub(lazyJ(x)), 0],
       ] as const) {
         const found = await of.nonzero('j', { values: of.concat(1) });
-        expect(await read(found)).toEqual({
+        expect(await readPairs(found)).toEqual({
           offsets: Array.from({ length: rows + 1 }, () => 0n),
           indices: [],
           values: [],

@@ -1,21 +1,11 @@
 import type { MapReducePlan } from '@mercer/kernels';
-import type { VectorExpr } from '@mercer/formula';
-import { own, type OptionNames } from '@mercer/options';
-import {
-  cumSum,
-  isTensor,
-  MercerError,
-  type DType,
-  type Tensor,
-  type WorkOptions,
-} from '@mercer/tensor';
+import { cumSum, type Tensor, type WorkOptions } from '@mercer/tensor';
 import {
   assertNotPreparing,
   CallSteps,
-  checkOut,
+  cutsRows,
   differentiable,
   launchSteps,
-  LOAD_OPTIONS,
   pairArguments,
   pairsOf,
   partOf,
@@ -26,69 +16,32 @@ import {
   type CallView,
   type LoadedPart,
   type LoadedProgram,
-  type MemoryView,
   type PairInput,
 } from '@mercer/tensor/operation';
-import { partsOf } from './gradient-outs.js';
 import { inputTensors, inputViews, placedInputs, readable } from './input-views.js';
-import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
-import { LazyError, translation } from './lazy-error.js';
-import type { LazyOperand } from './lazy-formula.js';
+import type { LazyDType } from './lazy-dtype.js';
+import { translation } from './lazy-error.js';
 import { pairCall, type PairCall } from './pair-call.js';
 import { keptRanges } from './ranges-option.js';
-import type { ReduceOptions } from './reduction-types.js';
 import { checkRows } from './results.js';
 import { readsRows } from './row-reader.js';
+import {
+  checkCounts,
+  checkMask,
+  checkOuts,
+  partFor,
+  readOuts,
+  WHAT,
+  type NonzeroOptions,
+  type SelectedPairs,
+  type SelectedPairsOut,
+} from './selected-pairs.js';
 import { loadSelection, type LoadedSelection } from './selection.js';
+import { shardedPairs } from './shards/sharded-pairs.js';
 import type { Merged } from './symbolic.js';
 import { usedBy } from './task.js';
 import { tensorsApart } from './traced-inputs.js';
 import { checkBound } from './transforms.js';
-
-/** Options of `nonzero`. */
-export interface NonzeroOptions extends Pick<
-  ReduceOptions,
-  'stream' | 'device' | 'dtype' | 'ranges' | 'debug' | 'signal'
-> {
-  /** What is also computed for every pair that is found. */
-  readonly values?: LazyOperand | undefined;
-  /** Takes the results, some or all. */
-  readonly out?: SelectedPairsOut | undefined;
-}
-
-/**
- * Where the results of `nonzero` are to go: `offsets` of its exact shape; `indices` and `values` with room for as many pairs as there are or
- * more. The results are views of them with the pairs alone, and what lies behind stays as it was. They share no memory with what is read,
- * nor with each other; any strides will do.
- */
-export interface SelectedPairsOut {
-  readonly offsets?: Tensor<'int64'> | undefined;
-  readonly indices?: Tensor<'int32'> | undefined;
-  readonly values?: Tensor<LazyDType> | undefined;
-}
-
-/** Names of {@link NonzeroOptions}. */
-export const NONZERO_OPTIONS: OptionNames<NonzeroOptions> = {
-  values: true,
-  out: true,
-  stream: true,
-  device: true,
-  dtype: true,
-  ranges: true,
-  ...LOAD_OPTIONS,
-};
-
-/** Pairs of rows as a sparse matrix in compressed rows (CSR): a kept row's pairs stand from its offset to the next. */
-export interface SelectedPairs<D extends LazyDType = LazyDType> {
-  /** Where the pairs of each kept row begin, batch entry after batch entry, and at last how many there are: batch * rows + 1. */
-  readonly offsets: Tensor<'int64'>;
-  /** The row numbers of the reduced side, ascending for each kept row. */
-  readonly indices: Tensor<'int32'>;
-  /** (pairs, dim), where values were asked for. */
-  readonly values?: Tensor<D>;
-}
-
-const WHAT = 'nonzero';
 
 /** The pairs at which the first formula is not 0, with the values of the second if there is one. Which these are is constant, and values have no derivative. */
 export async function nonzeroPairs(
@@ -99,7 +52,13 @@ export async function nonzeroPairs(
   const { tensors, bind } = tensorsApart(inputs);
   const call = differentiable<(given: readonly Tensor[]) => Promise<SelectedPairs>, never>(
     WHAT,
-    (given) => foundPairs({ formulas, inputs: bind(given) }, axis, options),
+    (given) => {
+      const merged = { formulas, inputs: bind(given) };
+      checkBound(WHAT, merged.inputs);
+      return cutsRows(options) || readsRows(merged.inputs, [])
+        ? shardedPairs(merged, axis, options, foundPairs)
+        : foundPairs(merged, axis, options);
+    },
     formulas.length === 1 ? 'constant' : undefined,
   );
   return call(tensors);
@@ -110,13 +69,6 @@ async function foundPairs(
   axis: 0 | 1,
   options: Omit<NonzeroOptions, 'values'>,
 ): Promise<SelectedPairs> {
-  checkBound(WHAT, inputs);
-  if (readsRows(inputs, [])) {
-    throw new LazyError(
-      'UNSUPPORTED',
-      `${WHAT}: rows of a file are read block by block, and the pairs are found in one pass. Read them with readNpy, or select the rows of a part at a time.`,
-    );
-  }
   checkMask(formulas[0]?.dim ?? 0);
   const { stream, device: where, dtype, signal, debug } = options;
   const call = pairCall(WHAT, formulas, inputs, { outs: [], stream, device: where, dtype });
@@ -141,7 +93,12 @@ async function foundPairs(
     const read = views.flatMap((one) => (one === undefined ? [] : [one.memory]));
     checkOuts(
       outs,
-      { rows: sizes.batch * keptRows, sizes, device, valueDim: formulas[1]?.dim ?? 0 },
+      {
+        rows: sizes.batch * keptRows,
+        sizes,
+        deviceOf: () => device,
+        valueDim: formulas[1]?.dim ?? 0,
+      },
       read,
     );
     const values = pairsOf(sizes, ranges);
@@ -174,12 +131,6 @@ async function foundPairs(
   }
 }
 
-/** What the results of a selection are checked against. */
-interface SelectedSizes extends Pick<PairCall, 'sizes' | 'device'> {
-  readonly rows: number;
-  readonly valueDim: number;
-}
-
 /** What both passes of a selection have. */
 interface SelectionPass {
   readonly axis: 0 | 1;
@@ -195,67 +146,10 @@ const given = (
   { inputs }: { readonly inputs: readonly Tensor[] },
 ): Parameters<typeof launchSteps>[1]['tensors'] => ({ inputs, outs: results.map(() => undefined) });
 
-function checkMask(dim: number): void {
-  if (dim === 1) return;
-  throw new LazyError(
-    'DIM_MISMATCH',
-    `nonzero: the mask has dim ${dim}. Pass one number for every pair, such as a comparison of distances, or take min('dim') or max('dim') of it.`,
-  );
-}
-
-/** Counts are numbers of the dtype. */
-function checkCounts(rows: number, dtype: LazyDType): void {
-  if (rows <= WHOLE_UP_TO[dtype]) return;
-  throw new LazyError(
-    'UNSUPPORTED',
-    `nonzero: the reduced side has ${rows} rows, and counts are whole in ${dtype} up to ${WHOLE_UP_TO[dtype]}. Compute it in float64, or split that side.`,
-  );
-}
-
 /** The sums of counts up to each, on their device. */
 async function summedUp(counts: Tensor<LazyDType>, options: WorkOptions): Promise<Tensor<'int64'>> {
   using whole = await counts.cast('int64', options);
   return await cumSum(whole, 0, options);
-}
-
-/** What the caller gave for the results. @throws LazyError INVALID_ARGUMENT */
-function readOuts(out: unknown, values: VectorExpr | undefined): SelectedPairsOut {
-  if (out === undefined) return { offsets: undefined, indices: undefined, values: undefined };
-  const names = ['offsets', 'indices', ...(values === undefined ? [] : ['values'])];
-  const parts: SelectedPairsOut = partsOf(WHAT, 'out', out, names);
-  return own(parts, 'offsets', 'indices', 'values');
-}
-
-/** Checks the tensors that a caller gave, but for how many pairs they take. @throws MercerError as `checkOut` does */
-function checkOuts(
-  { offsets, indices, values }: SelectedPairsOut,
-  { rows, sizes, device, valueDim }: SelectedSizes,
-  read: readonly MemoryView[],
-): void {
-  const taken = [...read];
-  const check = (name: string, out: Tensor | undefined, shape: number[], dtype: DType): void => {
-    if (out === undefined) return;
-    checkOut(out, { shape, dtype, device }, taken, `${WHAT}: ${name}`);
-    taken.push(out);
-  };
-  check('offsets', offsets, [rows + 1], 'int64');
-  check('indices', indices, [roomOf(indices)], 'int32');
-  check('values', values, [roomOf(values), valueDim], sizes.dtype);
-}
-
-/** For how many pairs a tensor has room. */
-const roomOf = (out: Tensor | undefined): number => (isTensor(out) ? (out.shape[0] ?? 0) : 0);
-
-/** The part of a tensor that pairs take. @throws MercerError SHAPE_MISMATCH */
-function partFor<T extends Tensor>(name: string, out: T | undefined, pairs: number): T | undefined {
-  if (out === undefined) return undefined;
-  if (roomOf(out) < pairs) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${WHAT}: ${name}: out has room for ${roomOf(out)} pairs, and there are ${pairs}. Pass a tensor with as many rows.`,
-    );
-  }
-  return out.slice([0, pairs]) as T;
 }
 
 /** Adds a pass over all pairs, with what it reads and writes beside the inputs by name. */

@@ -14,7 +14,8 @@ import {
   CallSteps,
   formulasOf,
   keyPart,
-  notDifferentiable,
+  promisesTraced,
+  writesTraced,
   Operation,
   pairOperand,
   type CallView,
@@ -52,6 +53,7 @@ import {
 } from './results.js';
 import { readsRows } from './row-reader.js';
 import { groupReductions } from './shards/group-reductions.js';
+import type { ComputeTask } from './shards/run-shards.js';
 import { shardedReductions } from './shards/sharded-reductions.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
@@ -211,22 +213,30 @@ export function computed(
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
 ): readonly Results[] | Promise<readonly Results[]> {
-  const { reductions, what } = task;
+  const { reductions } = task;
   const isTraced = holdTraced(task.inputs, args);
-  if (isTraced && groupOf(options) !== undefined) {
-    throw notDifferentiable(
-      what,
-      'with group it needs what other processes have',
-      'Take the gradients of each process without it, and add them up with group.allReduce',
-    );
-  }
-  const found = isTraced
-    ? rule({ ...task, inputs: bindArguments(what, task.inputs, args) }, options, (bound, given) =>
-        started(bound, [], given),
-      )
-    : started(task, args, options);
+  const found = isTraced ? traced(task, args, options) : started(task, args, options);
   return mapped(found, (tensors) => asResults(reductions, tensors));
 }
+
+/** The results of a task with traced values: of a group those of its parts, which are gathered and merged. */
+function traced(
+  task: JointTask,
+  args: readonly LazyData[],
+  options: ReductionOptions | undefined,
+): Promise<Tensor[]> {
+  if (groupOf(options) !== undefined) {
+    if (own(options ?? {}, 'out').out !== undefined)
+      throw writesTraced(task.what, 'the option out overwrites a tensor');
+    return promisesTraced(groupReductions(task, args, options ?? {}, anyhow));
+  }
+  const bound = { ...task, inputs: bindArguments(task.what, task.inputs, args) };
+  return rule(bound, options, (of, given) => started(of, [], given));
+}
+
+/** The results of a task whose inputs are there, traced or not. */
+const anyhow: ComputeTask = (task, options) =>
+  holdTraced(task.inputs) ? traced(task, [], options) : started(task, [], options);
 
 /** The processes that a call is spread over. What is no object of options is refused where they are read. */
 function groupOf(options: ReductionOptions | undefined): unknown {
@@ -259,7 +269,7 @@ function started(
   options: ReductionOptions | undefined,
 ): Tensor[] | Promise<Tensor[]> {
   if (groupOf(options) !== undefined) {
-    return groupReductions(task, args, options ?? {}, (own, given) => started(own, [], given));
+    return groupReductions(task, args, options ?? {}, anyhow);
   }
   const isCut = cutsRows(options) || readsRows(task.inputs, args) || hasManyRows(task, args);
   if (!isCut) {

@@ -14,6 +14,7 @@ import { MercerError } from './mercer-error.js';
 import { pendingCall } from './pending.js';
 import { Tensor, type PendingTensor } from './tensor.js';
 import { Unlaunched } from './unlaunched.js';
+import { TracedValue } from './trace/traced-value.js';
 
 /**
  * Owns the tensors that are made through it or given to `track`, and nothing else: tensors made by other code that runs
@@ -27,6 +28,8 @@ export class Scope {
   /** The scope disposes this tensor when it ends, or a pending one that is not there yet when it comes. Returns it. */
   track<T extends Tensor | PendingTensor>(tensor: T): T {
     if (tensor instanceof Tensor) return this.#own(tensor);
+    // a trace owns its values
+    if (TracedValue.is(tensor)) return tensor;
     if (tensor instanceof Unlaunched) {
       // tracking launches nothing
       this.#unlaunched.add(tensor);

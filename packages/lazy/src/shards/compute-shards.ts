@@ -34,7 +34,8 @@ export interface ShardWork {
   readonly onDone: () => Promise<void>;
 }
 
-interface Step {
+/** A cell of a shard. */
+export interface Step {
   readonly shard: Shard;
   readonly reduced: Rows;
   readonly cell: Cell;
@@ -84,7 +85,8 @@ export async function computeShards(shards: readonly Shard[], work: ShardWork): 
   }
 }
 
-function stepsOf(shard: Shard, axis: 0 | 1): readonly Step[] {
+/** The cells of a shard, in their order. */
+export function stepsOf(shard: Shard, axis: 0 | 1): readonly Step[] {
   const { kept, reduced } = shard;
   return reduced.map((rows, at) => ({
     shard,

@@ -9,10 +9,11 @@ import { pairCall } from '../pair-call.js';
 import { asOuts } from '../result-of-kind.js';
 import { checkIndexDtype, checkOutDtype, wantedResults } from '../results.js';
 import { usedBy, type JointTask } from '../task.js';
+import { holdTraced } from '../traced-inputs.js';
 import { cellTask } from './cell-task.js';
 import { begun } from './compute-shards.js';
 import { mergeRule, type PartialResult } from './merge-rules.js';
-import type { ReductionGroup } from './reduction-group.js';
+import { gatherOf, type ReductionGroup } from './reduction-group.js';
 import { written, type ComputeTask } from './run-shards.js';
 import { disposeState, merged, type ShardState } from './shard-state.js';
 import { checkShardedOuts } from './sharded-reductions.js';
@@ -67,6 +68,7 @@ export async function groupReductions(
       compute: (merging) => computeTask(merging, { debug, signal }),
       // also a process without rows has a place
       isSparse: true,
+      isTraced: holdTraced(inputs),
     }),
   );
   const cell =
@@ -151,11 +153,12 @@ async function gathered(
   rows: readonly number[],
 ): Promise<ShardState[]> {
   const states = rows.map((): { tensors: Tensor[]; rows: number }[] => []);
+  const gather = gatherOf(group);
   try {
     for (const { tensors } of own) {
       for (const [rank, count] of rows.entries()) states[rank]?.push({ tensors: [], rows: count });
       for (const one of tensors) {
-        using all = await group.allGather(one);
+        using all = await gather(one);
         for (const [rank, state] of states.entries()) {
           using part = all.slice(rank);
           state.at(-1)?.tensors.push(await part.clone());

@@ -15,6 +15,7 @@ import {
   type Pending,
   type Tensor,
 } from '@mercer/tensor';
+import { differentiable } from '@mercer/tensor/operation';
 import { pairInput } from '../make-input.js';
 import type { IndexDType } from '../reduction-types.js';
 import type { JointTask, Reductions } from '../task.js';
@@ -31,6 +32,8 @@ export interface MergeCall {
   readonly compute: Compute;
   /** Whether each kept row meets rows of its own, so that it has a count of its own. */
   readonly isSparse: boolean;
+  /** Whether derivatives are taken of the parts: then they are of kinds that have some. */
+  readonly isTraced?: boolean | undefined;
 }
 
 /** What is known of one kept block after some rows of the reduced side: tensors that the rule of its kind understands. */
@@ -197,19 +200,11 @@ function sparseVariance(of: Reduction, { dtype }: MergeCall): MergeRule {
 }
 
 /** Sums of exponentials beside the largest exponent. `part` gives both; of a soft maximum the last sum is that of the exponentials alone. */
-function exponentials(of: Reduction, { dtype }: MergeCall): MergeRule {
-  const { kind, weight } = of;
+function exponentials(of: Reduction, { dtype, isTraced = false }: MergeCall): MergeRule {
+  const { kind } = of;
   const isMean = kind === 'SumSoftMaxWeight';
-  const terms = isMean && weight !== undefined ? ops.concat(weight, 1) : weight;
-  const part = describe('MaxSumShiftExp', of.formula, { axis: of.axis, weight: terms });
   return {
-    parts: [part],
-    begin: async (tensors) => {
-      using whole = await valueOf({ tensors }).cast('float64');
-      using largest = columns(whole, 0, 1);
-      using sums = columns(whole, 1, whole.shape.at(-1) ?? 1);
-      return [await largest.clone(), await sums.clone()];
-    },
+    ...(isTraced && kind !== 'MaxSumShiftExp' ? tracedSums(of) : shiftedSums(of)),
     merge: async (a, b) => {
       using steps = new Scope();
       const step = steps.track.bind(steps);
@@ -234,6 +229,63 @@ function exponentials(of: Reduction, { dtype }: MergeCall): MergeRule {
       using logarithm = sums.log();
       using found = isMean ? await terms.div(total) : await logarithm.add(largest);
       return [await found.cast(dtype)];
+    },
+  };
+}
+
+/** The largest exponent and the sums beside it, in one pass. */
+function shiftedSums({
+  kind,
+  formula,
+  axis,
+  weight,
+}: Reduction): Pick<MergeRule, 'parts' | 'begin'> {
+  const isMean = kind === 'SumSoftMaxWeight';
+  const terms = isMean && weight !== undefined ? ops.concat(weight, 1) : weight;
+  return {
+    parts: [describe('MaxSumShiftExp', formula, { axis, weight: terms })],
+    begin: async (tensors) => {
+      using whole = await valueOf({ tensors }).cast('float64');
+      using largest = columns(whole, 0, 1);
+      using sums = columns(whole, 1, whole.shape.at(-1) ?? 1);
+      return [await largest.clone(), await sums.clone()];
+    },
+  };
+}
+
+/** A value as a constant. */
+const constant = differentiable('constant', (x: Tensor) => x.view(), 'constant');
+
+/**
+ * The same with derivatives: in the place of the largest exponent stands the logarithm of the sum of exponentials as a constant, whose sum beside it is 1, and changes as the
+ * logarithm does. Weighted sums are means by that.
+ */
+function tracedSums({
+  kind,
+  formula,
+  axis,
+  weight,
+}: Reduction): Pick<MergeRule, 'parts' | 'begin'> {
+  const log = describe('LogSumExp', formula, { axis });
+  return {
+    parts:
+      weight === undefined ? [log] : [log, describe('SumSoftMaxWeight', formula, { axis, weight })],
+    begin: async (tensors) => {
+      using steps = new Scope();
+      const step = steps.track.bind(steps);
+      const exponent = step(await valueOf({ tensors }).cast('float64'));
+      const largest = constant(exponent);
+      const isFinite = step(step(largest.abs()).lt(Infinity));
+      const known = (x: Tensor): Pending<Tensor> => step(where(isFinite, x, 0));
+      const change = step(step(known(exponent).sub(step(known(largest)))).exp());
+      // no rows have no sum
+      const total = step(await where(isFinite, change, step(largest.gt(0))));
+      if (weight === undefined) return [largest, await total.clone()];
+      const mean = step(await otherOf({ tensors }).cast('float64'));
+      const isKnown = step(mean.eq(mean));
+      const sums = step(step(await where(isKnown, mean, 0)).mul(total));
+      if (kind !== 'SumSoftMaxWeight') return [largest, await sums.clone()];
+      return [largest, await concat([sums, total], -1)];
     },
   };
 }

@@ -1,18 +1,9 @@
 import { outputsOf, traitsOf, type Reduction } from '@mercer/formula';
+import { dtypeBytes, MercerError, type Device, type Tensor } from '@mercer/tensor';
 import {
-  device as deviceOf,
-  dtypeBytes,
-  MercerError,
-  tensor,
-  type Device,
-  type Tensor,
-} from '@mercer/tensor';
-import {
-  assertNotPreparing,
   checkOut,
   checkShardOptions,
   formulasOf,
-  isRowReader,
   shardsWithin,
   sidesOf,
   sizeOfShape,
@@ -20,9 +11,7 @@ import {
 } from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from '../bind-arguments.js';
 import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-options.js';
-import { hasLayout } from '../host-shape.js';
-import { describeInput, type Input } from '../input.js';
-import { LazyError } from '../lazy-error.js';
+import type { Input } from '../input.js';
 import type { LazyData } from '../make-input.js';
 import { pairCall, type PairCall } from '../pair-call.js';
 import { asOuts } from '../result-of-kind.js';
@@ -38,6 +27,15 @@ import { labelOf, usedBy, type JointTask } from '../task.js';
 import { keptRanges } from '../ranges-option.js';
 import { listedRanges } from './cut-ranges.js';
 import { runShards, type ComputeTask } from './run-shards.js';
+import {
+  checkInputs,
+  held,
+  inputBytes,
+  oneDevice,
+  refuseBeside,
+  tensorsOf,
+  withLayouts,
+} from './sharded-inputs.js';
 
 /**
  * The reductions of a task, computed block by block, on one device or on several: how rows are cut is planned first, then the devices
@@ -83,7 +81,7 @@ export async function shardedReductions(
     (await listedRanges(what, keptRanges(what, reductions[0], options.ranges), rows, options));
   const made: Tensor[] = [];
   try {
-    const inputs = await withLayouts(held(bound, made), used, call, made);
+    const inputs = await withLayouts(held(bound, made), used, call.sizes.dtype, made);
     const sizes = problemOf(task, inputs, used, call, devices, outs, wanted);
     const plan = shardsWithin(what, sizes, devices, options.maxBytes);
     const whole = { ...task, inputs };
@@ -101,63 +99,6 @@ export async function shardedReductions(
     });
   } finally {
     for (const one of made) one.dispose();
-  }
-}
-
-/** The inputs with tensors of their own: callers may dispose of theirs while blocks are still to be read. They are pushed to `made`. */
-const held = (inputs: readonly Input[], made: Tensor[]): readonly Input[] =>
-  inputs.map((one): Input => {
-    if (one.source.kind !== 'tensor') return one;
-    const tensor = one.source.tensor.view();
-    made.push(tensor);
-    return { ...one, source: { kind: 'tensor', tensor } };
-  });
-
-/** @throws LazyError for options that do not go with blocks */
-function refuseBeside(what: string, { stream, device, devices }: ReductionOptions): void {
-  assertNotPreparing(what, 'computes block by block');
-  const fail = (why: string): never => {
-    throw new LazyError('INVALID_ARGUMENT', `${what}: ${why}`);
-  };
-  const cut = 'rows that are cut into blocks (devices, maxBytes, onProgress, or rows of a file)';
-  if (stream !== undefined)
-    fail(`stream is for one launch, and there are several beside ${cut}. Leave it out.`);
-  if (device !== undefined && devices !== undefined)
-    fail(`device and devices both say where it is computed. Leave device out.`);
-}
-
-/** Where a call without `devices` computes. */
-function oneDevice(
-  inputs: readonly Input[],
-  { device: where }: ReductionOptions,
-  outs: readonly (Tensor | undefined)[],
-): Device {
-  const known = inputs.find((one) => one.device !== undefined)?.device;
-  const out = outs.find((one) => one !== undefined)?.device;
-  return where === undefined ? (known ?? out ?? deviceOf()) : deviceOf(where);
-}
-
-const tensorsOf = (inputs: readonly Input[], used: ReadonlySet<number>): Tensor[] =>
-  inputs.flatMap(({ source }, place) =>
-    source.kind === 'tensor' && used.has(place) ? [source.tensor] : [],
-  );
-
-/** @throws MercerError DISPOSED, DEVICE_MISMATCH */
-function checkInputs(
-  what: string,
-  inputs: readonly Input[],
-  used: ReadonlySet<number>,
-  devices: readonly Device[],
-): void {
-  for (const one of tensorsOf(inputs, used)) one.assertAlive();
-  for (const one of inputs) {
-    const { device } = one;
-    if (device === undefined || device.kind === 'cpu' || devices.includes(device)) continue;
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${what}: ${describeInput(one)} is on ${device.id}, and it is computed on ${devices.map(({ id }) => id).join(', ')}. ` +
-        `Inputs lie in host memory or on one of these: name ${device.id} among the devices, or move it.`,
-    );
   }
 }
 
@@ -197,28 +138,6 @@ export function checkShardedOuts(
   return taken;
 }
 
-/** The inputs with numbers and nested arrays, of which no part can be taken, as tensors of the host. */
-async function withLayouts(
-  inputs: readonly Input[],
-  used: ReadonlySet<number>,
-  { sizes: { dtype } }: PairCall,
-  made: Tensor[],
-): Promise<readonly Input[]> {
-  const all: Input[] = [];
-  for (const [place, one] of inputs.entries()) {
-    const { source } = one;
-    const isWhole = source.kind !== 'data' || !used.has(place);
-    if (isWhole || isRowReader(source.data) || hasLayout(source.data)) {
-      all.push(one);
-      continue;
-    }
-    const x = await tensor(source.data, { device: 'cpu', dtype });
-    made.push(x);
-    all.push({ ...one, source: { kind: 'tensor', tensor: x } });
-  }
-  return all;
-}
-
 /** Sizes that decide how rows are cut. */
 function problemOf(
   { reductions }: JointTask,
@@ -232,16 +151,7 @@ function problemOf(
   const [{ axis }] = reductions;
   const kept = axis === 1 ? 'i' : 'j';
   const rowsKept = axis === 1 ? rowsI : rowsJ;
-  const bytes = { i: 0, j: 0, pair: 0, parameter: 0 };
-  for (const [place, one] of inputs.entries()) {
-    const { category, extent, source, dim } = one;
-    // Also what lies on a device already, so that the number of devices changes nothing.
-    if (!used.has(place) || extent === undefined) continue;
-    const width = source.kind === 'tensor' ? dtypeBytes(source.tensor.dtype) : dtypeBytes(dtype);
-    const entries = extent.batchShape.reduce((product, size) => product * size, 1);
-    const rows = category === 'parameter' ? extent.rows : 1;
-    bytes[category] += entries * rows * dim * width;
-  }
+  const bytes = inputBytes(inputs, used, dtype);
   const rowBytes = ({ shape, dtype: of }: WantedResult): number =>
     sizeOfShape(shape.with(-2, 1)) * dtypeBytes(of);
   const resultBytes = wanted.reduce((sum, one) => sum + rowBytes(one), 0);

@@ -9,6 +9,8 @@ import { pendingOf, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { isTensor, type Tensor } from '../tensor.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
+import { differentiable } from '../trace/differentiable.js';
+import type { Value } from '../trace/primitive.js';
 import { isTraced } from '../trace/traced-value.js';
 
 /** How elements of all processes become one. */
@@ -35,10 +37,16 @@ const TYPES: Partial<Record<DType, NcclType>> = {
 
 const REDUCTIONS: readonly GroupReduction[] = ['sum', 'product', 'maximum', 'minimum', 'mean'];
 
+const LINEAR: readonly GroupReduction[] = ['sum', 'mean'];
+
 /**
  * One process's place in a group of processes, from `joinGroup`. All of them make the same calls in the same order, with tensors of one shape and
  * dtype on their own GPUs. Calls run in the order in which they are made, each after what its tensor waits for, and resolve when the result is there; they
- * cannot be prepared, and have no gradients.
+ * cannot be prepared.
+ *
+ * They are differentiated, to any order: what all processes differentiate together is the sum of what their functions give, and each has the gradients by its own
+ * tensors. So where all compute the same loss, each returns it by `size`. A tensor that all of them have alike goes through {@link replicated}, or its gradients are added up by `allReduce`.
+ * Derivatives are calls of all processes, too.
  *
  * Where processes call different things each of them rejects with `GROUP_MISMATCH`, nothing is computed, and the group goes on. Where one of them does not
  * come in time, has ended or fails, the others reject with an `NcclError` and the group has ended: later calls reject with `GROUP_ENDED`. Tensors stay as
@@ -66,7 +74,7 @@ export class ProcessGroup implements AsyncDisposable {
 
   /**
    * The tensors of all processes, reduced element by element: the same result in each of them. Sums of floating-point numbers are added up in an order that
-   * NCCL chooses.
+   * NCCL chooses. Of sums and means the cotangents of all processes are reduced in the same way; other reductions have no derivative.
    *
    * @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; CudaError GROUP_MISMATCH, GROUP_ENDED; NcclError
    */
@@ -79,17 +87,61 @@ export class ProcessGroup implements AsyncDisposable {
           `allReduce: reduction is ${describeValue(reduction)}. Use one of ${REDUCTIONS.join(', ')}.`,
         );
       }
-      return this.#call('allReduce', x, (own) => this.#reduced(own, reduction));
+      const call = (own: TensorOperand<D>): Promise<Tensor<D>> =>
+        this.#call('allReduce', own, (copy) => this.#reduced(copy, reduction));
+      return isTraced(x)
+        ? recordedAs('allReduce', x, call, LINEAR.includes(reduction), (cotangent) => {
+            if (!LINEAR.includes(reduction)) throw notLinear(reduction);
+            return this.allReduce(cotangent, { reduction });
+          })
+        : call(x);
     });
   }
 
   /**
-   * The tensors of all processes in the order of their ranks: (size, ...shape), the same result in each of them.
+   * The tensors of all processes in the order of their ranks: (size, ...shape), the same result in each of them. The gradient of each process is its part of the
+   * sum of all cotangents.
    *
    * @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; CudaError GROUP_MISMATCH, GROUP_ENDED; NcclError
    */
   allGather<D extends DType>(x: TensorOperand<D>): Pending<Tensor<D>> {
-    return pendingOf(() => this.#call('allGather', x, (own) => this.#gathered(own)));
+    return pendingOf(() => {
+      const call = (own: TensorOperand<D>): Promise<Tensor<D>> =>
+        this.#call('allGather', own, (copy) => this.#gathered(copy));
+      return isTraced(x)
+        ? recordedAs('allGather', x, call, true, (cotangent) =>
+            this.allReduce(cotangent).slice(this.rank),
+          )
+        : call(x);
+    });
+  }
+
+  /**
+   * A tensor that all processes have alike, as it is. Its gradient is the sum of those of all processes, and is alike again: for parameters, and for rows
+   * that are not spread.
+   *
+   * @throws MercerError INVALID_ARGUMENT, DEVICE_MISMATCH, DISPOSED
+   *
+   * @example
+   * ```ts
+   * import { grad, type ProcessGroup, type Tensor } from '@mercer/core';
+   *
+   * // the loss of all rows by weights that all processes have, on each of them
+   * const gradientOf = (group: ProcessGroup, rows: Tensor) =>
+   *   grad((weights: Tensor) => rows.matmul(group.replicated(weights)).square().sum());
+   * ```
+   */
+  replicated<D extends DType>(x: TensorOperand<D>): Pending<Tensor<D>> {
+    return pendingOf(() => {
+      const call = (own: TensorOperand<D>): Promise<Tensor<D>> =>
+        whenArrived([own], ([given]) => {
+          this.#check('replicated', given);
+          return Promise.resolve((given as Tensor<D>).view());
+        });
+      return isTraced(x)
+        ? recordedAs('replicated', x, call, true, (cotangent) => this.allReduce(cotangent))
+        : call(x);
+    });
   }
 
   /** Leaves the group when the calls made before have ended. All processes close; one that ends without leaves the others waiting. */
@@ -126,13 +178,6 @@ export class ProcessGroup implements AsyncDisposable {
     x: TensorOperand<D>,
     work: (own: Tensor<D>) => Promise<Tensor<D>>,
   ): Promise<Tensor<D>> {
-    if (isTraced(x)) {
-      throw notDifferentiable(
-        `group.${what}`,
-        'other processes do not take part in what is differentiated here',
-        'Take the gradients of each process first, and reduce them',
-      );
-    }
     if (this.#left !== undefined) {
       throw new MercerError(
         'DISPOSED',
@@ -217,3 +262,23 @@ export class ProcessGroup implements AsyncDisposable {
     );
   }
 }
+
+/** A call with a traced value, recorded with its share. */
+const recordedAs = <D extends DType>(
+  what: string,
+  x: TensorOperand<D>,
+  call: (x: TensorOperand<D>) => Promise<Tensor<D>>,
+  isLinear: boolean,
+  share: (cotangent: Tensor) => Value,
+): Promise<Tensor<D>> =>
+  differentiable<typeof call, readonly [Tensor]>(`group.${what}`, call, {
+    vjp: (cotangent) => [() => share(cotangent as Tensor)],
+    ...(isLinear && { jvp: 'linear' }),
+  })(x);
+
+const notLinear = (reduction: GroupReduction): Error =>
+  notDifferentiable(
+    'group.allReduce',
+    `reduction is ${reduction}, which depends on the elements of other processes`,
+    'Gather them with group.allGather, and reduce what it gives along axis 0',
+  );

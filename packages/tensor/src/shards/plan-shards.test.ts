@@ -97,6 +97,8 @@ describe('the shards of a reduction', () => {
     expect(most(reduced)).toBeLessThanOrEqual(2 ** 30);
     expectWhole(reduced, 2 ** 32 + 3, 5);
     expect([kept.length, runs.length]).toEqual([8, 1]);
+    const few = { ...sizes, rowsKept: 10_000, rowsReduced: 2 ** 25 };
+    expect(most(planShards({ ...few, mostReduced: 2 ** 24 })!.reduced)).toBe(2 ** 24);
   });
 
   it('of values of pairs hold no more than may travel at a time, and are not single rows for it', () => {

@@ -7,6 +7,8 @@ export interface ShardProblem {
   readonly rowsReduced: number;
   /** Fewest rows of the reduced side of a block: lists of K extrema are full then. */
   readonly leastReduced: number;
+  /** Most of them, if fewer than 31 bits count. */
+  readonly mostReduced?: number | undefined;
   /** Of what is there all the time: parameters and tables. */
   readonly bytesFixed: number;
   /** Of the inputs that follow the kept side, for each of its rows. */
@@ -59,13 +61,13 @@ export function planShards(problem: ShardProblem): ShardPlan | undefined {
   const { rowsKept, rowsReduced, leastReduced } = problem;
   if (leastBytes(problem) > problem.maxBytes) return undefined;
   const least = mostOfLeast(leastReduced);
-  const { maxPairBytes = Infinity } = problem;
+  const { maxPairBytes = Infinity, mostReduced: counted = MOST_ROWS } = problem;
   const fits = (kept: number, reduced: number): boolean =>
     bytesOf(problem, kept, reduced) <= problem.maxBytes &&
     kept * reduced * problem.bytesPair <= maxPairBytes;
   const some = maxPairBytes === Infinity ? 1 : Math.max(1, Math.min(rowsKept, LEAST_ROWS));
   const half = (problem.maxBytes - problem.bytesFixed) / 2;
-  const mostReduced = Math.min(rowsReduced, Math.max(MOST_ROWS, least));
+  const mostReduced = Math.min(rowsReduced, Math.max(Math.min(MOST_ROWS, counted), least));
   const reducedHalf = largest(
     mostReduced,
     least,
