@@ -6,7 +6,9 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
-import { LATER, laterPlugin } from './later.mjs';
+
+import { LATER, laterPlugin, sourceFileOf } from './later.mjs';
+import { withPureCalls } from './pure-calls.mjs';
 
 /** Files that nobody imports by name: the command, and a worker thread. */
 const STARTED = /** @type {Record<string, string[]>} */ ({
@@ -32,6 +34,9 @@ export const INSIDE = {
     'ml-array-min',
   ],
 };
+
+/** Of these the ES modules become part, of which a bundler takes what is used; what the name imports is all in one. */
+const MODULES = { 'ml-matrix': 'ml-matrix/src/index.js' };
 
 /**
  * @typedef {{ name: string, exports: Record<string, any>, main?: string, types?: string, browser?: Record<string, string>,
@@ -141,6 +146,14 @@ const nameOf = (/** @type {string} */ entry) => entry.replace(/^\.\/dist\/|\.js$
 const inputOf = (source, manifest) => ({
   cwd: source,
   external: dependenciesOf(manifest),
+  resolve: {
+    alias: Object.fromEntries(
+      Object.entries(MODULES).map(([name, file]) => [
+        name,
+        path.join(source, 'node_modules', file),
+      ]),
+    ),
+  },
   transform: { target: 'es2022' },
   /** @param {string} level @param {{ message: string }} log */
   onLog(level, log) {
@@ -186,7 +199,10 @@ async function bundleForBrowsers(source, dist, manifest, entries) {
     ...inputOf(source, manifest),
     input: Object.fromEntries(input),
     platform: 'browser',
-    plugins: [browserModules(source, manifest)],
+    plugins: [
+      browserModules(source, manifest),
+      { name: 'pure-calls', renderChunk: (code) => withPureCalls(code) },
+    ],
   });
   await build.write({
     dir: path.join(dist, 'browser'),
@@ -241,7 +257,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
     sourcemapExcludeSources: true,
     sourcemapPathTransform: (file, map) => {
       if (file.includes('\0')) return `generated:${path.basename(file)}`;
-      const inside = path.relative(source, path.resolve(path.dirname(map), file));
+      const inside = path.relative(source, path.resolve(path.dirname(map), sourceFileOf(file)));
       return path.relative(path.dirname(map), path.join(folder, inside));
     },
   });

@@ -11,7 +11,7 @@ const folders = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
 
 /** So long that it is worth a file of its own. */
-const LONG = `// ${'x'.repeat(40_000)}\n`;
+const LONG = `const long = '${'x'.repeat(40_000)}';\n`;
 
 const SOURCES = {
   'index.ts':
