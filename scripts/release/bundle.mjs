@@ -6,7 +6,6 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
-
 import { LATER, laterPlugin, sourceFileOf } from './later.mjs';
 import { withPureCalls } from './pure-calls.mjs';
 

@@ -58,8 +58,8 @@ function collectAssigned(/** @type {any} */ node, /** @type {Set<string>} */ int
   for (const child of children(node)) collectAssigned(child, into);
 }
 
-/** Whether a function has the `this` of its caller. */
-const usesThis = (/** @type {any} */ node) =>
+/** Whether a function has the `this` of its caller. @param {any} node @returns {boolean} */
+const usesThis = (node) =>
   node.type === 'ThisExpression' ||
   [...children(node)].some(
     (child) =>
@@ -135,8 +135,9 @@ function statement(node) {
   const whole = declarations.length === 1 && node.kind === 'const' ? declarations[0].init : node;
   if (isFunction(whole)) {
     made.kind = 'function';
-    const first = whole.params.findIndex((/** @type {any} */ one) => one.type !== 'Identifier');
-    made.parameters = first < 0 ? whole.params.length : first;
+    const parameters = whole.params.filter((/** @type {any} */ one) => one.name !== 'this');
+    const first = parameters.findIndex((/** @type {any} */ one) => one.type !== 'Identifier');
+    made.parameters = first < 0 ? parameters.length : first;
     made.usesThis = whole.type !== 'ArrowFunctionExpression' && usesThis(whole.body);
     for (const one of [whole.body, ...whole.params]) if (one) collectCalled(one, made.calls);
   } else {
