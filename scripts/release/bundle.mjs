@@ -7,6 +7,7 @@ import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { LATER, laterPlugin, sourceFileOf } from './later.mjs';
+import { uniteEntry } from './one-file.mjs';
 import { withPureCalls } from './pure-calls.mjs';
 
 /** Files that nobody imports by name: the command, and a worker thread. */
@@ -276,6 +277,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
   );
   if (deep)
     throw new Error(`${manifest.name}: ${deep.fileName} reads import.meta.url, two folders deep`);
+  uniteEntry(dist, output, 'index.js');
   for (const entry of imported) writeCommonJs(folder, entry);
   manifest.exports = Object.fromEntries(
     Object.entries(manifest.exports).map(([name, target]) => [

@@ -177,6 +177,25 @@ export function scaled(this: Counter, x: number) {\n  return this.factor * x + '
     expect(later).not.toContain('class Counter');
   });
 
+  it('is two files, unless what is for later reads a variable that changes, or several entries share what is evaluated', async () => {
+    const filesOf = (/** @type {string} */ folder) =>
+      readdirSync(path.join(folder, 'dist'), { encoding: 'utf8' })
+        .filter((file) => file.endsWith('.js'))
+        .map((file) => file.replace(/-.*/, '-'))
+        .sort();
+    expect(filesOf(await bundled(SOURCES))).toEqual(['index.js', 'later.js']);
+    const changing = {
+      ...SOURCES,
+      'index.ts': `${SOURCES['index.ts']}export { advance, Clock, now } from './clock.js';\n`,
+      'clock.ts':
+        "let ticks = 0;\nexport const advance = () => ++ticks;\nexport class Clock {\n  ticks = ticks;\n}\nexport const now = () => 'ticks so far: ' + ticks;\n",
+    };
+    const folder = await bundled(changing);
+    expect(filesOf(folder)).toEqual(['early-', 'index.js', 'later.js']);
+    const text = 'all.advance(); console.log(all.now(), all.advance(), all.now());';
+    expect(output(folder, text)).toBe('ticks so far: 1 2 ticks so far: 2');
+  });
+
   it('calls a function without its stub once it is there', async () => {
     const folder = await bundled(SOURCES);
     const text = `

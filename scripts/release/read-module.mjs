@@ -47,7 +47,7 @@ function collectNames(/** @type {any} */ node, /** @type {Set<string>} */ into) 
 }
 
 /** Names to which a node gives another value. */
-function collectAssigned(/** @type {any} */ node, /** @type {Set<string>} */ into) {
+export function collectAssigned(/** @type {any} */ node, /** @type {Set<string>} */ into) {
   const target =
     node.type === 'UpdateExpression'
       ? node.argument
