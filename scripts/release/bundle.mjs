@@ -155,6 +155,8 @@ const inputOf = (source, manifest) => ({
     ),
   },
   transform: { target: 'es2022' },
+  // On a busy machine this would be a warning, and warnings are errors.
+  checks: { bundlerTimings: false },
   /** @param {string} level @param {{ message: string }} log */
   onLog(level, log) {
     if (level !== 'debug') throw new Error(`bundling ${manifest.name}: ${log.message}`);
