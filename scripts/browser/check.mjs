@@ -24,7 +24,7 @@ const TOLERANCE = 1e-9;
 const LONGEST_MS = 30_000;
 const WASM = 'mercer_cpu.wasm';
 /** Kilobytes of a page that uses all of core, compressed by brotli. */
-const MOST_KB = 420;
+const MOST_KB = 400;
 
 /** With these a page may share memory with its workers. */
 const ISOLATED = {

@@ -49,7 +49,8 @@ export const RELEASE = [
         [
           ['start', (/** @type {any} */ what) => `\`${what}\``],
           ['one file for each entry', of('whole')],
-          ['split', of('split')],
+          ['split by modules', of('modules')],
+          ['split by statements', of('statements')],
         ],
         starts,
       );

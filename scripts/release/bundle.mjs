@@ -6,7 +6,9 @@
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
-import { LATER, laterPlugin } from './later.mjs';
+import { LATER, laterPlugin, sourceFileOf } from './later.mjs';
+import { uniteEntry } from './one-file.mjs';
+import { withPureCalls } from './pure-calls.mjs';
 
 /** Files that nobody imports by name: the command, and a worker thread. */
 const STARTED = /** @type {Record<string, string[]>} */ ({
@@ -32,6 +34,9 @@ export const INSIDE = {
     'ml-array-min',
   ],
 };
+
+/** Of these the ES modules become part, of which a bundler takes what is used; what the name imports is all in one. */
+const MODULES = { 'ml-matrix': 'ml-matrix/src/index.js' };
 
 /**
  * @typedef {{ name: string, exports: Record<string, any>, main?: string, types?: string, browser?: Record<string, string>,
@@ -141,7 +146,17 @@ const nameOf = (/** @type {string} */ entry) => entry.replace(/^\.\/dist\/|\.js$
 const inputOf = (source, manifest) => ({
   cwd: source,
   external: dependenciesOf(manifest),
+  resolve: {
+    alias: Object.fromEntries(
+      Object.entries(MODULES).map(([name, file]) => [
+        name,
+        path.join(source, 'node_modules', file),
+      ]),
+    ),
+  },
   transform: { target: 'es2022' },
+  // On a busy machine this would be a warning, and warnings are errors.
+  checks: { bundlerTimings: false },
   /** @param {string} level @param {{ message: string }} log */
   onLog(level, log) {
     if (level !== 'debug') throw new Error(`bundling ${manifest.name}: ${log.message}`);
@@ -186,7 +201,10 @@ async function bundleForBrowsers(source, dist, manifest, entries) {
     ...inputOf(source, manifest),
     input: Object.fromEntries(input),
     platform: 'browser',
-    plugins: [browserModules(source, manifest)],
+    plugins: [
+      browserModules(source, manifest),
+      { name: 'pure-calls', renderChunk: (code) => withPureCalls(code) },
+    ],
   });
   await build.write({
     dir: path.join(dist, 'browser'),
@@ -241,7 +259,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
     sourcemapExcludeSources: true,
     sourcemapPathTransform: (file, map) => {
       if (file.includes('\0')) return `generated:${path.basename(file)}`;
-      const inside = path.relative(source, path.resolve(path.dirname(map), file));
+      const inside = path.relative(source, path.resolve(path.dirname(map), sourceFileOf(file)));
       return path.relative(path.dirname(map), path.join(folder, inside));
     },
   });
@@ -261,6 +279,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
   );
   if (deep)
     throw new Error(`${manifest.name}: ${deep.fileName} reads import.meta.url, two folders deep`);
+  uniteEntry(dist, output, 'index.js');
   for (const entry of imported) writeCommonJs(folder, entry);
   manifest.exports = Object.fromEntries(
     Object.entries(manifest.exports).map(([name, target]) => [

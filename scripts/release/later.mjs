@@ -1,186 +1,21 @@
-// Which modules of a package an import need not evaluate, and a plugin that keeps them in a file of its own, `later.js`, until one of
-// their functions is called. The modules that are evaluated refer to such a function by a stub of the same name, which requires the file.
-// What a module is evaluated for: it is an entry; an evaluated module needs a constant or a class of it; its top level calls one of its
-// functions; or it does something when it is evaluated, as attaching methods does, in a package that says so (`sideEffects`).
-import { existsSync, readFileSync } from 'node:fs';
+// Which statements of a package's modules an import need not evaluate, and a plugin that keeps them in a file of its own, `later.js`, until one of
+// their functions is called. What is evaluated refers to such a function by a stub of the same name, which requires the file.
+// What a statement is evaluated for: it declares a constant or a class that is public, or to which an evaluated statement refers; it declares a
+// function that an evaluated one calls; or it does something, as attaching methods does, in a package that says so (`sideEffects`) or in a module
+// of which another statement is evaluated.
+import { createRequire } from 'node:module';
 import path from 'node:path';
-import { parseSync } from 'rolldown/utils';
+import { readModule, resolveSource } from './read-module.mjs';
 
 /**
- * A declaration at the top level of a module. `calls`: what calling it, or making one, calls.
- * @typedef {{ kind: 'function' | 'class' | 'constant', parameters: number, calls: Set<string> }} Declaration
- * @typedef {{ file: string, name: string }} Origin a module and what it exports under a name; `*` is all
- * @typedef {{ file: string, bytes: number, sources: Set<string>, imports: Map<string, Origin>, exports: Map<string, Origin | { local: string }>, all: string[], bare: string[],
- *   declarations: Map<string, Declaration>, calls: Set<string>, names: Set<string>, effects: boolean }} Module
+ * @typedef {import('../lib/workspace.mjs').WorkspacePackage} Package
+ * @typedef {import('./read-module.mjs').Module} Module
+ * @typedef {import('./read-module.mjs').Statement} Statement
+ * @typedef {{ file: string, name: string }} Origin a module, and what it declares under a name; `*` is all that it exports
  */
 
-const isFunction = (/** @type {any} */ node) =>
-  /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(node?.type ?? '');
-
-/** Each child node, but for types. */
-function* children(/** @type {any} */ node) {
-  for (const [key, value] of Object.entries(node)) {
-    if (
-      /^(type|start|end|typeAnnotation|returnType|typeParameters|typeArguments|superTypeArguments|implements)$/.test(
-        key,
-      )
-    )
-      continue;
-    for (const one of Array.isArray(value) ? value : [value]) {
-      if (one && typeof one.type === 'string' && !/^TS(Interface|Type)/.test(one.type)) yield one;
-    }
-  }
-}
-
-/** Names of a property or method; they refer to nothing. */
-const isName = (/** @type {any} */ node, /** @type {any} */ child) =>
-  !node.computed &&
-  ((node.type === 'MemberExpression' && child === node.property) ||
-    (/^(Property|PropertyDefinition|MethodDefinition)$/.test(node.type) &&
-      child === node.key &&
-      !node.shorthand));
-
-/** All names that a node refers to. */
-function collectNames(/** @type {any} */ node, /** @type {Set<string>} */ into) {
-  if (node.type === 'Identifier') into.add(node.name);
-  for (const child of children(node)) if (!isName(node, child)) collectNames(child, into);
-}
-
-/** Methods that call their argument at once. */
-const CALLING = /^(every|filter|find|flatMap|forEach|from|map|reduce|some|sort|toSorted)$/;
-
-/** Names of functions and classes that evaluating a node calls. */
-function collectCalled(/** @type {any} */ node, /** @type {Set<string>} */ into) {
-  const calls = /^(CallExpression|NewExpression)$/.test(node.type);
-  if (calls && node.callee.type === 'Identifier') into.add(node.callee.name);
-  if (node.type === 'TaggedTemplateExpression' && node.tag.type === 'Identifier')
-    into.add(node.tag.name);
-  const atOnce = calls && CALLING.test(node.callee.property?.name ?? '');
-  if (node.type === 'ClassDeclaration' && node.superClass) collectNames(node.superClass, into);
-  for (const child of children(node)) {
-    const later = isFunction(child) && child !== node.callee && !atOnce;
-    if (later || (node.type === 'PropertyDefinition' && !node.static)) continue;
-    if (atOnce && child.type === 'Identifier' && child !== node.callee) into.add(child.name);
-    collectCalled(child, into);
-  }
-}
-
-/** What making an object of a class executes: the initial values of its fields, its constructor and the methods that it calls on `this`. */
-function collectConstruction(/** @type {any} */ node, /** @type {Set<string>} */ into) {
-  const methods = new Map(
-    node.body.body
-      .filter((/** @type {any} */ one) => one.type === 'MethodDefinition')
-      .map((/** @type {any} */ one) => [one.key.name, one.value]),
-  );
-  const seen = new Set();
-  const follow = (/** @type {string} */ name) => {
-    const method = methods.get(name);
-    if (!method?.body || seen.has(name)) return;
-    seen.add(name);
-    collectCalled(method.body, into);
-    const calls = (/** @type {any} */ inner) => {
-      if (inner.type === 'MemberExpression' && inner.object.type === 'ThisExpression')
-        follow(inner.property.name);
-      for (const child of children(inner)) calls(child);
-    };
-    calls(method.body);
-  };
-  follow('constructor');
-  for (const one of node.body.body)
-    if (one.type === 'PropertyDefinition' && one.value) collectCalled(one.value, into);
-}
-
-/** @param {any} node @returns {[string, Declaration][]} */
-function declared(node) {
-  const made = (/** @type {any} */ what, /** @type {Declaration['kind']} */ kind) => {
-    const calls = new Set();
-    if (kind === 'function') {
-      for (const one of [what.body, ...what.params]) if (one) collectCalled(one, calls);
-    } else if (kind === 'class') collectConstruction(what, calls);
-    const first =
-      what.params?.findIndex((/** @type {any} */ one) => one.type !== 'Identifier') ?? 0;
-    const parameters = kind !== 'function' ? 0 : first < 0 ? what.params.length : first;
-    return /** @type {Declaration} */ ({ kind, parameters, calls });
-  };
-  if (node?.type === 'FunctionDeclaration') return [[node.id.name, made(node, 'function')]];
-  if (node?.type === 'ClassDeclaration') return [[node.id.name, made(node, 'class')]];
-  if (node?.type === 'TSEnumDeclaration') return [[node.id.name, made(node, 'constant')]];
-  if (node?.type !== 'VariableDeclaration') return [];
-  return node.declarations
-    .filter((/** @type {any} */ one) => one.id.type === 'Identifier')
-    .map((/** @type {any} */ one) => [
-      one.id.name,
-      isFunction(one.init) && node.kind === 'const'
-        ? made(one.init, 'function')
-        : made(one, 'constant'),
-    ]);
-}
-
-/** The source that an import of a checked-out package names. */
-function resolved(
-  /** @type {string} */ from,
-  /** @type {string} */ source,
-  /** @type {ReadonlyMap<string, string>} */ entries,
-) {
-  if (!source.startsWith('.')) return entries.get(source);
-  const file = path.resolve(path.dirname(from), source).replace(/\.js$/, '.ts');
-  return existsSync(file) ? file : undefined;
-}
-
-/** @param {string} file @param {ReadonlyMap<string, string>} entries @returns {Module} */
-function read(file, entries) {
-  const text = readFileSync(file, 'utf8');
-  /** @type {any} */
-  const program = parseSync(file, text).program;
-  /** @type {Module} */
-  const module = {
-    file,
-    bytes: text.length,
-    sources: new Set(),
-    imports: new Map(),
-    exports: new Map(),
-    all: [],
-    bare: [],
-    declarations: new Map(),
-    calls: new Set(),
-    names: new Set(),
-    effects: false,
-  };
-  for (const /** @type {any} */ node of program.body) {
-    if ((node.importKind ?? node.exportKind) === 'type') continue;
-    const source = node.source && resolved(file, node.source.value, entries);
-    if (node.source && !source) continue; // of another project, or of Node
-    if (source) module.sources.add(source);
-    if (node.type === 'ImportDeclaration') {
-      if (node.specifiers.length === 0) module.bare.push(source);
-      for (const one of node.specifiers) {
-        if (one.importKind === 'type') continue;
-        const name =
-          one.imported?.name ?? (one.type === 'ImportNamespaceSpecifier' ? '*' : 'default');
-        module.imports.set(one.local.name, { file: source, name });
-      }
-    } else if (node.type === 'ExportAllDeclaration') {
-      if (node.exported) module.exports.set(node.exported.name, { file: source, name: '*' });
-      else module.all.push(source);
-    } else {
-      for (const one of node.type === 'ExportNamedDeclaration' ? node.specifiers : []) {
-        if (one.exportKind === 'type') continue;
-        const from = source ? { file: source, name: one.local.name } : { local: one.local.name };
-        module.exports.set(one.exported.name, from);
-      }
-      const inner = node.type === 'ExportNamedDeclaration' ? node.declaration : node;
-      for (const [name, declaration] of declared(inner)) {
-        module.declarations.set(name, declaration);
-        if (inner !== node) module.exports.set(name, { local: name });
-      }
-      if (!node.source && inner && !isFunction(inner)) collectCalled(inner, module.calls);
-      if (inner) collectNames(inner, module.names);
-      if (/^(Expression|If|For|ForIn|ForOf|While|Block|Try)Statement$/.test(node.type))
-        module.effects = true;
-    }
-  }
-  return module;
-}
+const sourceOf = (/** @type {string} */ built) =>
+  built.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts');
 
 /** Sources of the entries of packages, by what imports them. */
 function entriesOf(/** @type {readonly Package[]} */ packages) {
@@ -195,18 +30,26 @@ function entriesOf(/** @type {readonly Package[]} */ packages) {
   );
 }
 
-const sourceOf = (/** @type {string} */ built) =>
-  built.replace(/^\.\/dist\//, 'src/').replace(/\.js$/, '.ts');
+const nodeName = (/** @type {import('./read-module.mjs').Passed} */ { source, name }) =>
+  `${source} ${name}`;
 
-/** @typedef {import('../lib/workspace.mjs').WorkspacePackage} Package */
+const requireNode = createRequire(import.meta.url);
 
-/** Of a package with fewer bytes behind stubs than this, all is evaluated: finding another file takes longer than reading them. */
+/** Whether an import is a function of Node's, and no class or object with members. @param {import('./read-module.mjs').Passed} passed */
+function isNodeFunction({ source, name }) {
+  if (!source.startsWith('node:') || !/^[a-z]/.test(name)) return false;
+  const value = requireNode(source)[name];
+  return typeof value === 'function' && Object.keys(value).length === 0;
+}
+
+/** Of a package with fewer bytes for later than this, all is evaluated: finding another file takes longer than reading them. */
 const LEAST_LATER = 32_768;
 
 /**
- * `evaluated`: sources that an import evaluates. `stubs`: functions of other sources that those refer to, with the number of their
- * parameters.
- * @typedef {{ evaluated: Set<string>, stubs: Map<string, Map<string, number>> }} Split
+ * `early`: statements that an import evaluates. `stubbed`: functions of other statements to which those refer. `pure`: folders of packages whose modules do
+ * nothing when they are evaluated. `called`: what an import calls of Node's modules.
+ * @typedef {{ modules: ReadonlyMap<string, Module>, early: ReadonlySet<Statement>, stubbed: ReadonlySet<Statement>, pure: readonly string[],
+ *   called: ReadonlySet<string>, originOf: (file: string, name: string) => Origin | undefined }} Split
  */
 
 /** @param {readonly Package[]} packages that import each other @returns {Split} */
@@ -215,114 +58,110 @@ export function splitModules(packages) {
   /** @type {Map<string, Module>} */
   const modules = new Map();
   const moduleOf = (/** @type {string} */ file) => {
-    const module = modules.get(file) ?? read(file, entries);
+    const module = modules.get(file) ?? readModule(file, entries);
     modules.set(file, module);
     return module;
   };
-  const evaluated = new Set();
+  /** @type {Set<Statement>} */
+  const early = new Set();
+  /** @type {Set<Statement>} */
+  const stubbed = new Set();
+  /** @type {Set<Statement>} */
   const executed = new Set();
-  /** @type {Split['stubs']} */
-  const stubs = new Map();
+  /** @type {Set<string>} */
+  const called = new Set();
 
-  /** The modules on the way only pass names on; they are evaluated. @returns {Origin | undefined} */
-  function originOf(/** @type {string} */ file, /** @type {string} */ name) {
-    const { exports, imports, all } = moduleOf(file);
+  /** @param {string} file @param {string} name @returns {Origin | undefined} */
+  function originOf(file, name) {
+    const { exports, all } = moduleOf(file);
     if (name === '*') return { file, name };
     const found = exports.get(name);
-    if (found && 'file' in found) return passed(file, found);
     if (found) {
-      const imported = imports.get(found.local);
-      return imported ? passed(file, imported) : { file, name: found.local };
+      if ('local' in found) return { file, name: found.local };
+      return found.file === undefined ? undefined : originOf(found.file, found.name);
     }
     for (const one of all) {
-      const origin = originOf(one, name);
-      if (origin) return passed(file, origin);
+      const origin = one.file && originOf(one.file, name);
+      if (origin) return origin;
     }
     return undefined;
   }
-  function passed(/** @type {string} */ by, /** @type {Origin} */ { file, name }) {
-    evaluate(by);
-    return originOf(file, name) ?? { file, name };
-  }
 
-  /** @returns {string[]} */
-  function namesOf(/** @type {string} */ file) {
+  /** @param {string} file @returns {string[]} */
+  function namesOf(file) {
     const { exports, all } = moduleOf(file);
-    return [...exports.keys(), ...all.flatMap(namesOf)];
+    return [...exports.keys(), ...all.flatMap((one) => (one.file ? namesOf(one.file) : []))];
   }
 
-  /** An evaluated module refers to what `origin` is, or executes it. */
-  function touch(/** @type {Origin | undefined} */ origin, /** @type {boolean} */ executes) {
+  /** What is evaluated refers to what `origin` is, or executes it. @param {Origin | undefined} origin @param {boolean} executes */
+  function touch(origin, executes) {
     if (!origin) return;
     const { file, name } = origin;
     if (name === '*') {
-      evaluate(file);
       for (const one of namesOf(file)) touch(originOf(file, one), executes);
       return;
     }
-    const declaration = moduleOf(file).declarations.get(name);
-    if (declaration?.kind === 'function' && !executes) {
-      const named = stubs.get(file) ?? new Map();
-      stubs.set(file, named.set(name, declaration.parameters));
+    const statement = moduleOf(file).declared.get(name);
+    if (!statement) return;
+    if (statement.kind === 'function' && !executes) {
+      stubbed.add(statement);
       return;
     }
-    evaluate(file);
-    if (executes && declaration && !executed.has(declaration)) {
-      executed.add(declaration);
-      for (const one of declaration.calls) refer(file, one, true);
+    evaluate(file, statement);
+    if (!executes || executed.has(statement)) return;
+    executed.add(statement);
+    for (const one of statement.calls) refer(file, one, true);
+  }
+
+  /** @param {string} file @param {string} name @param {boolean} executes */
+  function refer(file, name, executes) {
+    const imported = moduleOf(file).imports.get(name);
+    if (!imported) touch({ file, name }, executes);
+    else if (imported.file) touch(originOf(imported.file, imported.name), executes);
+    else if (executes) called.add(nodeName(imported));
+  }
+
+  /** @param {string} file @param {Statement} statement */
+  function evaluate(file, statement) {
+    if (early.has(statement)) return;
+    early.add(statement);
+    const { bare, statements } = moduleOf(file);
+    for (const name of statement.refers) refer(file, name, false);
+    for (const name of statement.evaluates) refer(file, name, true);
+    // A variable stands beside all that gives it a value: others could only read it.
+    for (const one of statements) {
+      const gives = statement.names.some((name) => one.assigns.has(name));
+      if (one.kind === 'effect' || (gives && statement.kind === 'constant')) evaluate(file, one);
     }
+    for (const one of bare) if (one.file) evaluateEffects(one.file);
   }
 
-  function refer(
-    /** @type {string} */ file,
-    /** @type {string} */ name,
-    /** @type {boolean} */ executes,
-  ) {
-    const { imports, declarations } = moduleOf(file);
-    const imported = imports.get(name);
-    if (imported) touch(originOf(imported.file, imported.name), executes);
-    else if (executes && declarations.has(name)) touch({ file, name }, true);
+  function evaluateEffects(/** @type {string} */ file) {
+    for (const one of moduleOf(file).statements) if (one.kind === 'effect') evaluate(file, one);
   }
 
-  function evaluate(/** @type {string} */ file) {
-    if (evaluated.has(file)) return;
-    evaluated.add(file);
-    const module = moduleOf(file);
-    for (const one of module.bare) evaluate(one);
-    for (const name of module.names) refer(file, name, false);
-    for (const name of module.calls) refer(file, name, true);
-    for (const name of module.exports.keys()) {
-      const origin = originOf(file, name);
-      if (origin && origin.file !== file) touch(origin, false);
-    }
-    for (const one of module.all)
-      for (const name of namesOf(one)) touch(originOf(one, name), false);
-  }
-
-  /** What is evaluated for its effects. */
-  function evaluateEffects(/** @type {string} */ entry) {
+  const pure = packages
+    .filter(({ manifest }) => manifest.sideEffects === false)
+    .map(({ directory }) => directory + path.sep);
+  for (const entry of entries.values()) {
+    for (const name of namesOf(entry)) touch(originOf(entry, name), false);
     const seen = new Set([entry]);
     for (const file of seen) {
-      const { sources, effects } = moduleOf(file);
-      const owner = packages.find(({ directory }) => file.startsWith(directory + path.sep));
-      if (effects && owner?.manifest.sideEffects !== false) evaluate(file);
-      for (const one of sources) seen.add(one);
+      if (!pure.some((folder) => file.startsWith(folder))) evaluateEffects(file);
+      for (const one of moduleOf(file).sources) if (one.file) seen.add(one.file);
     }
   }
-
-  for (const entry of entries.values()) {
-    evaluate(entry);
-    evaluateEffects(entry);
-  }
   for (const { directory } of packages) {
-    const rest = [...modules.values()].filter(
-      ({ file }) => file.startsWith(directory + path.sep) && !evaluated.has(file),
-    );
-    if (rest.reduce((sum, { bytes }) => sum + bytes, 0) > LEAST_LATER) continue;
-    for (const { file } of rest) evaluated.add(file);
+    const rest = [...modules.values()]
+      .filter(({ file }) => file.startsWith(directory + path.sep))
+      .flatMap(({ file, statements }) =>
+        statements.filter((one) => !early.has(one)).map((one) => ({ file, one })),
+      );
+    if (rest.reduce((sum, { one }) => sum + one.end - one.start, 0) > LEAST_LATER) continue;
+    for (const { file, one } of rest) evaluate(file, one);
   }
-  for (const file of evaluated) stubs.delete(file);
-  return { evaluated, stubs };
+  for (const one of early) stubbed.delete(one);
+  return { modules, early, stubbed, pure, called, originOf };
 }
 
 /** The command is apart: it loads what it runs, and nobody imports it. */
@@ -330,19 +169,36 @@ export function splitWorkspace(/** @type {readonly Package[]} */ packages) {
   return splitModules(packages.filter(({ name }) => name !== '@mercer/cli'));
 }
 
-const STUBS = '\0stubs:';
 const LOADER = '\0later';
 /** The entry that holds the functions behind stubs. */
 export const LATER = '\0later-functions';
+const LOADER_TEXT = `import { createRequire } from 'node:module';
+let functions;
+/** What few programs call is loaded when it is called. */
+export const later = () => (functions ??= createRequire(import.meta.url)('./later.js'));
+`;
+
+/**
+ * A module is several to the bundler, named by what follows `?` after its file. `early` and `later` have its statements, `stubs` the stubs of functions that are
+ * later. Without `?` it has no statement of its own: it exports what an import evaluates, and stubs; `all` exports everything, to what is later.
+ * @typedef {'' | 'early' | 'later' | 'stubs' | 'all'} Part
+ * @param {string} id @returns {{ file: string, part: Part }}
+ */
+function partOf(id) {
+  const [file = '', part = ''] = id.split('?');
+  return { file, part: /** @type {Part} */ (part) };
+}
+
+/** The file of the sources of which a module is a part. @param {string} id */
+export const sourceFileOf = (id) => partOf(id).file;
 
 /**
  * For the modules of one package.
  * @param {Split} split @param {string} source folder of the package
  * @returns {{ plugin: import('rolldown').Plugin, isEarly: (id: string) => boolean } | undefined} nothing where all is evaluated
  */
-export function laterPlugin({ evaluated, stubs }, source) {
-  const inside = (/** @type {string} */ file) => file.startsWith(source + path.sep);
-  const own = [...stubs].filter(([file]) => inside(file));
+export function laterPlugin({ modules, early, stubbed, pure, called, originOf }, source) {
+  const own = [...modules.values()].filter(({ file }) => file.startsWith(source + path.sep));
   // Functions of one name in two modules.
   const names = new Map();
   const publicName = (/** @type {string} */ file, /** @type {string} */ name) => {
@@ -351,46 +207,148 @@ export function laterPlugin({ evaluated, stubs }, source) {
     const at = names.get(name).indexOf(file);
     return at === 0 ? name : `${name}_${at + 1}`;
   };
-  const functions = own.flatMap(([file, named]) =>
-    [...named].map(([name, parameters]) => ({
-      file,
-      name,
-      parameters,
-      known: publicName(file, name),
-    })),
+  /** @type {{ file: string, name: string, one: Pick<Statement, 'parameters' | 'usesThis'>, known: string }[]} */
+  const functions = own.flatMap(({ file, statements }) =>
+    statements.flatMap((one) =>
+      one.names.flatMap((name) =>
+        stubbed.has(one) ? { file, name, one, known: publicName(file, name) } : [],
+      ),
+    ),
   );
-  const stub = (/** @type {typeof functions[number]} */ { name, parameters, known }) => {
-    const list = [...Array.from({ length: parameters }, (_, i) => `a${i}`), '...rest'].join(', ');
-    return `export function ${name}(${list}) {\n  return later().${known}(${list});\n}`;
-  };
   if (functions.length === 0) return undefined;
+  /** Node's modules are loaded later as well. @param {import('./read-module.mjs').Passed} passed */
+  const isStub = (passed) => isNodeFunction(passed) && !called.has(nodeName(passed));
+  const nodeFunctions = new Map(
+    own.flatMap(({ imports, statements }) =>
+      [...imports]
+        .filter(
+          ([name, passed]) =>
+            isStub(passed) && statements.some((one) => early.has(one) && one.refers.has(name)),
+        )
+        .map(([, passed]) => [nodeName(passed), passed]),
+    ),
+  );
+  for (const { source: file, name } of nodeFunctions.values()) {
+    const one = { parameters: 0, usesThis: false };
+    functions.push({ file, name, one, known: publicName(file, name) });
+  }
+
+  /** Once the function is there, callers that know it by this name call it without the stub. */
+  const stub = (/** @type {typeof functions[number]} */ { name, one, known }) => {
+    const list = [...Array.from({ length: one.parameters }, (_, i) => `a${i}`), '...rest'];
+    const call = one.usesThis ? `.call(this, ${list.join(', ')})` : `(${list.join(', ')})`;
+    return `export function ${name}(${list.join(', ')}) {\n  return (${name} = later().${known})${call};\n}`;
+  };
+
+  const isEarlyOrStub = (/** @type {Statement | undefined} */ one) =>
+    one !== undefined && (early.has(one) || stubbed.has(one));
+
+  /** Whether the part without `?` of a module exports a name. @param {string} file @param {string} name */
+  function isThere(file, name) {
+    const origin = originOf(file, name);
+    if (!origin || origin.name === '*') return true;
+    return isEarlyOrStub(modules.get(origin.file)?.declared.get(origin.name));
+  }
+
+  /** @param {import('./read-module.mjs').Passed} passed @param {string} as */
+  const imported = ({ source, name }, as) =>
+    name === '*'
+      ? `import * as ${as} from '${source}';`
+      : `import { ${name} as ${as} } from '${source}';`;
+
+  /** @param {Module} module @param {'' | 'all'} part */
+  function exportsOf(module, part) {
+    const { file, exports, all, sources, declared } = module;
+    const lines = sources.map(({ source }) => `import '${source}';`);
+    if (part === '') lines.push(`import '${file}?early';`);
+    for (const [as, from] of exports) {
+      if ('source' in from) {
+        const { source, name } = from;
+        if (name === '*') lines.push(`export * as ${as} from '${source}';`);
+        else if (part === 'all' || from.file === undefined || isThere(from.file, name))
+          lines.push(`export { ${name} as ${as} } from '${source}';`);
+        continue;
+      }
+      const one = declared.get(from.local);
+      if (!one || (part === '' && !isEarlyOrStub(one))) continue;
+      const place = early.has(one) ? 'early' : part === '' ? 'stubs' : 'later';
+      lines.push(`export { ${from.local} as ${as} } from '${file}?${place}';`);
+    }
+    for (const one of all) lines.push(`export * from '${one.source}';`);
+    return lines.join('\n');
+  }
+
+  /** The statements of a part, each on its lines. @param {Module} module @param {'early' | 'later'} part */
+  function statementsOf(module, part) {
+    const { file, text, imports, statements, declared, bare } = module;
+    const kept = statements.filter((one) => early.has(one) === (part === 'early'));
+    let code = '';
+    let end = 0;
+    const blank = (/** @type {number} */ start) => text.slice(end, start).replaceAll(/[^\n]/g, ' ');
+    for (const one of kept) {
+      code += `${blank(one.start)}${text.slice(one.start, one.end)};`;
+      end = one.end;
+    }
+    const lines = bare.map(({ source }) => `import '${source}';`);
+    for (const name of new Set(kept.flatMap(({ refers }) => [...refers]))) {
+      const from = imports.get(name);
+      const one = declared.get(name);
+      if (from) {
+        const isNodeStub = part === 'early' && nodeFunctions.has(nodeName(from));
+        lines.push(imported(isNodeStub ? { ...from, source: `${from.source}?stubs` } : from, name));
+      } else if (one && !kept.includes(one)) {
+        const place = part === 'later' ? 'early' : 'stubs';
+        lines.push(`import { ${name} } from '${file}?${place}';`);
+      }
+    }
+    lines.push(`export { ${kept.flatMap((one) => one.names).join(', ')} };`);
+    return `${code}\n${lines.join('\n')}`;
+  }
+
+  const stubsOf = (/** @type {string} */ file) =>
+    `import { later } from '${LOADER}';\n${functions
+      .filter((one) => one.file === file)
+      .map(stub)
+      .join('\n')}\n`;
+
+  const isPart = (/** @type {string} */ id) => /\?(early|later|stubs|all)$/.test(id);
   return {
-    isEarly: (id) => evaluated.has(id) || id === LOADER || id.startsWith(STUBS),
+    isEarly: (id) =>
+      id === LOADER ||
+      id.endsWith('?stubs') ||
+      (modules.has(sourceFileOf(id)) && /^(early|)$/.test(partOf(id).part)),
     plugin: {
       name: 'later',
       resolveId(id, importer) {
         if (id === LATER || id === LOADER) return id;
-        if (!id.startsWith('.') || !importer || !evaluated.has(importer)) return null;
-        const file = resolved(importer, id, new Map());
-        return file && stubs.has(file) ? STUBS + file : null;
+        if (isPart(id)) {
+          const moduleSideEffects = !pure.some((folder) => id.startsWith(folder));
+          return { id, moduleSideEffects };
+        }
+        if (!id.startsWith('.') || !importer) return null;
+        const from = partOf(importer);
+        const file = resolveSource(from.file, id, new Map());
+        if (file === undefined || !modules.has(file)) return null;
+        const isLater = !modules.has(from.file) || /^(later|all)$/.test(from.part);
+        return isLater ? `${file}?all` : null;
       },
       load(id) {
-        if (id === LOADER) {
-          return (
-            "import { createRequire } from 'node:module';\nlet functions;\n" +
-            '/** What few programs call is loaded when it is called. */\n' +
-            "export const later = () => (functions ??= createRequire(import.meta.url)('./later.js'));\n"
-          );
-        }
+        if (id === LOADER) return LOADER_TEXT;
         if (id === LATER) {
           return functions
-            .map(({ file, name, known }) => `export { ${name} as ${known} } from '${file}';`)
+            .map(({ file, name, known }) => {
+              const from = modules.has(file) ? `${file}?later` : file;
+              return `export { ${name} as ${known} } from '${from}';`;
+            })
             .join('\n');
         }
-        if (!id.startsWith(STUBS)) return null;
-        const file = id.slice(STUBS.length);
-        const texts = functions.filter((one) => one.file === file).map(stub);
-        return { code: `import { later } from '${LOADER}';\n${texts.join('\n')}\n`, map: null };
+        const { file, part } = partOf(id);
+        if (part === 'stubs') return { code: stubsOf(file), moduleType: 'js', map: null };
+        const module = modules.get(file);
+        if (!module || !file.startsWith(source + path.sep)) return null;
+        if (part === 'early' || part === 'later')
+          return { code: statementsOf(module, part), moduleType: 'ts', map: null };
+        return { code: exportsOf(module, part), moduleType: 'js', map: null };
       },
     },
   };

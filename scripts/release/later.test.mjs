@@ -1,4 +1,12 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -11,7 +19,7 @@ const folders = [];
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
 
 /** So long that it is worth a file of its own. */
-const LONG = `// ${'x'.repeat(40_000)}\n`;
+const LONG = `const long = '${'x'.repeat(40_000)}';\n`;
 
 const SOURCES = {
   'index.ts':
@@ -30,7 +38,11 @@ export const twice = (x: number, most = LIMIT) => Math.min(2 * x, most);\n`,
 };
 
 /** A package, bundled so that its import evaluates what it must. */
-async function bundled(/** @type {Record<string, string>} */ sources, sideEffects = true) {
+async function bundled(
+  /** @type {Record<string, string>} */ sources,
+  sideEffects = true,
+  /** @type {Record<string, string>} */ browser = {},
+) {
   const folder = mkdtempSync(path.join(tmpdir(), 'mercer-later-'));
   folders.push(folder);
   const [directory, packed] = [path.join(folder, 'source'), path.join(folder, 'packed')];
@@ -42,7 +54,13 @@ async function bundled(/** @type {Record<string, string>} */ sources, sideEffect
   mkdirSync(path.join(packed, 'dist'), { recursive: true });
   writeFileSync(path.join(directory, 'package.json'), JSON.stringify({ sideEffects }));
   const entry = { types: './dist/index.d.ts', default: './dist/index.js' };
-  const manifest = { name: 'lazily', type: 'module', sideEffects, exports: { '.': entry } };
+  const manifest = {
+    name: 'lazily',
+    type: 'module',
+    sideEffects,
+    exports: { '.': entry },
+    browser,
+  };
   const one = { name: 'lazily', folder: 'lazily', directory, manifest, native: false };
   const split = splitModules([one]);
   await bundlePackage(directory, packed, manifest, { split, maps: true });
@@ -108,5 +126,87 @@ export const LIMIT = new Holder().held + ((x: number) => fourth(x))(40);\n`,
       'called.ts': `${LONG}export const half = (x: number) => x / 2;\nexport const third = (x: number) => x / 3;\nexport const fourth = (x: number) => x / 4;\n`,
     });
     expect(output(folder, 'console.log(all.LIMIT)')).toBe('13');
+  });
+
+  it('divides a module: what an import does not need of it, functions and their constants, is for later', async () => {
+    const sources = {
+      'node.ts':
+        'export const existsSync = () => false;\nexport const availableParallelism = () => 1;\n',
+      'index.ts': "export { Counter, count, reset, table, scaled } from './both.js';\n",
+      'both.ts': `${LONG}import { existsSync as isThere } from 'node:fs';
+import { availableParallelism } from 'node:os';
+let calls = 0;
+export const cores = availableParallelism();
+export class Counter {
+  factor = cores - cores + 2;
+  get calls() {\n    return calls;\n  }
+  isThere(file: string) {\n    return isThere(file);\n  }
+  times(x: number) {\n    return scaled.call(this, x);\n  }
+}
+/** Gives the variable a value, which the class reads. */
+export const count = () => ++calls;
+const NAMES = ['one', 'two'].map((name) => 'kept for later: ' + name);
+export function table(): string {\n  return NAMES.join();\n}
+export const reset = () => {\n  calls = 0;\n  return 'reset';\n};
+export function scaled(this: Counter, x: number) {\n  return this.factor * x + 'scaled'.length;\n}\n`,
+    };
+    const browser = { 'node:fs': './dist/node.js', 'node:os': './dist/node.js' };
+    const folder = await bundled(sources, true, browser);
+    const text = `
+      const { Counter, count, reset, table, scaled } = all;
+      const one = new Counter();
+      console.log(count(), count(), one.calls, reset(), one.calls, table(), one.times(3), scaled.call(one, 5), one.isThere('/'), one.isThere('/nowhere'), scaled.length);`;
+    expect(output(folder, text)).toBe(
+      '1 2 2 reset 0 kept for later: one,kept for later: two 12 16 true false 1',
+    );
+    const files = readdirSync(path.join(folder, 'dist'), { encoding: 'utf8' });
+    const textOf = (/** @type {RegExp} */ name) =>
+      files
+        .filter((file) => name.test(file))
+        .map((file) => readFileSync(path.join(folder, 'dist', file), 'utf8'))
+        .join('');
+    const [early, later] = [textOf(/^(index|early.*)\.js$/), textOf(/^later\.js$/)];
+    expect(early).toMatch(/class Counter|Counter = class/);
+    expect(early).toContain('++calls');
+    expect(early).toContain('calls = 0');
+    expect(early).toContain('node:os');
+    expect(early).not.toMatch(/kept for later|this\.factor|from "node:fs"/);
+    expect(later).toContain('kept for later');
+    expect(later).toContain('this.factor');
+    expect(later).toContain('node:fs');
+    expect(later).not.toContain('class Counter');
+  });
+
+  it('is two files, unless what is for later reads a variable that changes, or several entries share what is evaluated', async () => {
+    const filesOf = (/** @type {string} */ folder) =>
+      readdirSync(path.join(folder, 'dist'), { encoding: 'utf8' })
+        .filter((file) => file.endsWith('.js'))
+        .map((file) => file.replace(/-.*/, '-'))
+        .sort();
+    expect(filesOf(await bundled(SOURCES))).toEqual(['index.js', 'later.js']);
+    const changing = {
+      ...SOURCES,
+      'index.ts': `${SOURCES['index.ts']}export { advance, Clock, now } from './clock.js';\n`,
+      'clock.ts':
+        "let ticks = 0;\nexport const advance = () => ++ticks;\nexport class Clock {\n  ticks = ticks;\n}\nexport const now = () => 'ticks so far: ' + ticks;\n",
+    };
+    const folder = await bundled(changing);
+    expect(filesOf(folder)).toEqual(['early-', 'index.js', 'later.js']);
+    const text = 'all.advance(); console.log(all.now(), all.advance(), all.now());';
+    expect(output(folder, text)).toBe('ticks so far: 1 2 ticks so far: 2');
+  });
+
+  it('calls a function without its stub once it is there', async () => {
+    const folder = await bundled(SOURCES);
+    const text = `
+      const before = all.twice;
+      const first = all.twice(3);
+      console.log(first, all.twice === before, all.twice(3), before(3), all.twice.name);`;
+    expect(output(folder, text)).toBe('6 false 6 6 twice');
+  });
+
+  it('refuses a default export', async () => {
+    const sources = { 'index.ts': 'export default class Named {}\n' };
+    await expect(bundled(sources)).rejects.toThrow(/index\.ts has a default export/);
   });
 });

@@ -14,6 +14,15 @@ const PUT_LIMIT_MS = 30_000;
 /** What a row takes besides its bytes. */
 const ROW_BYTES = 8192;
 
+// Functions of their own are loaded when they are called, and node:process with them, which takes milliseconds of an import (docs/adr/0072).
+const beforeExit = (action: () => void): void => {
+  process.once('exit', action);
+};
+
+const notBeforeExit = (action: () => void): void => {
+  process.off('exit', action);
+};
+
 /** Everything that changes the store, with its bounds. */
 export class StoreWriter {
   readonly #touched = new Map<string, Uint8Array>();
@@ -65,7 +74,7 @@ export class StoreWriter {
     this.#touchTimer = setTimeout(this.#flushBehind, TOUCH_DELAY_MS).unref();
     // A program that ends before, without closing the cache: the first attempt of a write is made
     // at once, which is all that can be done then.
-    process.once('exit', this.#flushBehind);
+    beforeExit(this.#flushBehind);
   }
 
   readonly #flushBehind = (): void => {
@@ -74,7 +83,7 @@ export class StoreWriter {
 
   async flushTouches(): Promise<void> {
     clearTimeout(this.#touchTimer);
-    process.off('exit', this.#flushBehind);
+    notBeforeExit(this.#flushBehind);
     this.#touchTimer = undefined;
     if (this.#touched.size === 0) return;
     const keys = [...this.#touched.values()];

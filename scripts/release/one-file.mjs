@@ -1,0 +1,92 @@
+// A package with one entry that Node divides in two (later.mjs) is three files to the bundler: the entry, which passes names on, what an import
+// evaluates, and what is for later. The former two become one, since finding a file takes longer than reading it. What is for later cannot import
+// from the entry names that are not public, so it becomes a function that is given them.
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync } from 'rolldown/utils';
+import { collectAssigned } from './read-module.mjs';
+
+const CALL = /createRequire\(import\.meta\.url\)\("\.\/later\.js"\)/;
+
+/** @param {string} text @returns {any[]} */
+const statementsOf = (text) => /** @type {any} */ (parseSync('bundle.js', text).program).body;
+
+/** @param {any} node an import or export @returns {[string, string][]} local names, and those of the other side */
+const namesOf = (node) =>
+  node.specifiers.map((/** @type {any} */ one) => [
+    one.local.name,
+    (one.imported ?? one.exported)?.name,
+  ]);
+
+/** @param {string} text @param {readonly any[]} nodes @returns {string} without them, in as many lines */
+function without(text, nodes) {
+  let rest = '';
+  let end = 0;
+  for (const node of nodes) {
+    rest +=
+      text.slice(end, node.start) +
+      '\n'.repeat(text.slice(node.start, node.end).split('\n').length - 1);
+    end = node.end;
+  }
+  return rest + text.slice(end);
+}
+
+/**
+ * @param {string} dist @param {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} output
+ * @param {string} entry the file that is imported @returns {boolean} whether it was done: not where several entries share what is evaluated, or where what is
+ *   for later reads a variable whose value changes
+ */
+export function uniteEntry(dist, output, entry) {
+  const chunks = output.filter((one) => one.type === 'chunk');
+  const early = chunks.find((one) => one.name === 'early');
+  if (!early) return false;
+  const name = early.fileName;
+  const importing = chunks.filter((one) => one.imports.includes(name)).map((one) => one.fileName);
+  if (importing.sort().join() !== [entry, 'later.js'].sort().join()) return false;
+  const read = (/** @type {string} */ file) => readFileSync(path.join(dist, file), 'utf8');
+  const [evaluated, facade, later] = [read(name), read(entry), read('later.js')];
+  const isFrom = (/** @type {any} */ node) => node.source?.value === `./${name}`;
+
+  const body = statementsOf(evaluated);
+  const own = body.find((node) => node.type === 'ExportNamedDeclaration' && !node.source);
+  const locals = new Map(namesOf(own).map(([local, exported]) => [exported, local]));
+  const passed = statementsOf(facade);
+  const publicNames = passed.filter(isFrom).flatMap(namesOf);
+  const parts = statementsOf(later);
+  const given = parts.filter(isFrom).flatMap(namesOf);
+
+  /** @type {Set<string>} */
+  const assigned = new Set();
+  for (const node of body) collectAssigned(node, assigned);
+  if (given.some(([, other]) => assigned.has(String(locals.get(other))))) return false;
+
+  const imports = parts.filter((node) => node.type === 'ImportDeclaration' && !isFrom(node));
+  const exports = parts.filter((node) => node.type === 'ExportNamedDeclaration');
+  const head = [
+    ...imports.map((node) => later.slice(node.start, node.end)),
+    `export function link({ ${given.map(([local, other]) => `${locals.get(other)}: ${local}`).join(', ')} }) {`,
+  ].join(' ');
+  const functions = exports.flatMap(namesOf).map(([local, known]) => `${known}: ${local}`);
+  const [inner = '', map = ''] = without(
+    later,
+    [...imports, ...parts.filter(isFrom), ...exports].sort((a, b) => a.start - b.start),
+  ).split(/^(?=\/\/# source)/m);
+  const linked = `${head} ${inner.trimEnd()}\nreturn { ${functions.join(', ')} };\n}\n${map}`;
+
+  const handed = [...new Set(given.map(([, other]) => locals.get(other)))].join(', ');
+  const united = evaluated
+    .replace(evaluated.slice(own.start, own.end), () =>
+      [
+        `export { ${publicNames.map(([local, other]) => `${locals.get(local)} as ${other}`).join(', ')} };`,
+        ...passed.filter((node) => !isFrom(node)).map((node) => facade.slice(node.start, node.end)),
+      ].join('\n'),
+    )
+    .replace(CALL, (call) => `${call}.link({ ${handed} })`)
+    .replace(`${name}.map`, `${entry}.map`);
+  writeFileSync(path.join(dist, 'later.js'), linked);
+  writeFileSync(path.join(dist, entry), united);
+  rmSync(path.join(dist, name));
+  if (output.some((one) => one.fileName === `${name}.map`))
+    renameSync(path.join(dist, `${name}.map`), path.join(dist, `${entry}.map`));
+  return true;
+}
