@@ -407,7 +407,9 @@ export class Tensor<D extends DType = DType> implements Layout {
     const { signal } = readOptions('print', options, SIGNAL_OPTION);
     const part = this.slice(...shownRanges(this.shape));
     try {
-      console.log(`${String(this)} ${shownText(await readNested(part, { signal }, 'print'), this.shape)}`);
+      console.log(
+        `${String(this)} ${shownText(await readNested(part, { signal }, 'print'), this.shape)}`,
+      );
     } finally {
       part.dispose();
     }
