@@ -58,6 +58,7 @@ const OWN_PROCESS = '*.{fake-gpu,fallback,stress}.test.ts';
  */
 export const inSharedProcesses = {
   isolate: false,
+  setupFiles: [...setupFiles, join(import.meta.dirname, 'scripts/lib/collect-garbage.mjs')],
   exclude: [...configDefaults.exclude, `src/**/${OWN_PROCESS}`],
 };
 

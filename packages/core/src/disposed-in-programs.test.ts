@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   concat,
   eye,
@@ -16,6 +16,9 @@ import {
   where,
   type Tensor,
 } from './index.js';
+
+// What is computed is small, and kernels have tests of their own: compiling them would take most of the time.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
 
 const CPU = { dtype: 'float64', device: 'cpu' } as const;
 

@@ -1,9 +1,12 @@
 import { grad, lazyI, lazyJ, tensor, zeros, type Tensor } from '@mercer/core';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 import {
   describeGroupDerivatives,
   ranksInMemory,
 } from './testing/group-derivatives-suite.test-support.js';
+
+// What is computed is small, and kernels have tests of their own: compiling them would take most of the time.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
 
 describe('derivatives of reductions of a group, gathered through memory', () => {
   const group = ranksInMemory(3);

@@ -41,8 +41,10 @@ export async function runBatch<U, R>(
   if (failures.length > 1) {
     throw new BatchError(
       failures,
-      `${failures.length} of ${units.length} units could not be compiled; each has its error in .errors.`,
+      `${failures.length} of ${units.length} units could not be compiled; .errors has the error of each. The first: ${textOf(failures[0])}`,
     );
   }
   return results;
 }
+
+const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -184,7 +184,12 @@ test('a batch tries every unit, reports progress, and throws all failures', asyn
   const onProgress = ({ done, total }: { done: number; total: number }): number =>
     seen.push(done / total);
   const batch = cache.getAll(units, toolchain, { onProgress, concurrency: 2 });
-  await expect(batch).rejects.toMatchObject({ code: 'BATCH_FAILED', errors: { length: 2 } });
+  await expect(batch).rejects.toMatchObject({
+    code: 'BATCH_FAILED',
+    errors: { length: 2 },
+    message:
+      '2 of 5 units could not be compiled; .errors has the error of each. The first: no bad 1',
+  });
   expect(seen).toEqual([0.2, 0.4, 0.6, 0.8, 1]);
   expect(await cache.list()).toHaveLength(3);
   const single = cache.getAll(units.slice(0, 2), toolchain);

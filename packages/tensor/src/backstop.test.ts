@@ -16,6 +16,7 @@ function forget(count: number): void {
 
 describe('the backstop', () => {
   it('frees what was forgotten in the same synchronous task, and nothing else', () => {
+    sweep();
     const kept: Tensor[] = [];
     const before = {
       live: cpu.memory().liveStorages,

@@ -1,12 +1,14 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { OptimRow } from '../bench/optim/optim-row.js';
 import { pythonThat } from '../testing/python-that.test-support.js';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 let folder = '';
+// What is computed is small, and kernels have tests of their own: compiling them would take most of the time.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mercer-bench-optim-'));
 });

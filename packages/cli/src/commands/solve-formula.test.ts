@@ -2,7 +2,7 @@ import { access, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readNpy, writeNpy } from '@mercer/core/npy';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
 import { createProgram } from '../program.js';
 import { mercer, mercerJson, mercerOneByOne } from '../testing/run-bin.test-support.js';
@@ -13,6 +13,8 @@ const { a: x, b } = makeOperands('uniform', 'float64', N, N, D);
 let folder = '';
 const at = (name: string): string => join(folder, name);
 
+// What is computed is small, and kernels have tests of their own: compiling them would take most of the time.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mercer-solve-formula-'));
   await writeNpy(at('x.npy'), { data: x, shape: [N, D] });

@@ -3,11 +3,13 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readSafetensors } from '@mercer/core/safetensors';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BIN, mercer, mercerOneByOne } from '../testing/run-bin.test-support.js';
 
 let folder = '';
 const at = (name: string): string => join(folder, name);
+// What is computed is small, and kernels have tests of their own: compiling them would take most of the time.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'mercer-train-'));
 });
