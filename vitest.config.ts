@@ -1,23 +1,15 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
 import { countGpuTests, hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
-import { testsInOwnProcesses, packageTests } from './vitest.shared.js';
-
-const folders = readdirSync('packages');
-const configOf = (folder: string): string => `packages/${folder}/vitest.config.ts`;
+import { packageTests } from './vitest.shared.js';
 
 /** Every package is one project: its own vitest.config.ts where it has one, else the shared settings. */
-const projects = folders.map((folder) =>
-  existsSync(configOf(folder))
-    ? `packages/${folder}`
-    : { root: `packages/${folder}`, test: { ...packageTests, name: `@mercer/${folder}` } },
-);
-
-const sharing = folders.filter(
-  (folder) =>
-    existsSync(configOf(folder)) &&
-    readFileSync(configOf(folder), 'utf8').includes('...inSharedProcesses'),
-);
+const projects = readdirSync('packages').map((folder) => {
+  const root = `packages/${folder}`;
+  return existsSync(`${root}/vitest.config.ts`)
+    ? root
+    : { root, test: { ...packageTests, name: `@mercer/${folder}` } };
+});
 
 /** The workspace's own scripts. */
 const scripts = {
@@ -51,7 +43,7 @@ const leftOut = hasNvidiaDevice ? undefined : `${countGpuTests()} files of GPU t
 
 export default defineConfig({
   test: {
-    projects: [...projects, { test: testsInOwnProcesses(sharing) }, scripts, types],
+    projects: [...projects, scripts, types],
     reporters: ['default', ['./scripts/lib/count-reporter.mjs', { leftOut }]],
   },
 });

@@ -1,6 +1,5 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { configDefaults } from 'vitest/config';
 import { hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
 import { workspacePackages } from './scripts/lib/workspace.mjs';
 
@@ -49,19 +48,6 @@ export const packageTests = {
   server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
 };
 
-/** Files that change what a process is: a fake driver, the routines without a library. */
-const OWN_PROCESS = '*.{fake-gpu,fallback,stress}.test.ts';
-
-/**
- * For packages whose other tests do not change what others see: a process loads everything once for many files, which takes a third of
- * their time away.
- */
-export const inSharedProcesses = {
-  isolate: false,
-  setupFiles: [...setupFiles, join(import.meta.dirname, 'scripts/lib/collect-garbage.mjs')],
-  exclude: [...configDefaults.exclude, `src/**/${OWN_PROCESS}`],
-};
-
 const COMPILER = join(import.meta.dirname, 'scripts/lib/lighter-compiler.sh');
 
 /** For packages whose tests compile hundreds of kernels, but with MERCER_TEST_FULL=1: spread after the above. */
@@ -73,20 +59,6 @@ export const withLighterKernels = {
     }),
   },
 };
-
-/** The files that {@link inSharedProcesses} leaves out of these folders of packages. */
-export const testsInOwnProcesses = (folders: readonly string[]) => ({
-  ...packageTests,
-  name: 'own processes',
-  env: {
-    ...withLighterKernels.env,
-    // Not the user's cache.
-    MERCER_CACHE_DIR: join(import.meta.dirname, 'node_modules/.cache/mercer'),
-  },
-  // NVRTC compiles some twenty kernels for a first call
-  testTimeout: 180_000,
-  include: folders.map((folder) => `packages/${folder}/src/**/${OWN_PROCESS}`),
-});
 
 /**
  * For packages whose suites hold on both executors of the CPU: a covering selection, each file on one of the two, unless the run names an

@@ -77,8 +77,7 @@ if (process.platform !== 'linux' || missing.length > 0) {
 } else {
   build();
   if (given[0] !== '--build') {
-    const projects = [...workspacePackages().map(({ name }) => name), 'own processes'];
-    const all = projects.flatMap((name) => ['--project', name]);
+    const all = workspacePackages().flatMap(({ name }) => ['--project', name]);
     const part = given.length === 0;
     const tests = part ? PART : given[0] === '--all' ? [...all, ...NOT_UNDER_QEMU] : given;
     const executors = part ? ['interpreted'] : ['interpreted', 'compiled'];

@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { inSharedProcesses, packageTests } from '../../vitest.shared.js';
+import { packageTests } from '../../vitest.shared.js';
 
-export default defineConfig({ test: { ...packageTests, ...inSharedProcesses } });
+export default defineConfig({ test: packageTests });

@@ -1,10 +1,9 @@
 import { defineConfig } from 'vitest/config';
-import { inSharedProcesses, packageTests } from '../../vitest.shared.js';
+import { packageTests } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
     ...packageTests,
-    ...inSharedProcesses,
     name: '@mercer/solvers',
     // Small systems of many shapes: compiling their kernels would take most of the time, and they have tests of their own.
     env: { ...packageTests.env, MERCER_CPU: process.env['MERCER_CPU'] || 'interpreted' },

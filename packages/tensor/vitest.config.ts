@@ -1,11 +1,10 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { inSharedProcesses, packageTests, withLighterKernels } from '../../vitest.shared.js';
+import { packageTests, withLighterKernels } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
     ...packageTests,
-    ...inSharedProcesses,
     name: '@mercer/tensor',
     env: {
       ...withLighterKernels.env,

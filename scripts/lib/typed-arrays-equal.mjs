@@ -1,6 +1,5 @@
 // A set-up file: `toEqual` compares typed arrays of one type number by number, to the same result. Vitest's own way makes a pair of the name and
 // the value of every element, which takes some microseconds and 300 bytes each.
-import { expect } from 'vitest';
 
 /** @typedef {Exclude<NodeJS.TypedArray, Buffer>} TypedArray */
 
@@ -26,9 +25,12 @@ export function typedArraysEqual(a, b) {
   );
 }
 
-const DONE = Symbol.for('mercer typed arrays equal');
-if (!(DONE in globalThis)) {
-  // once in a process, also where files share it
-  Object.defineProperty(globalThis, DONE, { value: true });
-  expect.addEqualityTesters([typedArraysEqual]);
-}
+// The list that `expect.addEqualityTesters` adds to. Vitest is not imported for it: this file runs in front of every other.
+/** @type {{ customEqualityTesters: unknown[] } | undefined} */
+const matchers = Reflect.get(globalThis, Symbol.for('$$jest-matchers-object'));
+const testers = matchers?.customEqualityTesters;
+// files that share a process share the list
+const isThere = testers?.some(
+  (one) => typeof one === 'function' && one.name === typedArraysEqual.name,
+);
+if (isThere === false) testers?.push(typedArraysEqual);
