@@ -238,11 +238,14 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
    * The pairs of rows at which this, of dim 1, is not 0, as a sparse matrix in compressed rows: over 'j', for every row i the
    * rows of j, in order. A NaN is not 0. Unlike reductions it waits for the device, which has to count the pairs before there
    * is a place for them. So it cannot be prepared, and `prepare` refuses a function that calls it: what is launched behind the count, and the shapes of
-   * the results, are those of this count, also with an `out` that has room for more. `argKMin` finds as many neighbours of each row as it is asked for, and can be prepared. With `devices`,
-   * `maxBytes` or `onProgress`, or rows of a file, pairs are found block by block, as reductions are computed, and put together in host memory.
+   * the results, are those of this count, also with an `out` that has room for more. `argKMin` finds as many neighbours of each row as it is
+   * asked for, and can be prepared.
+   *
+   * With `devices`, `maxBytes` or `onProgress`, or with rows of a file, pairs are found block by block, as reductions are computed, and put
+   * together in host memory.
    *
    * @throws LazyError DIM_MISMATCH for a mask of another dim, UNBOUND_VARIABLE for placeholders, UNSUPPORTED for more
-   * than 64 values, and for sides of more than 2^24 rows in float32, but in blocks; MercerError as `sum`
+   * than 64 values, and where not in blocks for sides of more than 2^24 rows in float32; MercerError as `sum`
    *
    * @example
    * ```ts
