@@ -4,6 +4,7 @@ import { defaultMaps, defaultSums } from './elementwise/default-maps.test-suppor
 import { defaultElementwisePlans } from './elementwise/default-elementwise.test-support.js';
 import { emitCopyPieces } from './elementwise/copy-pieces.js';
 import { emitCopy } from './elementwise/emit.js';
+import { emitRepeats } from './elementwise/repeats.js';
 import { cpuLimitKernels, cpuGaussianSum } from './limits/cpu-limit-kernels.js';
 import { cudaLimitKernels } from './limits/cuda-limit-kernels.js';
 import { defaultMapReduceKernels } from './map-reduce/default-map-reduce.test-support.js';
@@ -50,8 +51,7 @@ export function defaultPairwiseKernels(limits: DeviceLimits): NamedKernel[] {
 function defaultElementwiseKernels({ kind }: DeviceLimits): NamedKernel[] {
   if (kind === 'cpu') return [];
   const kernels = defaultElementwisePlans().map((plan) => emitCopy(plan, kind));
-  // the kernel of loops (repeats.ts) joins them with the next GPU report
-  return [...kernels, emitCopyPieces()].map((kernel) => ({
+  return [...kernels, emitCopyPieces(), emitRepeats()].map((kernel) => ({
     name: kernel.name,
     kernel,
   }));

@@ -66,7 +66,10 @@ export function describePairBlocks(devices: () => readonly Device[]): void {
       async (axis, dtype, batch, valued, times) => {
         const [x, y] = [wholeNumbers(1, 37, 2, batch), wholeNumbers(2, 70, 2)];
         const a = lazyI(await upload(x, dtype, home()));
-        const b = lazyJ(await upload(y, dtype, device('cpu')));
+        const b = lazyJ({
+          data: dtype === 'float32' ? Float32Array.from(y.values) : Float64Array.from(y.values),
+          shape: [70, 2],
+        });
         const mask = a.sqdist(b).le(4);
         const options = { devices: devices(), ...(valued && { values: b.sub(a) }) };
         const maxBytes = times * (await leastOf(mask, axis, options));

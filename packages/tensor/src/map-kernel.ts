@@ -2,6 +2,7 @@ import type { Expr } from '@mercer/formula';
 import {
   emitMap,
   groupSegments,
+  otherWalks,
   planMap,
   planSegments,
   segmentNames,
@@ -13,7 +14,12 @@ import {
 } from '@mercer/kernels';
 import { own } from '@mercer/options';
 import { sizeOfShape } from './checked-size.js';
-import { pointerAt, type CallSteps, type CallView } from './operation/call-steps.js';
+import {
+  pointerAt,
+  type CallSteps,
+  type CallView,
+  type KeyedKernel,
+} from './operation/call-steps.js';
 import type { CallPointer } from './operation/known-call.js';
 import type { CallPlan } from './operation/operation.js';
 import { RecentMap, REMEMBERED_KERNELS } from './recent-map.js';
@@ -59,7 +65,8 @@ export function addMaps(
       values += step.results.length * sizeOfShape(step.shape);
     }
     const { key, kernel } = mapKernel(plan);
-    steps.addKernel(key, kernel, { values, pointers, scalars });
+    const others = (): readonly KeyedKernel[] => otherWalks(plan).map(mapKernel);
+    steps.addKernel(key, kernel, { values, pointers, scalars }, others);
   }
   return {
     // the formulas, whose ids are in the keys
@@ -168,7 +175,7 @@ interface KeptKernel {
 const kernels = new WeakMap<Expr, RecentMap<string, KeptKernel>>();
 
 /** The kernel of a map, and a text that tells it from others while its formulas live. */
-function mapKernel(plan: MapPlan): { readonly key: string; readonly kernel: EmittedKernel } {
+function mapKernel(plan: MapPlan): KeyedKernel {
   const exprs = plan.results.map(({ expr }) => expr);
   const dtypes: DType[] = plan.results.map(({ dtype }) => dtype);
   const ids = exprs.map(({ id }) => id).join(' ');

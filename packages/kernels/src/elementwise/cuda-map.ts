@@ -3,27 +3,17 @@ import { cudaType } from '../emit/literals.js';
 import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/text.js';
 import { parameterList } from '../emit/parameter-text.js';
-import type { DType } from '../dtype.js';
 import { type CudaKernel, scalar } from '../emitted-kernel.js';
 import { conversionsText, prelude } from './conversion-text.js';
-import {
-  blocksGeometry,
-  linearGeometry,
-  NARROW_BLOCK,
-  rowsGeometry,
-  ROW_INDEXING,
-  segmentIndexing,
-} from './cuda-geometry.js';
+import { blocksGeometry, linearGeometry } from './cuda-geometry.js';
+import { assigned, contiguousInputs, lanesOf, packName, packTypes } from './cuda-packs.js';
+import { stridedBody, stridedTypes } from './cuda-strided.js';
 import { elementInfo } from './element-type.js';
 import { loadName, mapConversions, mapFormulas, storeName } from './map-formula.js';
 import {
-  contiguousInputs,
-  isAcross,
-  lanesOf,
   mapCost,
   mapCount,
   mapName,
-  mapOffsets,
   mapParams,
   mapResults,
   mapSpelling,
@@ -32,7 +22,7 @@ import {
   segmentNames,
 } from './map-params.js';
 import type { MapPlan } from './map-plan-types.js';
-import { productOf, QUOTIENT, unravel } from './strided-text.js';
+import { stridedGeometry } from './map-walk.js';
 
 const ENTRY = 'mercer_map';
 
@@ -51,8 +41,11 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
     prelude('cuda').trimEnd(),
     conversionsText(mapConversions(plan), 'cuda').trimEnd(),
     cudaHelpers(formula.helpers, plan.dtype),
-    plan.rank > 2 && QUOTIENT.trimEnd(),
-    plan.mode === 'linear' && packTypes(plan),
+    plan.mode === 'strided' && stridedTypes(plan),
+    packTypes(
+      [...contiguousInputs(plan), ...plan.results].map(({ dtype }) => dtype),
+      plan.walk?.lanes ?? lanesOf(plan),
+    ),
     valuesType(plan),
     'extern "C" __global__ void __launch_bounds__(256)',
     `${ENTRY}(${parameterList(mapParams(plan), { ...mapSpelling(plan), restricts: () => false })}) {`,
@@ -73,12 +66,8 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
     options: [],
     geometry: (scalars) => {
       if (plan.segments !== undefined) return blocksGeometry(scalar(scalars, lastEnd(plan)));
-      const count = mapCount(plan, scalars);
-      if (plan.mode === 'linear') return linearGeometry(count, lanesOf(plan));
-      const last = String(plan.rank - 1);
-      const inner = scalar(scalars, `n${last}`);
-      const widest = isAcross(plan, scalars) ? NARROW_BLOCK : undefined;
-      return rowsGeometry(count / inner, inner, widest);
+      if (plan.mode === 'strided') return stridedGeometry(plan, scalars);
+      return linearGeometry(mapCount(plan, scalars), lanesOf(plan));
     },
     cost: (scalars) => ({
       ...mapCost(plan, scalars),
@@ -100,36 +89,17 @@ function storedValues(plan: MapPlan, values: readonly string[]): string {
   return stored.length === 1 ? (stored[0] ?? '') : `Values{${stored.join(', ')}}`;
 }
 
-/** Puts what `value` gives where the results go. */
-function assigned(targets: readonly string[], value: string): string {
-  if (targets.length === 1) return `${targets[0] ?? ''} = ${value};`;
-  const stores = targets.map((target, r) => `${target} = v.v${r};`);
-  return `{ const Values v = ${value}; ${stores.join(' ')} }`;
-}
-
-function packTypes(plan: MapPlan): string {
-  const lanes = lanesOf(plan);
-  const types = new Set([...contiguousInputs(plan), ...plan.results].map(({ dtype }) => dtype));
-  return [...types]
-    .map((dtype) => {
-      const { storage, bytes, tag } = elementInfo(dtype);
-      return `struct alignas(${lanes * bytes}) Pack_${tag} { ${storage} v[${lanes}]; };`;
-    })
-    .join('\n');
-}
-
-const pack = (dtype: DType): string => `Pack_${elementInfo(dtype).tag}`;
-
 /** The block behind the last segment's last. */
 const lastEnd = (plan: MapPlan): string => segmentNames(plan).at(-1)?.('end') ?? '';
 
-/** Finds the segment of a block by halves: its pointers and its integers, and the number of the block in it. */
+/** Finds the segment of a block by halves: its pointers and its integers, the number of the block in it, and of a linear one how many there are. */
 export function segmentText(plan: MapPlan): string {
   const one = { ...plan, segments: undefined };
   const spelling = { ...mapSpelling(one), restricts: () => false };
   const pointers = mapParams(one).filter(({ kind }) => kind === 'pointer');
   const names = segmentNames(plan);
   const integers = segmentIntegers(plan).filter((name) => name !== 'end');
+  const isLinear = plan.mode === 'linear';
   const found = (from: number, to: number): string => {
     const nameOf = names[from] ?? String;
     if (to - from === 1) {
@@ -137,12 +107,12 @@ export function segmentText(plan: MapPlan): string {
       const moved = [...pointers.map(({ name }) => name), ...integers].map(
         (n) => `${n} = ${nameOf(n)};`,
       );
-      return lines(
-        moved.join(' '),
-        before === undefined
-          ? `blocks = ${nameOf('end')};`
-          : `block -= ${before}; blocks = ${nameOf('end')} - ${before};`,
-      );
+      const own = before === undefined ? '' : ` - ${before}`;
+      const counted = [
+        before !== undefined && `block -= ${before};`,
+        isLinear && `blocks = ${nameOf('end')}${own};`,
+      ].filter((one) => one !== false);
+      return lines(moved.join(' '), counted.join(' '));
     }
     const half = (from + to) >> 1;
     return lines(
@@ -155,7 +125,7 @@ export function segmentText(plan: MapPlan): string {
   };
   return lines(
     ...pointers.map((param) => `  ${parameterList([param], spelling)};`),
-    `  i64 ${integers.join(', ')}, block = blockIdx.x, blocks;`,
+    `  i64 ${integers.join(', ')}, block = blockIdx.x${isLinear ? ', blocks' : ''};`,
     indent(found(0, names.length)),
   );
 }
@@ -170,7 +140,7 @@ function linearBody(plan: MapPlan, T: string): string {
     made: all.length === 1 ? 'result' : `result${r}`,
   }));
   const alignments = [...packed, ...results.map(({ pointer, dtype }) => ({ name: pointer, dtype }))]
-    .map(({ name, dtype }) => `(u64)${name} % sizeof(${pack(dtype)})`)
+    .map(({ name, dtype }) => `(u64)${name} % sizeof(${packName(dtype)})`)
     .join(' | ');
   const call = (at: string, element: (name: string) => string): string => {
     const inputs = plan.inputs.map((input, k) => {
@@ -194,9 +164,9 @@ function linearBody(plan: MapPlan, T: string): string {
     '    for (i64 i = first; i < packs; i += step) {',
     ...packed.map(
       ({ name, dtype }) =>
-        `      const ${pack(dtype)} in_${name} = reinterpret_cast<const ${pack(dtype)}*>(${name})[i];`,
+        `      const ${packName(dtype)} in_${name} = reinterpret_cast<const ${packName(dtype)}*>(${name})[i];`,
     ),
-    ...results.map(({ dtype, made }) => `      ${pack(dtype)} ${made};`),
+    ...results.map(({ dtype, made }) => `      ${packName(dtype)} ${made};`),
     '#pragma unroll',
     `      for (int j = 0; j < ${lanes}; ++j) ${assigned(
       results.map(({ made }) => `${made}.v[j]`),
@@ -204,7 +174,7 @@ function linearBody(plan: MapPlan, T: string): string {
     )}`,
     ...results.map(
       ({ dtype, pointer, made }) =>
-        `      reinterpret_cast<${pack(dtype)}*>(${pointer})[i] = ${made};`,
+        `      reinterpret_cast<${packName(dtype)}*>(${pointer})[i] = ${made};`,
     ),
     '    }',
     `    done = packs * ${lanes};`,
@@ -213,30 +183,5 @@ function linearBody(plan: MapPlan, T: string): string {
       results.map(({ pointer }) => `${pointer}[i]`),
       call('i', (name) => `${name}[i]`),
     )}`,
-  );
-}
-
-function stridedBody(plan: MapPlan, T: string): string {
-  const last = String(plan.rank - 1);
-  const results = mapResults(plan);
-  const offsets = mapOffsets(plan);
-  const inputs = plan.inputs.map((input, k) => {
-    const [name, number] = [`x${k}`, String(k)];
-    return `${loadName(input)}(${name}[from${number} + x * s${number}_${last}])`;
-  });
-  const indices = plan.indices.map((_, j) => `(${T})(index${j} + x * i${j}_${last})`);
-  return lines(
-    `  const i64 rows = ${productOf('n', plan.rank - 1)};`,
-    plan.segments === undefined ? ROW_INDEXING : segmentIndexing(`n${last}`),
-    '  for (i64 row = firstRow; row < rows; row += rowStep) {',
-    `    i64 ${plan.rank > 1 ? 'rest = row, ' : ''}${offsets.map(({ name, start }) => `${name} = ${start}`).join(', ')};`,
-    unravel(plan.rank - 1, offsets, (prefix, i) => prefix + String(i)),
-    // unrolled further, the 64-bit steps of all operands outgrow what the compiler keeps in registers
-    '#pragma unroll 2',
-    `    for (i64 x = firstX; x < n${last}; x += xStep) ${assigned(
-      results.map(({ pointer, offset, stride }) => `${pointer}[${offset} + x * ${stride}${last}]`),
-      `value(${[...inputs, ...indices].join(', ')})`,
-    )}`,
-    '  }',
   );
 }

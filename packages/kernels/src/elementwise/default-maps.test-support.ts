@@ -2,9 +2,11 @@ import { add, div, exp, gt, lt, max, mul, pow, select, sub, tanh, variable } fro
 import type { DeviceLimits } from '../device-limits.js';
 import { DTYPES } from '../dtype.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
+import { MAX_COPY_RANK } from './collapse-dims.js';
 import { emitSum, planSum } from './emit-sum.js';
 import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
+import { otherWalks } from './map-walk.js';
 import type { MapProblem } from './map-plan-types.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 
@@ -95,14 +97,15 @@ export function defaultSums({ kind }: DeviceLimits): NamedKernel[] {
   return [...kernels.values()];
 }
 
-/** The kernels of `mapProblems` on a device, each text once. */
+/** The kernels of `mapProblems` on a device, each text once, and of the largest and the one of several results those of other sizes. */
 export function defaultMaps(limits: DeviceLimits): NamedKernel[] {
   const kernels = new Map<string, NamedKernel>();
   const plans = [
     ...mapProblems().map((problem) => planOne(problem, limits).plan),
     planMap(SEVERAL_RESULTS, limits).plan,
   ];
-  for (const plan of plans) {
+  const largest = plans.filter(({ rank, results }) => rank === MAX_COPY_RANK || results.length > 1);
+  for (const plan of [...plans, ...largest.flatMap(otherWalks)]) {
     const kernel = emitMap(plan);
     kernels.set(kernel.source, { name: kernel.name, kernel });
   }

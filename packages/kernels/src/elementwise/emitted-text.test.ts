@@ -19,21 +19,65 @@ describe('the text for a GPU', () => {
   it('of a map', () => {
     expect(emittedText(emitMap(planOne(scaled, H200).plan), 'kernel')).toMatchInlineSnapshot(`
       "extern "C" __global__ void __launch_bounds__(256)
-      mercer_map(const float* x0, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, double p0) {
+      mercer_map(const float* x0, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, i64 span, double p0) {
         const double tu0_wide = p0;
         const float tu0 = (float)tu0_wide;
         const auto value = [&](float x0) {
           const float t1 = tu0 * x0;
           return store(t1);
         };
-        const i64 rows = n0;
-        const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;
-        const i64 firstX = (i64)blockIdx.x * blockDim.x + threadIdx.x, xStep = (i64)gridDim.x * blockDim.x;
-        for (i64 row = firstRow; row < rows; row += rowStep) {
-          i64 rest = row, to = 0, from0 = 0;
-          { const i64 i = rest; to += i * d0; from0 += i * s0_0; }
-      #pragma unroll 2
-          for (i64 x = firstX; x < n1; x += xStep) out[to + x * d1] = value(load_f32(x0[from0 + x * s0_1]));
+        const Index rows = (Index)n0, packs = ((Index)n1 + 3) / 4;
+        const Index height = blockDim.y, rowBlock = blockIdx.y, y = threadIdx.y;
+        const Index column = (Index)blockIdx.x * blockDim.x + threadIdx.x;
+        const Index begin = rowBlock * (Index)span, end = begin + (Index)span < rows ? begin + (Index)span : rows;
+        const bool whole = n1 % 4 == 0 && d1 == 1 && ((d0) & 3) == 0 && (u64)out % sizeof(Pack_f32) == 0;
+        const bool whole_x0 = whole && s0_1 == 1 && ((s0_0) & 3) == 0 && (u64)x0 % sizeof(Pack_f32) == 0;
+        Index x[4];
+        #pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          const Index place = whole ? 4 * column + j : column + j * packs;
+          x[j] = place < (Index)n1 ? place : column;
+        }
+        if (column < packs) for (Index row = begin + y; row < end; row += 2 * height) {
+          Index to[2], from0[2];
+          #pragma unroll
+          for (int r = 0; r < 2; ++r) {
+            Index rest = row + r * height < end ? row + r * height : row;
+            to[r] = (Index)0;
+            from0[r] = (Index)0;
+            { const Index i = rest; to[r] += i * (Index)d0; from0[r] += i * (Index)s0_0; }
+          }
+          Pack_f32 in_x0[2];
+          if (whole_x0) {
+            #pragma unroll
+            for (int r = 0; r < 2; ++r) {
+              in_x0[r] = *reinterpret_cast<const Pack_f32*>(x0 + (from0[r] + x[0]));
+            }
+          } else {
+            #pragma unroll
+            for (int r = 0; r < 2; ++r) {
+              #pragma unroll
+              for (int j = 0; j < 4; ++j) {
+                in_x0[r].v[j] = x0[from0[r] + x[j] * (Index)s0_1];
+              }
+            }
+          }
+          #pragma unroll
+          for (int r = 0; r < 2; ++r) {
+            if (row + r * height >= end) break;
+            Pack_f32 made;
+            #pragma unroll
+            for (int j = 0; j < 4; ++j) {
+              made.v[j] = value(load_f32(in_x0[r].v[j]));
+            }
+            if (whole) *reinterpret_cast<Pack_f32*>(out + (to[r] + x[0])) = made;
+            else {
+              #pragma unroll
+              for (int j = 0; j < 4; ++j) {
+                out[to[r] + x[j] * (Index)d1] = made.v[j];
+              }
+            }
+          }
         }
       }
       "

@@ -13,6 +13,7 @@ export type { MapInput, MapPlan, MapProblem, PlannedMap } from './map-plan-types
 export { emitMap } from './emit.js';
 export { segmentNames } from './map-params.js';
 export { groupSegments, planSegments } from './map-segments.js';
+export { otherWalks } from './map-walk.js';
 export { emitCopy } from './emit.js';
 export type { ElementType } from './element-type.js';
 export { planSum, type SumDType, type SumPlan, type SumProblem } from './emit-sum.js';

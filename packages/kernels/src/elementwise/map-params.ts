@@ -82,12 +82,24 @@ export function segmentIntegers(plan: MapPlan): readonly string[] {
   const dims = ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
     upTo(plan.rank).map((i) => prefix + String(i)),
   );
-  return [...dims, ...mapVariables(plan).indices, ...(isMany ? ['width', 'end'] : [])];
+  return [
+    ...dims,
+    ...mapVariables(plan).indices,
+    ...walkIntegers(plan),
+    ...(isMany ? ['width', 'end'] : []),
+  ];
 }
 
-/** Whether an input of a map that is not linear runs across the rows. */
-export const isAcross = ({ inputs, rank }: MapPlan, scalars: Scalars): boolean =>
-  inputs.some((_, k) => Math.abs(scalar(scalars, `s${k}_${rank - 1}`)) > 1);
+/**
+ * What a GPU walks a map by that is not linear: the rows of a block, and for each extent by which it divides what 2^32 - 1 holds of it, which places
+ * of 64 bits do not need. So maps that lie alike have the same parameters whatever their sizes.
+ */
+const walkIntegers = (plan: MapPlan): readonly string[] =>
+  plan.walk === undefined ? [] : ['span', ...dividedDims(plan).map((i) => `inverse${i}`)];
+
+/** The dimensions by whose extents the number of a row is divided. */
+export const dividedDims = ({ rank }: Pick<MapPlan, 'rank'>): readonly number[] =>
+  upTo(rank - 1).slice(1);
 
 /** What the parameters of each segment are called, by their names in a map alone. */
 export const segmentNames = ({
@@ -139,27 +151,6 @@ export function mapCost(plan: MapPlan, scalars: Scalars): KernelCost {
     ),
     flops: count * operations,
   };
-}
-
-/** Most elements that a thread holds at once where all lie in a row. */
-const MOST_LANES = 4;
-/** Most elements of inputs that it holds: more would not stay in registers. */
-const MOST_HELD = 64;
-
-/** The inputs whose elements lie in a row, in a linear map. */
-export const contiguousInputs = (
-  plan: MapPlan,
-): readonly (MapPlan['inputs'][number] & { name: string })[] =>
-  plan.inputs.flatMap((input, k) => (input.repeated ? [] : [{ ...input, name: `x${k}` }]));
-
-/** Elements of a pack, which is of up to 16 bytes. */
-export function lanesOf(plan: MapPlan): number {
-  const widest = [...plan.results, ...contiguousInputs(plan)].map(
-    ({ dtype }) => elementInfo(dtype).bytes,
-  );
-  let lanes = Math.min(MOST_LANES, 16 / Math.max(...widest));
-  while (lanes > 1 && lanes * contiguousInputs(plan).length > MOST_HELD) lanes /= 2;
-  return lanes;
 }
 
 /** Characters of the formula in a kernel's name. */

@@ -47,8 +47,18 @@ export interface MapPlan {
   readonly inputs: readonly PlannedInput[];
   readonly parameters: readonly string[];
   readonly indices: readonly string[];
+  /** How a map that is not linear walks on a GPU. */
+  readonly walk: StridedWalk | undefined;
   /** Of a kernel that does several maps like this one, each with pointers and an extent of its own: how many. */
   readonly segments: number | undefined;
+}
+
+/** How a map that is not linear walks on a GPU. */
+export interface StridedWalk {
+  /** Elements of a row that a thread computes together: a pack where rows are whole packs, else one of each so many equal parts of the row. One where places are of 32 bits and rows too short. */
+  readonly lanes: number;
+  /** The integers of places: 32 bits where no operand reaches further. */
+  readonly index: 'i32' | 'i64';
 }
 
 /** An input as the text sees it. */

@@ -4,6 +4,7 @@ import { PlanError } from '../plan-error.js';
 import { collapseDims, dimScalars } from './collapse-dims.js';
 import { parameterBytes, stridePrefixes } from './map-params.js';
 import type { MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
+import { rowsTogether, walkOf, walkScalars } from './map-walk.js';
 
 /** Most inputs and results of a map on a CPU, where a task has a buffer for each on its stack. */
 const MOST_CPU_OPERANDS = 2 ** 14;
@@ -43,7 +44,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
   const indexNames = Object.keys(indices).filter((name) => names.has(name));
   const parameterNames = Object.keys(parameters).filter((name) => names.has(name));
   const axes = indexNames.map((name) => indices[name] ?? 0);
-  const { dims, offsets } = collapseDims(
+  const { dims: collapsed, offsets } = collapseDims(
     shape,
     [
       ...results.map(({ strides }) => strides),
@@ -53,6 +54,8 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     ],
     ['map', 'Map slices, or make the inputs contiguous'],
   );
+  const target = targetOf(limits);
+  const dims = target.kind === 'cuda' ? rowsTogether(collapsed, results.length) : collapsed;
   const inputStride = (input: number, dim: number): number =>
     dims[dim]?.strides[results.length + input] ?? 0;
   const linear =
@@ -64,9 +67,9 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     results.some(({ dtype }) => dtype === 'float64') ||
     read.some(({ dtype }) => dtype === 'float64') ||
     axes.some((axis) => (shape[axis] ?? 0) > LARGEST_FLOAT32_EXTENT);
-  const plan: MapPlan = Object.freeze({
+  const unwalked: MapPlan = {
     family: 'map',
-    target: targetOf(limits),
+    target,
     results: Object.freeze(results.map(({ expr, dtype }) => Object.freeze({ expr, dtype }))),
     dtype: isDouble ? 'float64' : 'float32',
     mode: linear ? 'linear' : 'strided',
@@ -78,10 +81,16 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     })),
     parameters: parameterNames,
     indices: indexNames,
+    walk: undefined,
     segments: undefined,
+  };
+  const plan: MapPlan = Object.freeze({
+    ...unwalked,
+    walk: target.kind === 'cuda' && !linear ? walkOf(unwalked, dims) : undefined,
   });
   checkOperands(plan, parameterLimit(limits));
   const scalars = dimScalars(dims, stridePrefixes(plan));
+  if (plan.walk !== undefined) Object.assign(scalars, walkScalars(plan, scalars));
   axes.forEach((_, j) => (scalars[`i${j}`] = offsets[results.length + read.length + j] ?? 0));
   parameterNames.forEach((name, k) => (scalars[`p${k}`] = parameters[name] ?? 0));
   return {

@@ -1,9 +1,11 @@
 import { parameterLimit, type DeviceLimits } from '../device-limits.js';
 import { type Scalars, scalar } from '../emitted-kernel.js';
 import { upTo } from '../emit/text.js';
-import { linearElements, NARROW_BLOCK, rowWidth, stridedBlocks } from './cuda-geometry.js';
-import { isAcross, lanesOf, parameterBytes, segmentNames, stridePrefixes } from './map-params.js';
+import { linearElements } from './cuda-geometry.js';
+import { lanesOf } from './cuda-packs.js';
+import { parameterBytes, segmentNames, stridePrefixes } from './map-params.js';
 import type { MapPlan, PlannedMap } from './map-plan-types.js';
+import { stridedTiles, walkOfAll, walkScalars } from './map-walk.js';
 
 /** How many maps with this plan one kernel can do: 1 where they need positions, and on a CPU where they are not linear. */
 function mostSegments(plan: MapPlan, mostBytes: number): number {
@@ -17,7 +19,7 @@ function mostSegments(plan: MapPlan, mostBytes: number): number {
 
 /**
  * The places of maps in groups, each of which one kernel can do. A map of one element goes with any whose operands have its dtypes: whether one is
- * repeated makes no difference to it. A GPU's maps that are not linear go together whatever their ranks.
+ * repeated makes no difference to it. A GPU's maps that are not linear go together whatever their ranks and sizes.
  */
 export function groupSegments(
   maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>[],
@@ -55,6 +57,7 @@ const keyOf = (plan: MapPlan): string =>
   JSON.stringify({
     ...plan,
     rank: undefined,
+    walk: undefined,
     results: plan.results.map(({ expr, dtype }) => [expr.id, dtype]),
   });
 
@@ -75,22 +78,26 @@ export function planSegments(maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>
   if (first === undefined) throw new RangeError('planSegments: there is no map. Pass one or more.');
   if (maps.length === 1) return first;
   const rank = Math.max(...maps.map(({ plan: one }) => one.rank));
-  const plan: MapPlan = Object.freeze({ ...first.plan, rank, segments: maps.length });
+  const plan: MapPlan = Object.freeze({
+    ...first.plan,
+    rank,
+    walk: walkOfAll(maps.flatMap(({ plan: { walk } }) => walk ?? [])),
+    segments: maps.length,
+  });
   const scalars: Record<string, number> = {};
   let end = 0;
   for (const [s, nameOf] of segmentNames(plan).entries()) {
     const map = maps[s] ?? first;
-    const own: Scalars = plan.mode === 'linear' ? map.scalars : stridedScalars(map, rank);
+    const own: Scalars = plan.mode === 'linear' ? map.scalars : stridedScalars(map, plan);
     for (const [name, value] of Object.entries(own)) {
       scalars[/^p\d/.test(name) ? name : nameOf(name)] = value;
     }
-    end +=
-      plan.mode === 'linear'
-        ? Math.ceil(scalar(own, 'n0') / blockElements(plan))
-        : stridedBlocks(
-            upTo(rank).map((i) => scalar(own, `n${i}`)),
-            scalar(own, 'width'),
-          );
+    if (plan.mode === 'linear') end += Math.ceil(scalar(own, 'n0') / blockElements(plan));
+    else {
+      const { width, across, rows, span } = stridedTiles(plan, own);
+      scalars[nameOf('width')] = width;
+      end += across * Math.ceil(rows / span);
+    }
     scalars[nameOf('end')] = end;
   }
   return { plan, scalars };
@@ -99,13 +106,13 @@ export function planSegments(maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>
 /** Elements of a segment that a block of a GPU computes: several packs a thread, so that finding the segment costs little. */
 const blockElements = (plan: MapPlan): number => 4 * linearElements(lanesOf(plan));
 
-/** The dimensions of a map as the last of so many, those before them having extent 1, and the threads of a block along a row. */
+/** The dimensions of a map as the last ones of a plan with more, those before them having extent 1. */
 function stridedScalars(
   { plan, scalars }: Pick<PlannedMap, 'plan' | 'scalars'>,
-  rank: number,
+  to: MapPlan,
 ): Scalars {
+  const { rank } = to;
   const before = rank - plan.rank;
-  const last = plan.rank - 1;
   const moved = Object.fromEntries(
     ['n', ...stridePrefixes(plan)].flatMap((prefix) =>
       upTo(rank).map((i): [string, number] => [
@@ -115,7 +122,5 @@ function stridedScalars(
     ),
   );
   const numbers = Object.entries(scalars).filter(([name]) => /^p\d/.test(name));
-  const inner = scalar(scalars, `n${last}`);
-  const widest = isAcross(plan, scalars) ? NARROW_BLOCK : undefined;
-  return { ...moved, ...Object.fromEntries(numbers), width: rowWidth(inner, widest) };
+  return { ...moved, ...walkScalars(to, moved), ...Object.fromEntries(numbers) };
 }

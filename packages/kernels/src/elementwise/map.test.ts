@@ -1,11 +1,13 @@
 import { add, gt, lt, mul, pow, select, variable } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
+import type { CudaGeometry } from '../emitted-kernel.js';
 import { packParams } from '../kernel-param.js';
 import { compilerVerdict, machines } from '../testing/cpu-harness.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { defaultMaps, mapProblems } from './default-maps.test-support.js';
 import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
+import { otherWalks } from './map-walk.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 
 const CPU = {
@@ -82,6 +84,7 @@ describe('plans', () => {
       i0: 3,
       i0_0: -1,
       i0_1: 0,
+      span: 51,
     });
     expect([inputs, outOffset]).toEqual([[{ index: 0, offset: 15 }], -15]);
   });
@@ -114,7 +117,7 @@ describe('plans', () => {
   // of each operand a pointer and its strides, and the extents of the dimensions
   test.each([
     ['in a row', [5, 1], 254, 16 * 256 + 8],
-    ['of two dimensions', [1, 4], 169, 24 * 171 + 16],
+    ['of two dimensions', [1, 4], 168, 24 * 170 + 24],
   ])('refuse more operands %s than a launch on a GPU addresses', (_, strides, most, bytes) => {
     expect(planOne(sumOf(most, strides), H200).inputs).toHaveLength(most);
     const more = sumOf(most + 1, strides);
@@ -198,22 +201,113 @@ describe('texts', () => {
       expect(packParams(kernel.params).bytes).toBeLessThan(4096);
       const geometry = kernel.geometry(scalars);
       if ('tasks' in geometry) expect(geometry.tasks).toBeGreaterThan(0);
-      else expect(geometry.block.reduce((a, b) => a * b)).toBe(256);
+      else {
+        const threads = geometry.block.reduce((a, b) => a * b);
+        expect(threads).toBeGreaterThan(plan.mode === 'linear' ? 255 : 128);
+        expect(threads).toBeLessThanOrEqual(256);
+      }
     }
     expect(defaultMaps(limits).length).toBeGreaterThan(25);
   });
 
-  test('an input that runs across the rows gets narrow blocks', () => {
-    const turned = planOne(
+  const floats = (shape: readonly number[], xs: readonly number[], ys: readonly number[]) => {
+    const strides = shape.map((_, i) => shape.slice(i + 1).reduce((a, b) => a * b, 1));
+    const { plan, scalars } = planOne(
       {
         expr: add(x, y),
-        shape: [300, 300],
-        inputs: [float('x', [300, 1]), float('y', [1, 300])],
-        out: { dtype: 'float32', strides: [300, 1] },
+        shape,
+        inputs: [float('x', xs), float('y', ys)],
+        out: { dtype: 'float32', strides },
       },
       H200,
     );
-    expect(emitMap(turned.plan).geometry(turned.scalars)).toMatchObject({ block: [32, 8, 1] });
+    const { grid, block } = emitMap(plan).geometry(scalars) as CudaGeometry;
+    return { walk: plan.walk, scalars, grid, block };
+  };
+
+  test('an input that runs across the rows gets narrow blocks', () => {
+    expect(floats([300, 300], [300, 1], [1, 300]).block).toEqual([4, 64, 1]);
+    // rows that are not whole packs are written by threads beside each other
+    expect(floats([301, 301], [301, 1], [1, 301]).block).toEqual([16, 16, 1]);
+  });
+
+  test('rows follow each other where such an input lies together', () => {
+    const { scalars } = floats([20, 30, 40], [1200, 40, 1], [1, 20, 600]);
+    expect(scalars).toMatchObject({ n0: 30, n1: 20, n2: 40, d0: 40, d1: 1200, s1_1: 1 });
+  });
+
+  test('threads have packs where rows are long or whole packs, and one element where not', () => {
+    const lanes = (inner: number): number | undefined =>
+      floats([50, inner], [inner, 1], [0, 1]).walk?.lanes;
+    expect([3, 15, 16, 17, 20].map(lanes)).toEqual([1, 1, 4, 4, 4]);
+  });
+
+  test('blocks fit the rows, and have several rows where there are many', () => {
+    // 196 packs, and 4096 * 256 rows in 16384 blocks
+    const outer = floats([4096, 256, 784], [256, 1, 0], [784, 0, 1]);
+    expect([outer.grid, outer.block]).toEqual([
+      [1, 16384, 1],
+      [196, 1, 1],
+    ]);
+    expect(outer.scalars).toMatchObject({ span: 64, inverse1: 2 ** 24 - 1 });
+    const small = floats([1024, 256], [256, 1], [0, 1]);
+    expect([small.grid, small.block, small.scalars['span']]).toEqual([[1, 256, 1], [64, 4, 1], 4]);
+  });
+
+  test('maps that lie alike have up to three kernels, with the same parameters', () => {
+    const sizes = [
+      [30, 50, 64],
+      [30, 50, 3],
+      [30000, 50, 2000],
+      [2 ** 20, 1000, 3],
+    ] as const;
+    const plans = sizes.map((shape) => {
+      const [, rows, columns] = shape;
+      const matrices = [rows * columns, columns, 1];
+      return planOne(
+        {
+          expr: add(x, y),
+          shape,
+          inputs: [float('x', matrices), float('y', [columns, 0, 1])],
+          out: { dtype: 'float32', strides: matrices },
+        },
+        H200,
+      );
+    });
+    expect(plans.map(({ plan }) => plan.walk)).toEqual([
+      { lanes: 4, index: 'i32' },
+      { lanes: 1, index: 'i32' },
+      { lanes: 4, index: 'i64' },
+      { lanes: 4, index: 'i64' },
+    ]);
+    for (const { plan } of plans) {
+      const all = [plan, ...otherWalks(plan)];
+      expect(all).toHaveLength(3);
+      for (const other of plans) {
+        expect(all).toContainEqual(other.plan);
+        expect(emitMap(other.plan).params).toEqual(emitMap(plan).params);
+        expect(Object.keys(other.scalars)).toEqual(Object.keys(plans[0]?.scalars ?? {}));
+      }
+    }
+    const linear = planOne(
+      {
+        expr: x,
+        shape: [8],
+        inputs: [float('x', [1])],
+        out: { dtype: 'float32', strides: [1] },
+      },
+      H200,
+    );
+    expect(otherWalks(linear.plan)).toEqual([]);
+  });
+
+  test('places are counted in 32 bits where no operand reaches further', () => {
+    const index = (shape: readonly number[], xs: readonly number[]): string | undefined =>
+      floats(shape, xs, [0, 1]).walk?.index;
+    expect(index([30000, 64000], [64000, 1])).toBe('i32');
+    expect(index([35000, 64000], [0, 1])).toBe('i64');
+    expect(index([2, 64000], [2 ** 31, 1])).toBe('i64');
+    expect(index([2, 64000], [-(2 ** 31), 1])).toBe('i64');
   });
 
   test.each(machines())(
@@ -242,7 +336,7 @@ describe('texts', () => {
     );
     expect(source.slice(source.indexOf('extern'))).toMatchInlineSnapshot(`
       "extern "C" __global__ void __launch_bounds__(256)
-      mercer_map(const float* x0, const i32* x1, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, i64 s1_0, i64 s1_1, i64 i0_0, i64 i0_1, i64 i0, double p0) {
+      mercer_map(const float* x0, const i32* x1, float* out, i64 n0, i64 n1, i64 d0, i64 d1, i64 s0_0, i64 s0_1, i64 s1_0, i64 s1_1, i64 i0_0, i64 i0_1, i64 i0, i64 span, double p0) {
         const double tu0_wide = p0;
         const float tu0 = (float)tu0_wide;
         const auto value = [&](float x0, float x1, float i0) {
@@ -250,14 +344,52 @@ describe('texts', () => {
           const float t2 = (i0 < x1) ? t1 : 0.0f;
           return store(t2);
         };
-        const i64 rows = n0;
-        const i64 firstRow = (i64)blockIdx.y * blockDim.y + threadIdx.y, rowStep = (i64)gridDim.y * blockDim.y;
-        const i64 firstX = (i64)blockIdx.x * blockDim.x + threadIdx.x, xStep = (i64)gridDim.x * blockDim.x;
-        for (i64 row = firstRow; row < rows; row += rowStep) {
-          i64 rest = row, to = 0, from0 = 0, from1 = 0, index0 = i0;
-          { const i64 i = rest; to += i * d0; from0 += i * s0_0; from1 += i * s1_0; index0 += i * i0_0; }
-      #pragma unroll 2
-          for (i64 x = firstX; x < n1; x += xStep) out[to + x * d1] = value(load_f32(x0[from0 + x * s0_1]), load_i32(x1[from1 + x * s1_1]), (float)(index0 + x * i0_1));
+        const Index rows = (Index)n0, packs = ((Index)n1 + 0) / 1;
+        const Index height = blockDim.y, rowBlock = blockIdx.y, y = threadIdx.y;
+        const Index column = (Index)blockIdx.x * blockDim.x + threadIdx.x;
+        const Index begin = rowBlock * (Index)span, end = begin + (Index)span < rows ? begin + (Index)span : rows;
+        Index x[1];
+        x[0] = column;
+        if (column < packs) for (Index row = begin + y; row < end; row += 4 * height) {
+          Index to[4], from0[4], from1[4], index0[4];
+          #pragma unroll
+          for (int r = 0; r < 4; ++r) {
+            Index rest = row + r * height < end ? row + r * height : row;
+            to[r] = (Index)0;
+            from0[r] = (Index)0;
+            from1[r] = (Index)0;
+            index0[r] = (Index)i0;
+            { const Index i = rest; to[r] += i * (Index)d0; from0[r] += i * (Index)s0_0; from1[r] += i * (Index)s1_0; index0[r] += i * (Index)i0_0; }
+          }
+          Pack_f32 in_x0[4];
+          #pragma unroll
+          for (int r = 0; r < 4; ++r) {
+            #pragma unroll
+            for (int j = 0; j < 1; ++j) {
+              in_x0[r].v[j] = x0[from0[r] + x[j] * (Index)s0_1];
+            }
+          }
+          Pack_i32 in_x1[4];
+          #pragma unroll
+          for (int r = 0; r < 4; ++r) {
+            #pragma unroll
+            for (int j = 0; j < 1; ++j) {
+              in_x1[r].v[j] = x1[from1[r] + x[j] * (Index)s1_1];
+            }
+          }
+          #pragma unroll
+          for (int r = 0; r < 4; ++r) {
+            if (row + r * height >= end) break;
+            Pack_f32 made;
+            #pragma unroll
+            for (int j = 0; j < 1; ++j) {
+              made.v[j] = value(load_f32(in_x0[r].v[j]), load_i32(in_x1[r].v[j]), (float)(index0[r] + x[j] * (Index)i0_1));
+            }
+            #pragma unroll
+            for (int j = 0; j < 1; ++j) {
+              out[to[r] + x[j] * (Index)d1] = made.v[j];
+            }
+          }
         }
       }
       "

@@ -19,6 +19,7 @@ import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { emitMap } from './emit.js';
 import { planMap } from './map-plan.js';
+import type { StridedWalk } from './map-plan-types.js';
 import { groupSegments, planSegments } from './map-segments.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
@@ -172,6 +173,21 @@ describe('maps of segments', () => {
     expect(groupSegments([other, ...plain], H200)).toEqual([[1, 3, 2], [0]]);
   });
 
+  test('whose places need 32 and 64 bits go together, with 64', () => {
+    const maps = TURNED.map((problem, s) => {
+      const { plan, scalars } = planMap(problem, H200);
+      const walk: StridedWalk = s === 2 ? { lanes: 4, index: 'i64' } : { lanes: 1, index: 'i32' };
+      return { plan: { ...plan, walk }, scalars };
+    });
+    expect(groupSegments(maps, H200)).toEqual([[0, 1, 2, 3, 4]]);
+    const { plan, scalars } = planSegments(maps);
+    expect(plan.walk).toEqual({ lanes: 4, index: 'i64' });
+    const memory = TURNED.map(turnedMemory);
+    const pointers = memory.flatMap(({ x, out }) => [x, out]);
+    runCudaKernel(emitMap(plan) as CudaKernel, { scalars, pointers });
+    expect(memory).toEqual(TURNED.map(turned));
+  });
+
   test('that are not linear go together whatever their ranks, and give what each gives alone, as CUDA', () => {
     const maps = TURNED.map((problem) => planMap(problem, H200));
     expect(maps.map(({ plan }) => [plan.mode, plan.rank])).toEqual([
@@ -188,8 +204,8 @@ describe('maps of segments', () => {
     runCudaKernel(kernel, { scalars, pointers: memory.flatMap(({ x, out }) => [x, out]) });
     expect(memory).toEqual(TURNED.map(turned));
     expect(kernel.name).toBe('map f32 -> f32 strided3 in 5 segments: rate * p');
-    // a thread has up to four elements along a row, of four rows: 256 threads are 16 by 16 (twice), 32 by 8, 256 by 1, and 2 by 128
-    expect(kernel.geometry(scalars).grid[0]).toBe(1 + 1 + 2 * 1 + 2 * 3 + 6);
+    // packs of four, 256 threads of which are 4 by 64, 3 by 85, 13 by 19 (four beside each other), 250 by 1 (two), and 1 by 256
+    expect(kernel.geometry(scalars).grid[0]).toBe(1 + 1 + 4 + 2 * 10 + 12);
     const elements = TURNED.reduce((sum, { shape }) => sum + shape.reduce((a, b) => a * b), 0);
     expect(kernel.cost?.(scalars).bytes).toBe(8 * elements);
   });

@@ -12,6 +12,8 @@ export interface MapReduceShape {
   /** Whether it is a list of the K best. */
   readonly ranked: boolean;
   readonly operations: number;
+  /** Operations of a pair, each as often as it has instructions, where those are many. */
+  readonly instructions: number;
   /** Components of the inputs of the kept side, and of the reduced side. */
   readonly own: number;
   readonly other: number;

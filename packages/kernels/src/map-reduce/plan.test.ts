@@ -130,6 +130,16 @@ describe('plans of map-reduce', () => {
     );
   });
 
+  test('powers, which are many instructions, are written out for fewer rows at once', () => {
+    const apart = ops.abs(ops.sub(vi(0, 8), vj(1, 8)));
+    const unroll = (each: VectorExpr): number | undefined => {
+      const one = plan(reduction('Sum', ops.sum(each)), H200);
+      return 'unroll' in one ? one.unroll : undefined;
+    };
+    expect(unroll(ops.exp(apart))).toBe(4);
+    expect(unroll(ops.powf(apart, 1.3))).toBe(2);
+  });
+
   test('an input with two dims is refused', () => {
     expect(refusal(ops.add(vi(0, 1), vj(0, 1)))).toThrow(/input 0 stands in the formula with two/);
   });

@@ -1,4 +1,4 @@
-import { finish, orderSteps, type Expr, type Steps } from '@mercer/formula';
+import { finish, orderSteps, type Expr, type Op, type Steps } from '@mercer/formula';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';
@@ -75,6 +75,10 @@ function* binnedPlan(
   return yield* unrolledSteps(problem, limits, false, binned);
 }
 
+/** Operations that become many instructions, and how many. */
+const LONG_OPERATIONS: readonly Op[] = ['pow', 'call'];
+const LONG = 32;
+
 function* unrolledSteps(
   problem: MapReduceProblem,
   limits: DeviceLimits,
@@ -104,6 +108,7 @@ function* unrolledSteps(
     accumulators: wordsOf(accumulators, dtype) * (binned?.bins ?? 1),
     bins: binned?.bins,
     operations: nodes.length,
+    instructions: nodes.reduce((sum, { op }) => sum + (LONG_OPERATIONS.includes(op) ? LONG : 1), 0),
     stateBytes:
       accumulators.length * (accumulators.some(({ type }) => type === 'W') ? 8 : dtypeBytes(dtype)),
     // in memory a row of a thread is as costly as a list of the K best

@@ -2,9 +2,9 @@ import { simplify } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
 import { segmentText } from '../elementwise/cuda-map.js';
+import { lanesOf } from '../elementwise/cuda-packs.js';
 import { elementInfo } from '../elementwise/element-type.js';
 import {
-  lanesOf,
   mapParams,
   mapSpelling,
   segmentCounts,

@@ -69,6 +69,7 @@ export function planTotals(problem: TotalsProblem, limits: CudaLimits): PlannedT
     inputs: [{ name: 'x', dtype, repeated: false }],
     parameters: [],
     indices: [],
+    walk: undefined,
     segments: undefined,
   };
   const runs: MapPlan = Object.freeze({ ...run, segments: counts.length });

@@ -17,7 +17,7 @@ export const PART_UNIT = 16;
 /** 32-bit registers of a thread for the rows that it keeps and their results. */
 const ROW_REGISTERS = { float32: 100, float64: 48 } as const;
 /**
- * Operations that are written out at once at most: more fill the cache of instructions. Rows for lists of the K best are worth
+ * Instructions that are written out at once at most: more fill the cache of instructions. Rows for lists of the K best are worth
  * more: threads wait for each other once for all of them.
  */
 const UNROLLED_OPERATIONS = { plain: 880, ranked: 1760 } as const;
@@ -51,7 +51,7 @@ export function chooseCudaTile(
   shape: MapReduceShape,
   limits: CudaLimits,
 ): CudaTile & { readonly text: string } {
-  const { dtype, ranked, operations } = shape;
+  const { dtype, ranked, instructions } = shape;
   const kind = ranked ? 'ranked' : 'plain';
   // the values of pairs of a block's kept rows are copied for all its threads
   const sliced = shape.pairs > 0 ? undefined : chooseSlices(shape, limits);
@@ -60,7 +60,7 @@ export function chooseCudaTile(
       ? { ...blockOf(shape), slices: 1, ...chooseParts(shape, limits) }
       : { rowsPerThread: 1 as const, splits: 1, resident: 1, ...sliced };
   const { rowsPerThread, threads, slices, tile, splits } = cut;
-  const most = UNROLLED_OPERATIONS[kind] / (operations * rowsPerThread);
+  const most = UNROLLED_OPERATIONS[kind] / (instructions * rowsPerThread);
   const unroll = ([4, 2] as const).find((count) => count <= most) ?? 1;
   const counts: readonly number[] = UNROLLED_ROWS[kind];
   const unrolledRows = dtype === 'float32' ? (counts.find((count) => count <= most) ?? 4) : 4;
