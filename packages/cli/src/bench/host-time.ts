@@ -1,4 +1,5 @@
 import type { Device } from '@mercer/core';
+import { asMany } from './measuring-time.js';
 import { spreadOf, type Spread } from './statistics.js';
 
 const WARM_UP = { rounds: 60, ms: 500 } as const;
@@ -28,9 +29,9 @@ export async function hostTimeUs(
 ): Promise<Spread> {
   const times: number[] = [];
   const began = performance.now();
-  let round = -warmUp.rounds;
-  while (round < rounds) {
-    if (round === 0 && performance.now() - began < warmUp.ms) round--;
+  let round = -asMany(warmUp.rounds);
+  while (round < asMany(rounds)) {
+    if (round === 0 && performance.now() - began < asMany(warmUp.ms)) round--;
     await device.synchronize();
     before?.();
     const start = performance.now();

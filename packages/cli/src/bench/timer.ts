@@ -1,4 +1,5 @@
 import { timeSpan, type Device, type TimedSpan } from '@mercer/core';
+import { asMany } from './measuring-time.js';
 
 /**
  * Times `calls` calls that enqueue work on the device's default stream: milliseconds of each.
@@ -66,11 +67,12 @@ export async function measureCalls(
   if (first > maxSeconds * 1e3) return [first];
   const start = performance.now();
   const warm: number[] = [];
-  while (warm.length === 0 || (performance.now() - start < warmMs && warm.length < MOST_WARM)) {
+  const warmFor = asMany(warmMs);
+  while (warm.length === 0 || (performance.now() - start < warmFor && warm.length < MOST_WARM)) {
     warm.push(...(await timeCalls(device, between(1, WARM_MS / first, WARM_AT_ONCE), call)));
   }
   const estimate = Math.max(Math.min(...warm), 1e-3);
   const affordable = Math.max(1, Math.floor((maxSeconds * 1e3) / estimate));
-  const wanted = between(LEAST_CALLS, TARGET_MS / estimate, MOST_CALLS);
+  const wanted = between(asMany(LEAST_CALLS), asMany(TARGET_MS) / estimate, asMany(MOST_CALLS));
   return timeCalls(device, Math.min(wanted, affordable), call);
 }

@@ -40,15 +40,23 @@ describe('mercer bench calls', () => {
       missing: ['keops: none'],
       calls: [{ call: 'map', peer: 'torch', idleUs: JSON.parse(times) as unknown }],
     });
-    const { stdout } = await mercer(['bench', 'calls', ...options, '--python', python]);
+    const { stdout } = await mercer(['bench', 'calls', ...options, '--brief', '--python', python]);
     expect(stdout).toMatch(/map\s.*mercer, prepared\s/);
     expect(stdout).toMatch(/map\s.*torch\s.*7\.50? us/);
     expect(stdout).toMatch(/Not measured: keops: none/);
   });
 
+  it('takes a tenth of the rounds with --brief', async () => {
+    const args = ['bench', 'calls', '--operations', 'sumTo', '--device', 'cpu', '--no-peers'];
+    expect(await mercerJson([...args, '--brief'])).toMatchObject({
+      command: expect.stringMatching(/ --brief\b/) as string,
+      calls: [{ call: 'sumTo', ordinary: { idleUs: { count: 15 } } }],
+    });
+  });
+
   it('says what stands in the way of peers', async () => {
     const python = await pythonThat(folder, 'echo broken >&2; exit 3');
-    const args = ['bench', 'calls', '--operations', 'matmul', '--device', 'cpu'];
+    const args = ['bench', 'calls', '--operations', 'matmul', '--device', 'cpu', '--brief'];
     const { status, stdout } = await mercer([...args, '--python', python]);
     expect(status).toBe(0);
     expect(stdout).toMatch(/matmul\s.*mercer/);

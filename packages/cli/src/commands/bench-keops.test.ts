@@ -14,7 +14,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const quiet = ['--no-peers', '--device', 'cpu'];
+const quiet = ['--no-peers', '--device', 'cpu', '--brief'];
 
 describe('mercer bench keops', () => {
   it('times every reduction with errors and floors, and draws it', async () => {

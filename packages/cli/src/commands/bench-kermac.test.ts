@@ -19,7 +19,7 @@ describe('mercer bench kermac', () => {
     const [plot, out] = [join(folder, 'plot.svg'), join(folder, 'report.json')];
     const axes = ['--m', '30', '--n', '20', '--k', '40', '--batch', '2', '--data', 'normal,close'];
     const quiet = ['--no-peers', '--no-compile-times', '--device', 'cpu'];
-    const args = ['bench', 'kermac', ...axes, ...quiet, '--plot', plot, '--out', out];
+    const args = ['bench', 'kermac', ...axes, ...quiet, '--brief', '--plot', plot, '--out', out];
     const report = (await mercerJson(args)) as Omit<BenchReport, 'cells'> & {
       readonly cells: readonly (KernelCell & Measurement)[];
     };

@@ -16,7 +16,7 @@ afterAll(async () => {
 describe('mercer bench linalg', () => {
   it('times every operation in both dtypes with residuals and floors, and draws it', async () => {
     const [plot, out] = [join(folder, 'plot.svg'), join(folder, 'report.json')];
-    const args = ['bench', 'linalg', '--n', '24,9', '--batch', '3', '--no-peers'];
+    const args = ['bench', 'linalg', '--n', '24,9', '--batch', '3', '--no-peers', '--brief'];
     const report = (await mercerJson([...args, '--plot', plot, '--out', out])) as BenchReport;
     expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
     expect(report).toMatchObject({ schema: 1, suite: 'linalg', skipped: [] });
@@ -46,7 +46,7 @@ describe('mercer bench linalg', () => {
 
   it('prints the residual and its limit for the operations and dtypes that are asked for', async () => {
     const axes = ['--n', '8', '--dtype', 'float64', '--operations', 'solveLU,eigh'];
-    const run = await mercer(['bench', 'linalg', ...axes, '--no-peers', '--device', 'cpu']);
+    const run = await mercer(['bench', 'linalg', ...axes, '--no-peers', '--device', 'cpu', '--brief']);
     expect(run.status).toBe(0);
     expect(run.stdout).toMatch(/solveLU float64 8 x 8/);
     expect(run.stdout).toMatch(/eigh float64 8 x 8/);

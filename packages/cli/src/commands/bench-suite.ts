@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import type { Device } from '@mercer/core';
 import { DATA_SETS, type DataSet } from '../bench/data-sets.js';
 import { commandLine, describeMachine } from '../bench/machine.js';
+import { measureBriefly } from '../bench/measuring-time.js';
 import { defaultPython } from '../bench/peers.js';
 import { plotReport, renderReport } from '../bench/render-report.js';
 import { runSuite, type SuiteOptions } from '../bench/suite.js';
@@ -55,9 +56,18 @@ export function sub(
   return withCommonOptions(command);
 }
 
+/** Adds the option of a first look. */
+function withBrief(command: Command): Command {
+  return command
+    .option('--brief', 'a tenth of the calls and of the time: a first look, of a wide spread')
+    .hook('preAction', () => {
+      if (command.opts<{ readonly brief?: boolean }>().brief === true) measureBriefly();
+    });
+}
+
 /** Adds the options of every suite of cells. */
 export function withCells(command: Command): Command {
-  return command
+  return withBrief(command)
     .option('--max-seconds <s>', 'leave out cells whose one call takes longer', parseSeconds, 5)
     .option('--plot <file>', 'also draw an SVG plot')
     .option('--python <path>', 'the Python that has torch; MERCER_PYTHON, else python3')
@@ -111,7 +121,7 @@ export interface NamedBenchOptions<N extends string> extends BenchOptions {
 
 /** Adds the choice of operations and of other libraries. */
 export function withNames(command: Command, names: readonly string[], peers = 'torch'): Command {
-  return command
+  return withBrief(command)
     .option('--operations <list>', names.join(', '), parseList(parseChoice(names)), [...names])
     .option('--python <path>', `the Python that has ${peers}; MERCER_PYTHON, else python3`)
     .option('--no-peers', 'do not look for other libraries');
