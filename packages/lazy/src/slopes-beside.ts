@@ -1,5 +1,11 @@
-import { hasGathers, outputsOf, reductionGradientSteps, type Reduction } from '@mercer/formula';
-import { inSlices, summedTo, type KnownValue, type Value } from '@mercer/tensor/operation';
+import {
+  hasGathers,
+  outputsOf,
+  reductionGradientSteps,
+  type Reduction,
+  type Steps,
+} from '@mercer/formula';
+import { summedTo, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { gradientShape, inputAt, rowShape } from './derivatives.js';
 import { nodeAt, type Input } from './input.js';
 import { LazyError, translatedSteps } from './lazy-error.js';
@@ -14,13 +20,12 @@ export interface WithSlopes {
 
 /**
  * A sum of one number for each row beside its slopes by the variables at some places, so that one pass gives both: its gradient by a variable is
- * then the cotangent times the slope. Variables of the side that is reduced have none; of other reductions nothing has.
+ * then the cotangent times the slope. Variables of the side that is reduced have none; of other reductions nothing has. In steps.
  */
-export async function withSlopes(
+export function* withSlopes(
   { what, reductions, inputs }: JointTask,
   places: readonly number[],
-  signal: AbortSignal | undefined,
-): Promise<WithSlopes> {
+): Steps<WithSlopes> {
   const [first, ...others] = reductions;
   const slopes = new Map<number, number>();
   const all: [Reduction, ...Reduction[]] = [first, ...others];
@@ -33,7 +38,7 @@ export async function withSlopes(
     if (!used.has(place) || (by.category !== kept && by.category !== 'parameter')) continue;
     const steps = reductionGradientSteps(first, nodeAt(by, place), 1, {});
     try {
-      const { reduction } = await inSlices(translatedSteps(what, steps), signal);
+      const { reduction } = yield* translatedSteps(what, steps);
       slopes.set(place, all.push(reduction) - 1);
     } catch (error) {
       // told to whoever asks for that gradient

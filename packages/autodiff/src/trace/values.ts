@@ -7,6 +7,10 @@ export type Primal = Tensor | KnownResult;
 export const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === 'object' && value !== null && 'then' in value;
 
+/** Whether none of what is given or promised has to be waited for. */
+export const areThere = <T>(all: readonly T[]): all is Exclude<T, Promise<unknown>>[] =>
+  all.every((one) => !(one instanceof Promise));
+
 /** Whether a value of a result may have a derivative. */
 export const isFloating = ({ dtype }: { readonly dtype: string }): boolean =>
   dtype.startsWith('float') || dtype === 'bfloat16';

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { isTensor } from '../tensor.js';
 import { isTraced } from './traced-value.js';
 
 const isPlain = (value: object): value is Readonly<Record<string, unknown>> => {
@@ -13,6 +14,7 @@ const isNested = (
   typeof value === 'object' &&
   value !== null &&
   // what most arguments are, asked first
+  !isTensor(value) &&
   !isTraced(value) &&
   !types.isProxy(value) &&
   (Array.isArray(value) || isPlain(value));
@@ -23,12 +25,11 @@ const isNestedElement = (value: unknown): value is Readonly<Record<string, unkno
 
 /** Whether something is true of one of the arguments that is an object, or of an element of one that is a list or a record. */
 export function someArgument(args: readonly unknown[], is: (value: object) => boolean): boolean {
-  return args.some(
-    (one) =>
-      typeof one === 'object' &&
-      one !== null &&
-      (is(one) || (isNested(one) && someElement(one, is))),
-  );
+  for (const one of args) {
+    if (typeof one !== 'object' || one === null) continue;
+    if (is(one) || (isNested(one) && someElement(one, is))) return true;
+  }
+  return false;
 }
 
 /** False too where an element cannot be read: who reads it then says so. */
@@ -137,6 +138,11 @@ export class Arguments {
   /** The same of arguments that are neither lists nor records. */
   static ofSingle(all: readonly unknown[]): Arguments {
     return new Arguments(all, all);
+  }
+
+  /** As {@link flatLike} gives them. */
+  like(given: readonly unknown[]): readonly unknown[] {
+    return this.flat === this.all ? given : flatLike(this.all, given);
   }
 
   /** Other elements in the places of these. */
