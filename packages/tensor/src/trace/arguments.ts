@@ -122,31 +122,43 @@ export function nestedLike(args: readonly unknown[], flat: readonly unknown[]): 
 
 /** The arguments of a call with their elements: lists and records are walked through once. */
 export class Arguments {
-  readonly all: readonly unknown[];
   /** As {@link flatArguments} gives them. */
   readonly flat: readonly unknown[];
+  /** Arguments whose lists and records these have; undefined where there are none. */
+  readonly #form: readonly unknown[] | undefined;
+  #all: readonly unknown[] | undefined;
 
-  private constructor(all: readonly unknown[], flat: readonly unknown[]) {
-    this.all = all;
+  private constructor(
+    flat: readonly unknown[],
+    form: readonly unknown[] | undefined,
+    all: readonly unknown[] | undefined,
+  ) {
     this.flat = flat;
+    this.#form = form;
+    this.#all = all;
   }
 
   static of(all: readonly unknown[]): Arguments {
-    return new Arguments(all, flatArguments(all));
+    const flat = flatArguments(all);
+    return new Arguments(flat, flat === all ? undefined : all, all);
   }
 
   /** The same of arguments that are neither lists nor records. */
   static ofSingle(all: readonly unknown[]): Arguments {
-    return new Arguments(all, all);
+    return new Arguments(all, undefined, all);
+  }
+
+  get all(): readonly unknown[] {
+    return (this.#all ??= this.#form === undefined ? this.flat : nestedLike(this.#form, this.flat));
   }
 
   /** As {@link flatLike} gives them. */
   like(given: readonly unknown[]): readonly unknown[] {
-    return this.flat === this.all ? given : flatLike(this.all, given);
+    return this.#form === undefined ? given : flatLike(this.#form, given);
   }
 
   /** Other elements in the places of these. */
   with(flat: readonly unknown[]): Arguments {
-    return new Arguments(this.flat === this.all ? flat : nestedLike(this.all, flat), flat);
+    return new Arguments(flat, this.#form, undefined);
   }
 }
