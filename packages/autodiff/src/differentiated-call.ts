@@ -3,7 +3,7 @@ import { describeValue } from '@mercer/options';
 import { arrivedNow, formatShape, Traced } from '@mercer/tensor/operation';
 import { handleOf, untraced } from './trace/handed.js';
 import { pullBack, type Seed } from './trace/pull-back.js';
-import { areThere, isFloating, isThenable } from './trace/values.js';
+import { allOf, isFloating, isThenable } from './trace/values.js';
 import { Linear } from './trace/linear.js';
 import { Reverse, type Source } from './trace/reverse.js';
 import { leavesOf, leavesOrLater, replaced, type Leaf } from './tree.js';
@@ -96,8 +96,8 @@ export async function taped(
 ): Promise<TapedCall> {
   const { argnums = 0, allowUnused = false, keeps = false } = options;
   const numbers = checkArgnums(what, argnums, args.length);
-  const found = numbers.map((at) => leavesOrLater(args[at], `${what}: argument ${at}`));
-  const trees = areThere(found) ? found : await Promise.all(found);
+  const visited = allOf(numbers.map((at) => leavesOrLater(args[at], `${what}: argument ${at}`)));
+  const trees = visited instanceof Promise ? await visited : visited;
   const empty = trees.findIndex((tree) => tree.length === 0);
   if (empty >= 0) {
     throw new MercerError(

@@ -55,7 +55,7 @@ function* slopeOf(what: string, sum: Reduction, by: VariableNode): Steps<Reducti
   const { formula, axis } = sum;
   const key = `${by.id} ${axis}`;
   let slopes = known.get(formula);
-  if (slopes === undefined) known.set(formula, (slopes = new Map()));
+  if (slopes === undefined) known.set(formula, (slopes = new Map<string, Reduction>()));
   let slope = slopes.get(key);
   if (slope === undefined) {
     const steps = reductionGradientSteps(sum, by, 1, {});

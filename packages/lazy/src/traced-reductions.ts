@@ -185,7 +185,7 @@ function gradientsBy(
     return known.map(({ made }, at) => atHome(made as KnownValue | undefined, at));
   const inOrder = async (): Promise<Gradients> => {
     for (const work of others) await work();
-    return (await Promise.all(totals)).map(atHome);
+    return (await Promise.all(totals.map((one) => Promise.resolve(one)))).map(atHome);
   };
   return inOrder();
 }
@@ -208,7 +208,7 @@ async function passesOf(
     'fastMath',
   );
   const [{ dim } = { dim: 1 }] = outputsOf(reduction);
-  const seed = await cotangent.broadcastTo((values ?? (index as Tensor)).shape);
+  const seed = await cotangent.broadcastTo((values ?? index)?.shape ?? []);
   const whole = { task, cotangent: cotangentInput(what, task, dim, seed) };
   const saved = { values, indices: index as Tensor<'int32'> | undefined };
   const run = { ranges, debug, accumulate, sumScheme, fastMath, ...shardsOf(options) };

@@ -9,7 +9,6 @@ const SLICE_MS = 4;
  *
  * @throws what a step throws; the signal's reason
  */
-// eslint-disable-next-line @typescript-eslint/require-await -- what is thrown at once rejects
 export async function inSlices<T>(work: T | Steps<T>, signal?: AbortSignal): Promise<T> {
   return inSlicesOrNow(work, signal);
 }

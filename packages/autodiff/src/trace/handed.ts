@@ -13,7 +13,7 @@ import {
 import { isRecord } from '../tree.js';
 import type { Owning } from './owning.js';
 import type { Recording } from './recording.js';
-import { areThere, isThenable } from './values.js';
+import { allOf, isThenable } from './values.js';
 
 /** In full where it is constant along axes. */
 export function spread(value: KnownValue, shape: readonly number[]): KnownValue {
@@ -40,7 +40,7 @@ export function released(
       return failed(error);
     }
   });
-  return areThere(given) ? given : Promise.all(given);
+  return allOf<Tensor | undefined>(given);
 }
 
 /** The tensor itself where nothing has to be waited for. */
@@ -69,7 +69,7 @@ function releasedOne(
 
 /** Gradients that share no memory, with one another or with anything else. */
 export function alone(given: GivenTensors): GivenTensors | Promise<GivenTensors> {
-  if (given.every(isAlone)) return given;
+  if (given.every(isAlone)) return [...given];
   const taken = new Set<Tensor>();
   return Promise.all(
     given.map(async (one) => {

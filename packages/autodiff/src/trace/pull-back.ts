@@ -86,7 +86,7 @@ function launchReaders(
       const { primal } = one;
       if (!freed.some((made) => readsFrom(primal, made))) continue;
       const launch = primal.launch({});
-      if ((primal as KnownResult).tensor === undefined) waiting.push(launch);
+      if (primal.tensor === undefined) waiting.push(launch);
     }
   }
   return waiting.length === 0 ? undefined : Promise.all(waiting);
