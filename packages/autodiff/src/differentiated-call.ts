@@ -1,12 +1,12 @@
-import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
+import { isPending, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { describeValue } from '@mercer/options';
-import { formatShape, Traced } from '@mercer/tensor/operation';
+import { arrivedNow, formatShape, Traced } from '@mercer/tensor/operation';
 import { handleOf, untraced } from './trace/handed.js';
 import { pullBack, type Seed } from './trace/pull-back.js';
-import { isFloating } from './trace/values.js';
+import { allOf, isFloating, isThenable } from './trace/values.js';
 import { Linear } from './trace/linear.js';
 import { Reverse, type Source } from './trace/reverse.js';
-import { leavesOf, replaced, type Leaf } from './tree.js';
+import { leavesOf, leavesOrLater, replaced, type Leaf } from './tree.js';
 
 /** What a function may give that is differentiated. */
 export type Differentiable = Tensor | PromiseLike<Tensor>;
@@ -96,9 +96,8 @@ export async function taped(
 ): Promise<TapedCall> {
   const { argnums = 0, allowUnused = false, keeps = false } = options;
   const numbers = checkArgnums(what, argnums, args.length);
-  const trees = await Promise.all(
-    numbers.map((at) => leavesOf(args[at], `${what}: argument ${at}`)),
-  );
+  const visited = allOf(numbers.map((at) => leavesOrLater(args[at], `${what}: argument ${at}`)));
+  const trees = visited instanceof Promise ? await visited : visited;
   const empty = trees.findIndex((tree) => tree.length === 0);
   if (empty >= 0) {
     throw new MercerError(
@@ -130,15 +129,17 @@ export async function taped(
       );
       return made;
     });
-    const all: unknown = await (f as (...given: readonly unknown[]) => unknown)(...given);
+    const returned = settledNow((f as (...given: readonly unknown[]) => unknown)(...given));
+    const all = isThenable(returned) ? await returned : returned;
     const [result, beside] = options.hasAux === true ? pairOf(what, all) : [all, undefined];
     const found = keeps
       ? await leavesOf(result, `${what}: the value`, RETURN_TENSORS)
-      : [await resultOf(what, result)];
+      : [resultOf(what, isThenable(result) ? await result : result)];
     for (const { value } of found) value.assertAlive();
-    const aux = await untraced(beside, tape, handles);
-    await tape.close();
-    await tape.assertNoNaN();
+    const aux = beside === undefined ? undefined : await untraced(beside, tape, handles);
+    const closing = tape.close();
+    if (closing !== undefined) await closing;
+    if (tape.detectsNaN) await tape.assertNoNaN();
     const outputs = found.map(({ value, path }): Output => {
       const given: unknown = value;
       if (!(given instanceof Traced && given.trace === tape))
@@ -176,8 +177,14 @@ export async function pulled(
 ): Promise<readonly (Tensor | undefined)[]> {
   const wanted = leaves.flatMap(({ source }) => source ?? []);
   const found = await pullBack(tape, seeds, wanted, keeps);
-  return leaves.map(({ source }) => (source === undefined ? undefined : found.shift()));
+  if (found.length === leaves.length) return found;
+  let at = 0;
+  return leaves.map(({ source }) => (source === undefined ? undefined : found[at++]));
 }
+
+/** A result where it is there, or is launched at once; else as it is. */
+const settledNow = (given: unknown): unknown =>
+  isPending(given) ? (arrivedNow([given])?.[0] ?? given) : given;
 
 /** @throws MercerError INVALID_ARGUMENT */
 function pairOf(what: string, given: unknown): readonly [unknown, unknown] {
@@ -197,8 +204,7 @@ const notFloating = ({ value, path }: Leaf): MercerError =>
 /** What a function gives that does not. */
 export const RETURN_TENSORS = 'Return tensors, or arrays and objects of tensors';
 
-async function resultOf(what: string, given: unknown): Promise<Leaf> {
-  const value: unknown = await given;
+function resultOf(what: string, value: unknown): Leaf {
   if (isTensor(value) || value instanceof Traced)
     return { value: value as Tensor, path: `${what}: the value` };
   throw new MercerError(

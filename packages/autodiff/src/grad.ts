@@ -11,6 +11,7 @@ import {
   type TensorFunction,
 } from './differentiated-call.js';
 import { orZeros } from './trace/handed.js';
+import type { Seed } from './trace/pull-back.js';
 import type { Settled } from './tree.js';
 import { heardInTraces } from './heard-in-traces.js';
 
@@ -192,7 +193,11 @@ async function gradientsOf(
       `${what}: the function gave ${value.dtype} ${formatShape(value.shape)}, and a gradient is of a value with one element. Reduce it, as with sum(), or use vjp() and choose the cotangent.`,
     );
   }
-  const seeds = source === undefined ? [] : [{ source, cotangent: await seedOf(value) }];
+  let seeds: readonly Seed[] = [];
+  if (source !== undefined) {
+    const one = seedOf(value);
+    seeds = [{ source, cotangent: one instanceof Promise ? await one : one }];
+  }
   const found = await pulled(call, seeds, false);
   const first = leaves.find((_, at) => found[at] === undefined);
   if (first !== undefined && unused !== 'zeros' && (unused === 'error' || tape.wasRead)) {
@@ -201,6 +206,7 @@ async function gradientsOf(
       ? independent(first.path, tape.wasRead)
       : independent(first.path, true, 'or leave it out of the argument');
   }
+  if (first === undefined) return call.rebuilt(found);
   const all = await Promise.all(leaves.map(async (leaf, at) => orZeros(found[at], leaf.value)));
   return call.rebuilt(all);
 }
@@ -220,13 +226,16 @@ export function independent(
 }
 
 /** One, in each dtype, for the start of gradients: nobody else gets it. */
-const ones = new WeakMap<Device, Partial<Record<'float32' | 'float64', Promise<Tensor>>>>();
+const ones = new WeakMap<
+  Device,
+  Partial<Record<'float32' | 'float64', Tensor | Promise<Tensor>>>
+>();
 
-async function seedOf({ device, dtype }: Tensor): Promise<Tensor> {
+function seedOf({ device, dtype }: Tensor): Tensor | Promise<Tensor> {
   const wide = dtype === 'float64' ? dtype : 'float32';
   let known = ones.get(device);
   if (known === undefined) ones.set(device, (known = {}));
-  return (known[wide] ??= full([], 1, { dtype: wide, device }));
+  return (known[wide] ??= full([], 1, { dtype: wide, device }).then((one) => (known[wide] = one)));
 }
 
 /** @throws MercerError INVALID_ARGUMENT for an option that is neither true nor false */

@@ -4,7 +4,7 @@
  * @packageDocumentation
  */
 import { isPending, isTensor, MercerError, type Tensor } from '@mercer/tensor';
-import { isTraced } from '@mercer/tensor/operation';
+import { failed, isTraced } from '@mercer/tensor/operation';
 import { describeValue } from '@mercer/options';
 
 /** A tensor, or objects and arrays of them, as deep as one likes. */
@@ -16,16 +16,33 @@ export interface Leaf {
   readonly path: string;
 }
 
+const REMEDY =
+  'Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums';
+
 /** The tensors of a tree, those that are pending waited for. @param hasToo what else a tree may have @throws MercerError INVALID_ARGUMENT for what is no tensor */
 export async function leavesOf(
   tree: unknown,
   path: string,
-  remedy = 'Pass a tensor, or arrays and objects of tensors; name the arguments that are to be differentiated with argnums',
+  remedy = REMEDY,
   hasToo: (value: unknown) => boolean = () => false,
 ): Promise<readonly Leaf[]> {
+  return leavesOrLater(tree, path, remedy, hasToo);
+}
+
+/** The same; not their promise where none is pending. */
+export function leavesOrLater(
+  tree: unknown,
+  path: string,
+  remedy = REMEDY,
+  hasToo: (value: unknown) => boolean = () => false,
+): readonly Leaf[] | Promise<readonly Leaf[]> {
   const leaves: Leaf[] = [];
-  const visit = async (one: unknown, at: string, around: readonly unknown[]): Promise<void> => {
-    const value = isPending(one) ? await one : one;
+  const visit = function* (one: unknown, at: string, around: readonly unknown[]): Visits {
+    const value: unknown = isPending(one) ? yield one : one;
+    if (isTensor(value) || isTraced(value)) {
+      leaves.push({ value: value as Tensor, path: at });
+      return;
+    }
     if (around.includes(value)) {
       throw new MercerError(
         'INVALID_ARGUMENT',
@@ -33,19 +50,33 @@ export async function leavesOf(
       );
     }
     const within = [...around, value];
-    if (isTensor(value) || isTraced(value)) {
-      leaves.push({ value: value as Tensor, path: at });
-    } else if (Array.isArray(value)) {
-      for (const [k, element] of value.entries()) await visit(element, `${at}[${k}]`, within);
+    if (Array.isArray(value)) {
+      for (const [k, element] of value.entries()) yield* visit(element, `${at}[${k}]`, within);
     } else if (isRecord(value)) {
       for (const [name, member] of Object.entries(value))
-        await visit(member, `${at}.${name}`, within);
+        yield* visit(member, `${at}.${name}`, within);
     } else if (!hasToo(value)) {
       throw new MercerError('INVALID_ARGUMENT', `${at} is ${describeValue(value)}. ${remedy}.`);
     }
   };
-  await visit(tree, path, []);
-  return leaves;
+  const visits = visit(tree, path, []);
+  try {
+    const first = visits.next();
+    return first.done === true ? leaves : otherVisits(visits, first.value).then(() => leaves);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** Gives what it has to wait for, and takes what that is of. */
+type Visits = Generator<PromiseLike<unknown>, void, unknown>;
+
+async function otherVisits(visits: Visits, first: PromiseLike<unknown>): Promise<void> {
+  let waiting: PromiseLike<unknown> | undefined = first;
+  while (waiting !== undefined) {
+    const { done, value }: IteratorResult<PromiseLike<unknown>, void> = visits.next(await waiting);
+    waiting = done === true ? undefined : value;
+  }
 }
 
 /** A tensor, or what will be one. */

@@ -192,7 +192,7 @@ export type TracedReductions = (
   task: JointTask,
   options: ReductionOptions | undefined,
   compute: (task: JointTask, options: ReductionOptions | undefined) => Tensor[] | Promise<Tensor[]>,
-) => Promise<Tensor[]>;
+) => Tensor[] | Promise<Tensor[]>;
 
 let rule: TracedReductions = ({ what }) => {
   throw new Error(`${what}: there is no rule`);
@@ -224,7 +224,7 @@ function traced(
   task: JointTask,
   args: readonly LazyData[],
   options: ReductionOptions | undefined,
-): Promise<Tensor[]> {
+): Tensor[] | Promise<Tensor[]> {
   if (groupOf(options) !== undefined) {
     if (own(options ?? {}, 'out').out !== undefined)
       throw writesTraced(task.what, 'the option out overwrites a tensor');

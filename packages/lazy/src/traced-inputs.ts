@@ -38,7 +38,10 @@ export const untracedUnless = (isRead: ReadonlySet<number>, inputs: readonly Inp
   });
 
 /** What is made of a value, at once where that is there. The promise of a traced value stays one. */
-export function mapped<T, U>(found: T | Promise<T>, make: (found: T) => U): U | Promise<U> {
+export function mapped<T, U>(
+  found: T | Promise<T>,
+  make: (found: T) => U | Promise<U>,
+): U | Promise<U> {
   if (!(found instanceof Promise)) return make(found);
   const made = found.then(make);
   return isTraced(found) ? promisesTraced(made) : made;

@@ -2,13 +2,17 @@ import { outputsOf, type ReductionKind } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
 import {
   differentiable,
+  failed,
   formulasOf,
+  inSlicesOrNow,
+  knownNow,
   pending,
   promisesTraced,
   shardsOf,
   writesTraced,
   type AppliedCall,
   type DerivativeRule,
+  type KnownValue,
   type Value,
 } from '@mercer/tensor/operation';
 import { own } from '@mercer/options';
@@ -19,13 +23,14 @@ import { cotangentInput, derivativesBy, inputAt } from './derivatives.js';
 import type { ReductionOptions } from './call-options.js';
 import type { TracedReductions } from './reductions.js';
 import type { OutDType } from './reduction-types.js';
-import { asResults, checkOutDtype } from './results.js';
+import { asResults, checkOutDtype, NO_RESULTS, type Results } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { bySlope, withSlopes, type WithSlopes } from './slopes-beside.js';
 import { tablesApart } from './tables-apart.js';
-import { usedBy, type JointTask, type Reductions } from './task.js';
+import { usedBy, type JointTask, type Reductions, type Task } from './task.js';
 import {
   isDifferentiated,
+  mapped,
   tensorsApart,
   untracedUnless,
   type InputsApart,
@@ -58,7 +63,8 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
     checkOutDtype(what, outDtype, reductions, dtype);
     // Derivatives need the values as they were computed: these are cast.
     const computed = tracedReductions(task, { ...options, outDtype: undefined }, compute);
-    return promisesTraced(pending(computed.then(castValues(reductions, outDtype))));
+    const cast = castValues(reductions, outDtype);
+    return promisesTraced(computed instanceof Promise ? computed.then(cast) : cast(computed));
   }
   if (given.out !== undefined) {
     throw writesTraced(what, 'the option out overwrites a tensor');
@@ -69,27 +75,36 @@ export const tracedReductions: TracedReductions = (task, options, compute) => {
   const variables = [...inputs.entries()].flatMap(([at, one]) =>
     isDifferentiated(one) ? [at] : [],
   );
-  let found: Promise<WithSlopes> | undefined;
-  const whole = (): Promise<WithSlopes> =>
-    (found ??= withSlopes({ ...task, inputs: apart.inputs }, variables, signal));
-  const over = async (bound: readonly Input[]): Promise<JointTask> => {
-    const all = isConstant ? reductions : (await whole()).reductions;
-    return { ...task, reductions: all, inputs: bound };
+  let found: WithSlopes | Promise<WithSlopes> | undefined;
+  const whole = (): WithSlopes | Promise<WithSlopes> =>
+    (found ??= inSlicesOrNow(withSlopes({ ...task, inputs: apart.inputs }, variables), signal));
+  const over = (bound: readonly Input[]): JointTask | Promise<JointTask> => {
+    const { names } = task;
+    if (isConstant) return { what, reductions, names, inputs: bound };
+    return mapped(whole(), (all) => ({ what, reductions: all.reductions, names, inputs: bound }));
   };
-  const call = differentiable<(...args: Tensors) => Promise<Tensor[]>, Tensors>(
+  const call = differentiable<(...args: Tensors) => Tensor[] | Promise<Tensor[]>, Tensors>(
     what,
-    async (tensors) => compute(await over(apart.bind(tensors)), options),
+    (tensors) => mapped(over(apart.bind(tensors)), (all) => compute(all, options)),
     isConstant ? 'constant' : ruleOf(what, apart, whole, options),
     ({ args: [tensors], mapped: [isMapped], size }) => {
       const bound = mappedInputs(apart, tensors, isMapped as readonly boolean[], size);
       if (bound === undefined) return undefined;
-      const found = async (): Promise<Tensor[]> =>
-        tracedReductions(await over(bound), options, compute);
-      return promisesTraced(pending(found()));
+      return mapped(over(bound), (all) => tracedReductions(all, options, compute));
     },
   );
-  return promisesTraced(call(apart.tensors));
+  return heardOf(() => call(apart.tensors));
 };
+
+/** A list of traced values, or its promise, of whose errors nobody has to hear. */
+function heardOf(make: () => Tensor[] | Promise<Tensor[]>): Tensor[] | Promise<Tensor[]> {
+  try {
+    const made = make();
+    return made instanceof Promise ? promisesTraced(made) : made;
+  } catch (error) {
+    return promisesTraced(failed(error));
+  }
+}
 
 const castValues =
   (reductions: Reductions, dtype: OutDType) =>
@@ -99,52 +114,51 @@ const castValues =
     return Promise.all(cast);
   };
 
+/** Gradients by the tensors of a call, undefined for what no formula reads. */
+type Gradients = readonly (Value | undefined)[];
+
 /** The rule of a task: what is wanted of the gradients is computed together. */
 const ruleOf = (
   what: string,
   apart: InputsApart,
-  whole: () => Promise<WithSlopes>,
+  whole: () => WithSlopes | Promise<WithSlopes>,
   options: ReductionOptions | undefined,
 ): DerivativeRule<Tensors> => ({
+  broadcasts: true,
   vjp: (g, call) => {
-    const cotangents = g as unknown as readonly (Value | undefined)[];
-    let gradients: Promise<readonly (Value | undefined)[]> | undefined;
-    const gradientAt = async (at: number): Promise<Tensor | undefined> => {
-      gradients ??= whole().then((all) => gradientsBy(what, all, apart, call, cotangents, options));
-      return (await gradients)[at];
+    const cotangents = g as unknown as Gradients;
+    let found: Gradients | Promise<Gradients> | undefined;
+    const gradientAt = (at: number): Value | undefined => {
+      const all = (found ??= mapped(whole(), (by) =>
+        gradientsBy(what, by, apart, call, cotangents, options),
+      ));
+      if (!(all instanceof Promise)) return all[at];
+      return promisesTraced(pending(all.then((every) => every[at]))) as Value;
     };
-    return [call.args[0].map((_, at) => () => promisesTraced(pending(gradientAt(at))) as never)];
+    return [call.args[0].map((_, at) => () => gradientAt(at))];
   },
 });
 
-/** The gradients by the tensors of a call that are wanted, undefined for what no formula reads. */
-async function gradientsBy(
+/** The gradients that are wanted; not their promise where all are cotangents times slopes. */
+function gradientsBy(
   what: string,
   { reductions, slopes }: WithSlopes,
   { places: placesOfTensors, bind }: InputsApart,
   { args: [tensors], result, wanted: [wanted] }: AppliedCall<Tensors>,
-  cotangents: readonly (Value | undefined)[],
+  cotangents: Gradients,
   options: ReductionOptions = {},
-): Promise<readonly (Value | undefined)[]> {
-  const { ranges, debug, accumulate, sumScheme, fastMath } = own(
-    options,
-    'ranges',
-    'debug',
-    'accumulate',
-    'sumScheme',
-    'fastMath',
-  );
+): Gradients | Promise<Gradients> {
   const inputs = bind(tensors);
   const results = asResults(reductions, result as unknown as readonly Tensor[]);
-  const upstream = await Promise.all(cotangents.map((one) => Promise.resolve(one)));
-  const cotangentsOf = asResults(reductions, upstream as readonly Tensor[]);
+  const cotangentsOf = asResults(reductions, cotangents as readonly Tensor[]);
   const totals = tensors.map((): Value | undefined => undefined);
   const add = (place: number, share: Value): void => {
     const ownPlace = placesOfTensors[place] ?? 0;
     totals[ownPlace] = totals[ownPlace]?.add(share) ?? share;
   };
+  const others: (() => Promise<void>)[] = [];
   for (const [at, reduction] of reductions.entries()) {
-    const cotangent = cotangentsOf[at]?.value;
+    const cotangent: Value | undefined = cotangentsOf[at]?.value;
     if (cotangent === undefined || CONSTANT.includes(reduction.kind)) continue;
     const places = [...usedBy(formulasOf([reduction]))].filter((place) => {
       const own = placesOfTensors[place];
@@ -154,23 +168,52 @@ async function gradientsBy(
       return slope === undefined;
     });
     if (places.length === 0) continue;
-    const task = tablesApart({ what, reduction, inputs });
-    const [{ dim } = { dim: 1 }] = outputsOf(reduction);
-    const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
-    const { value: values, index } = results[at] ?? {};
-    const saved = { values, indices: index as Tensor<'int32'> | undefined };
-    const run = { ranges, debug, accumulate, sumScheme, fastMath, ...shardsOf(options) };
-    const derivatives = await derivativesBy(what, whole, places, { ...run, saved }, []);
-    const by = places.map((place) => inputAt(task, place));
-    const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);
-    for (const [n, place] of places.entries()) add(place, gradients[n] as Tensor);
+    others.push(async () => {
+      const task = tablesApart({ what, reduction, inputs });
+      const found = results[at] ?? NO_RESULTS;
+      const gradients = await passesOf(task, found, cotangent, places, options);
+      for (const [n, place] of places.entries()) add(place, gradients[n] as Tensor);
+    });
   }
   // Blocks are computed elsewhere than their inputs may lie, and gradients lie where those do.
-  return Promise.all(
-    totals.map(async (one, at) => {
-      if (one === undefined) return undefined;
-      const [gradient, home] = [await Promise.resolve(one), tensors[at]?.device];
-      return home === undefined || gradient.device === home ? gradient : gradient.to(home);
-    }),
+  const atHome = (one: KnownValue | undefined, at: number): Value | undefined => {
+    const home = tensors[at]?.device;
+    return one === undefined || home === undefined || one.device === home ? one : one.to(home);
+  };
+  const known = totals.map(knownNow);
+  if (others.length === 0 && known.every((one) => one !== undefined))
+    return known.map(({ made }, at) => atHome(made as KnownValue | undefined, at));
+  const inOrder = async (): Promise<Gradients> => {
+    for (const work of others) await work();
+    return (await Promise.all(totals.map((one) => Promise.resolve(one)))).map(atHome);
+  };
+  return inOrder();
+}
+
+/** The gradients by variables at some places that no slope gives: passes of their own. */
+async function passesOf(
+  task: Task,
+  { value: values, index }: Results,
+  cotangent: Value,
+  places: readonly number[],
+  options: ReductionOptions,
+): Promise<readonly Tensor[]> {
+  const { what, reduction } = task;
+  const { ranges, debug, accumulate, sumScheme, fastMath } = own(
+    options,
+    'ranges',
+    'debug',
+    'accumulate',
+    'sumScheme',
+    'fastMath',
   );
+  const [{ dim } = { dim: 1 }] = outputsOf(reduction);
+  const seed = await cotangent.broadcastTo((values ?? index)?.shape ?? []);
+  const whole = { task, cotangent: cotangentInput(what, task, dim, seed) };
+  const saved = { values, indices: index as Tensor<'int32'> | undefined };
+  const run = { ranges, debug, accumulate, sumScheme, fastMath, ...shardsOf(options) };
+  const derivatives = await derivativesBy(what, whole, places, { ...run, saved }, []);
+  const by = places.map((place) => inputAt(task, place));
+  const { gradients } = await runDerivatives(what, derivatives, by, undefined, run);
+  return gradients;
 }

@@ -10,14 +10,34 @@ const SLICE_MS = 4;
  * @throws what a step throws; the signal's reason
  */
 export async function inSlices<T>(work: T | Steps<T>, signal?: AbortSignal): Promise<T> {
+  return inSlicesOrNow(work, signal);
+}
+
+/** The same; the result itself where the first slice is all. @throws at once what the first slice throws */
+export function inSlicesOrNow<T>(work: T | Steps<T>, signal?: AbortSignal): T | Promise<T> {
   if (!isSteps(work)) return work;
+  const done = slice(work, signal);
+  return done === undefined ? otherSlices(work, signal) : done.value;
+}
+
+async function otherSlices<T>(work: Steps<T>, signal: AbortSignal | undefined): Promise<T> {
   for (;;) {
-    signal?.throwIfAborted();
-    const end = performance.now() + SLICE_MS;
-    do {
-      const { done, value } = work.next();
-      if (done === true) return value;
-    } while (performance.now() < end);
     await new Promise((resolve) => setImmediate(resolve));
+    const done = slice(work, signal);
+    if (done !== undefined) return done.value;
   }
+}
+
+/** The result in an object, once the work is done. */
+function slice<T>(
+  work: Steps<T>,
+  signal: AbortSignal | undefined,
+): IteratorReturnResult<T> | undefined {
+  signal?.throwIfAborted();
+  const end = performance.now() + SLICE_MS;
+  do {
+    const next = work.next();
+    if (next.done === true) return next;
+  } while (performance.now() < end);
+  return undefined;
 }

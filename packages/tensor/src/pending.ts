@@ -211,10 +211,11 @@ export async function arrived(
   return all;
 }
 
-/** Hears of the failures of pending arguments: a call that is refused for another reason tells that one. */
+/** Hears of the failures of pending arguments: a call that is refused for another reason tells that one. What is there has not failed. */
 export function heard(given: readonly unknown[]): void {
   for (const one of given) {
-    if (isPending(one) && !ActsAsPending.is(one)) one.catch(() => undefined);
+    if (isPending(one) && !ActsAsPending.is(one) && thereOf(one) === undefined)
+      one.catch(() => undefined);
   }
 }
 
@@ -326,11 +327,11 @@ export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
   return Object.setPrototypeOf(promise, inPlacePrototype) as Pending<T>;
 }
 
-/** A pending tensor that is there: operations on it wait for nothing. */
+/** A pending tensor that is there, or a traced value: operations on it wait for nothing. */
 export function pendingThere<T extends object>(value: T): Pending<T> {
   const promise = pendingInPlace(Promise.resolve(value));
   noteThere(promise, value);
-  return promise;
+  return isTraced(value) ? promisesTraced(promise) : promise;
 }
 
 /** What a call gives at once, or promises, as a pending tensor; what it throws rejects. */

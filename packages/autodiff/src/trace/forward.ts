@@ -180,7 +180,8 @@ async function transposed(
     await tape.close();
     const wanted = places.flatMap((one) => (one === undefined ? [] : [one.source]));
     const found = await pullBack(tape, seeds, wanted, false);
-    return places.map((one) => (one === undefined ? undefined : found.shift()));
+    let given = 0;
+    return places.map((one) => (one === undefined ? undefined : found[given++]));
   } finally {
     await tape.close();
     tape.dispose();

@@ -1,9 +1,11 @@
 import { isTensor, zeros, type Tensor } from '@mercer/tensor';
 import {
+  failed,
   isKnownResult,
-  whenKnown,
+  knownOrLater,
   Traced,
   type KnownValue,
+  type Made,
   type Trace,
   type TracedResult,
   type ValueForm,
@@ -11,7 +13,7 @@ import {
 import { isRecord } from '../tree.js';
 import type { Owning } from './owning.js';
 import type { Recording } from './recording.js';
-import { isThenable } from './values.js';
+import { allOf, isThenable } from './values.js';
 
 /** In full where it is constant along axes. */
 export function spread(value: KnownValue, shape: readonly number[]): KnownValue {
@@ -20,31 +22,54 @@ export function spread(value: KnownValue, shape: readonly number[]): KnownValue 
   return isWhole ? value : (value.broadcastTo(shape) as KnownValue);
 }
 
+/** Tensors in some places. */
+type GivenTensors = readonly (Tensor | undefined)[];
+
 /** What was found, in shape and dtype of what is wanted, launched and no longer the owner's. */
-export async function released(
+export function released(
   found: readonly (KnownValue | undefined)[],
   forms: readonly ValueForm[],
   owner: Owning,
-): Promise<(Tensor | undefined)[]> {
-  return Promise.all(
-    found.map(async (one, at) => {
-      if (one === undefined) return undefined;
-      const { shape, dtype } = forms[at] as ValueForm;
-      const narrow = one.dtype === dtype ? one : one.cast(dtype);
-      const whole = spread((await whenKnown(narrow)).made as KnownValue, shape);
-      const { primal } = (await whenKnown(whole)).made as Traced | TracedResult;
-      if (!isKnownResult(primal)) return owner.taken(primal);
-      const tensor = await primal;
+): GivenTensors | Promise<GivenTensors> {
+  const given = found.map((one, at) => {
+    if (one === undefined) return undefined;
+    try {
+      return releasedOne(one, forms[at] as ValueForm, owner);
+    } catch (error) {
+      // behind others, which are waited for
+      return failed(error);
+    }
+  });
+  return allOf<Tensor | undefined>(given);
+}
+
+/** The tensor itself where nothing has to be waited for. */
+function releasedOne(
+  one: KnownValue,
+  { shape, dtype }: ValueForm,
+  owner: Owning,
+): Tensor | Promise<Tensor> {
+  const launched = ({ made }: Made): Tensor | Promise<Tensor> => {
+    const { primal } = made as Traced | TracedResult;
+    if (!isKnownResult(primal)) return owner.taken(primal);
+    const launch = primal.launch();
+    const take = (tensor: Tensor): Tensor => {
       owner.release(primal);
       return tensor;
-    }),
-  );
+    };
+    return primal.tensor === undefined ? launch.then(take) : take(primal.tensor);
+  };
+  const inFull = ({ made }: Made): Tensor | Promise<Tensor> => {
+    const whole = knownOrLater(spread(made as KnownValue, shape));
+    return whole instanceof Promise ? whole.then(launched) : launched(whole);
+  };
+  const narrow = knownOrLater(one.dtype === dtype ? one : one.cast(dtype));
+  return narrow instanceof Promise ? narrow.then(inFull) : inFull(narrow);
 }
 
 /** Gradients that share no memory, with one another or with anything else. */
-export async function alone(
-  given: readonly (Tensor | undefined)[],
-): Promise<(Tensor | undefined)[]> {
+export function alone(given: GivenTensors): GivenTensors | Promise<GivenTensors> {
+  if (given.every(isAlone)) return [...given];
   const taken = new Set<Tensor>();
   return Promise.all(
     given.map(async (one) => {
@@ -59,6 +84,10 @@ export async function alone(
     }),
   );
 }
+
+const isAlone = (one: Tensor | undefined, at: number, all: GivenTensors): boolean =>
+  one === undefined ||
+  (isTensor(one) && one.isContiguous && !one.storage.isShared && all.indexOf(one) === at);
 
 /** Another handle for what a value stands for. */
 export const handleOf = (one: Tensor | Traced): Tensor =>

@@ -1,13 +1,15 @@
 import { isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import {
-  flatLike,
   formatShape,
   isKnownResult,
   isTracedKnown,
   knownNow,
+  knownOrLater,
   mapArguments,
   whenKnown,
+  type KnownResult,
   type KnownValue,
+  type Made,
   type Share,
   type Value,
   type ValueForm,
@@ -39,7 +41,7 @@ export async function pullBack(
   seeds: readonly Seed[],
   wanted: readonly Source[],
   keeps: boolean,
-): Promise<(Tensor | undefined)[]> {
+): Promise<readonly (Tensor | undefined)[]> {
   const owner = new Owning(tape.what);
   let given: readonly (Tensor | undefined)[];
   try {
@@ -50,52 +52,81 @@ export async function pullBack(
       if (own !== undefined && node.rule !== undefined) {
         tape.signal?.throwIfAborted();
         tape.assertUnchanged(node.name, node.args);
-        await pullThrough(tape, node, own, cotangents, owner);
+        const pulling = pullThrough(tape, node, own, cotangents, owner);
+        if (pulling !== undefined) await pulling;
         cotangents.delete(node);
       }
       if (keeps) continue;
       const made = tape.freeable(node);
       if (made.length === 0) continue;
-      await launchReaders(cotangents, made);
+      const launching = launchReaders(cotangents, made);
+      if (launching !== undefined) await launching;
       tape.free(made);
     }
     const found = wanted.map(({ node, output }) => cotangents.get(node)?.[output]);
-    given = await released(found, wanted.map(formOf), owner);
+    const releasing = released(found, wanted.map(formOf), owner);
+    given = releasing instanceof Promise ? await releasing : releasing;
   } finally {
-    await owner.close();
+    const closing = owner.close();
+    if (closing !== undefined) await closing;
     owner.dispose();
   }
   return alone(given);
 }
 
 /** What was computed as part of other kernels from tensors that are about to be freed, and may be computed again. */
-async function launchReaders(cotangents: Cotangents, freed: readonly Primal[]): Promise<void> {
-  const storages = freed
-    .flatMap((one) => (isTensor(one) ? one : (one.tensor ?? [])))
-    .map(({ storage }) => storage);
+function launchReaders(
+  cotangents: Cotangents,
+  freed: readonly Primal[],
+): Promise<unknown> | undefined {
+  const waiting: Promise<Tensor>[] = [];
   for (const own of cotangents.values()) {
     for (const one of own as readonly unknown[]) {
       if (!(one instanceof TracedResult) || one.primal.tensor !== undefined) continue;
       const { primal } = one;
-      if (storages.some((storage) => primal.dependsOn(storage))) await primal.launch({});
+      if (!freed.some((made) => readsFrom(primal, made))) continue;
+      const launch = primal.launch({});
+      if (primal.tensor === undefined) waiting.push(launch);
     }
   }
+  return waiting.length === 0 ? undefined : Promise.all(waiting);
 }
 
-/** The rule of one node. */
-async function pullThrough(
+const readsFrom = (reader: KnownResult, made: Primal): boolean => {
+  const tensor = isTensor(made) ? made : made.tensor;
+  return tensor !== undefined && reader.dependsOn(tensor.storage);
+};
+
+/** The rule of one node; a promise where something has to be waited for. */
+function pullThrough(
   tape: Reverse,
   node: Node,
   own: readonly (KnownValue | undefined)[],
   cotangents: Cotangents,
   owner: Owning,
-): Promise<void> {
-  const { name, rule, args, sources, result, outputs } = node;
-  if (rule === undefined) return;
+): Promise<void> | undefined {
+  const { rule, outputs } = node;
+  const pull = (whole: readonly unknown[]): Promise<void> | undefined => {
+    const shares = sharesOf(tape, node, whole, owner);
+    return addShares(tape, node, shares, cotangents, owner, 0);
+  };
   const spreads = own.map((one, at) =>
-    one === undefined || rule.broadcasts === true ? one : spread(one, outputs[at]?.shape ?? []),
+    one === undefined || rule?.broadcasts === true ? one : spread(one, outputs[at]?.shape ?? []),
   );
-  const whole = await allKnown(spreads);
+  const known = spreads.map(knownNow);
+  if (known.every((one) => one !== undefined)) return pull(known.map(({ made }) => made));
+  return Promise.all(spreads.map(whenKnown)).then((all) => pull(all.map(({ made }) => made)));
+}
+
+/** What the rule of a node gives for each of its flat arguments. */
+function sharesOf(
+  tape: Reverse,
+  node: Node,
+  whole: readonly unknown[],
+  owner: Owning,
+): readonly Share[] {
+  const { rule, args, sources, result } = node;
+  if (rule === undefined) return [];
   const wrapped = (value: unknown, check?: ReadCheck): unknown =>
     isTensor(value) || isKnownResult(value) || isTracedKnown(value)
       ? owner.wrap(value, check)
@@ -120,34 +151,59 @@ async function pullThrough(
     wanted: args.with(sources.map((source) => source !== undefined)).all,
   };
   rule.noteUse?.(cotangent, result);
-  const shares = flatLike(
-    args.all,
-    rule.vjp(cotangent as Value, call as never),
-  ) as readonly Share[];
-  for (const [place, source] of sources.entries()) {
-    const share = source === undefined ? undefined : shares[place]?.();
-    if (source === undefined || share === undefined) continue;
-    const { made } = knownNow(share) ?? (await whenKnown(share));
-    if (made === undefined) continue;
-    const own = owner.adopted(made) as KnownValue;
-    const wide = inDType(own, formOf(source), name);
-    const conformed = knownNow(wide) ?? (await whenKnown(wide));
-    if (tape.detectsNaN)
-      await assertNoNaN(conformed.made, `${owner.what}: the gradient of ${name} has`);
-    add(cotangents, source, conformed.made as Value);
-  }
+  return args.like(rule.vjp(cotangent as Value, call as never)) as readonly Share[];
 }
 
-async function allKnown(given: readonly unknown[]): Promise<readonly unknown[]> {
-  const now = given.map(knownNow);
-  const all = now.every((one) => one !== undefined) ? now : await Promise.all(given.map(whenKnown));
-  return all.map(({ made }) => made);
+/** Adds what is given for arguments, in their order from one on: it waits for one that is not there before it asks for the next. */
+function addShares(
+  tape: Reverse,
+  node: Node,
+  shares: readonly Share[],
+  cotangents: Cotangents,
+  owner: Owning,
+  from: number,
+): Promise<void> | undefined {
+  const { name, sources } = node;
+  for (let place = from; place < sources.length; place++) {
+    const source = sources[place];
+    const share = source === undefined ? undefined : shares[place]?.();
+    if (source === undefined || share === undefined) continue;
+    const found = conformed(share, source, name, owner);
+    if (tape.detectsNaN || found instanceof Promise) {
+      const inTurn = async (): Promise<void> => {
+        const { made } = await found;
+        if (tape.detectsNaN && made !== undefined)
+          await assertNoNaN(made, `${owner.what}: the gradient of ${name} has`);
+        if (made !== undefined) add(cotangents, source, made as Value);
+        await addShares(tape, node, shares, cotangents, owner, place + 1);
+      };
+      return inTurn();
+    }
+    if (found.made !== undefined) add(cotangents, source, found.made as Value);
+  }
+  return undefined;
+}
+
+/** A share in the dtype of cotangents. */
+function conformed(
+  share: Value,
+  source: Source,
+  name: string,
+  owner: Owning,
+): Made | Promise<Made> {
+  const widened = (known: Made): Made | Promise<Made> =>
+    known.made === undefined
+      ? known
+      : knownOrLater(inDType(owner.adopted(known.made) as KnownValue, formOf(source), name));
+  const known = knownOrLater(share);
+  return known instanceof Promise ? known.then(widened) : widened(known);
 }
 
 const formOf = ({ node, output }: Source): ValueForm => node.outputs[output] as ValueForm;
 
 /** Sums are kept in float32 for floats of 16 bits. */
-const widened = (dtype: string): 'float32' | 'float64' => (dtype === 'float64' ? dtype : 'float32');
+const wideDType = (dtype: string): 'float32' | 'float64' =>
+  dtype === 'float64' ? dtype : 'float32';
 
 /** A cotangent in the dtype in which those of a value are added. */
 function inDType(share: KnownValue, { shape, dtype }: ValueForm, name: string): Value {
@@ -160,7 +216,7 @@ function inDType(share: KnownValue, { shape, dtype }: ValueForm, name: string): 
       `${name}: its derivative rule gives ${share.dtype} ${formatShape(share.shape)} for an argument that is ${dtype} ${formatShape(shape)}. A rule gives a floating-point cotangent of the argument's shape.`,
     );
   }
-  const wide = widened(dtype);
+  const wide = wideDType(dtype);
   return share.dtype === wide ? share : share.cast(wide);
 }
 

@@ -20,7 +20,7 @@ export async function pushForward(
   tape: Reverse,
   changes: readonly Change[],
   wanted: readonly (Source | undefined)[],
-): Promise<(Tensor | undefined)[]> {
+): Promise<readonly (Tensor | undefined)[]> {
   const owner = new Owning(tape.what);
   let given: readonly (Tensor | undefined)[];
   try {

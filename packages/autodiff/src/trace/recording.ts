@@ -134,7 +134,9 @@ export abstract class Recording implements Trace {
 
   /** What a call gives. */
   protected compute({ primitive, primals }: RecordedCall): unknown {
-    return primitive.call(...(primals.all as never[]));
+    const { call, untraced = call } = primitive;
+    const run = primals.flat.some(isTracedKnown) ? call : untraced;
+    return run(...(primals.all as never[]));
   }
 
   apply(primitive: Primitive, args: Arguments): unknown {
@@ -320,8 +322,14 @@ export abstract class Recording implements Trace {
     this.wasRead = true;
   }
 
-  /** Waits for what is under way; nothing is recorded after that. */
-  async close(): Promise<void> {
+  /** Waits for what is under way, if anything is; nothing is recorded after that. */
+  close(): Promise<void> | undefined {
+    if (this.#underWay.size > 0) return this.#closeBehind();
+    this.#ended = true;
+    return undefined;
+  }
+
+  async #closeBehind(): Promise<void> {
     while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     this.#ended = true;
   }

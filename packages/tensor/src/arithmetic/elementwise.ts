@@ -206,6 +206,10 @@ function tracedCall(
       name,
       call: (...given: readonly unknown[]) =>
         elementwise(name, given.slice(0, arity), given[arity]),
+      untraced: (...given: readonly unknown[]) =>
+        given.length === arity
+          ? chain(name, given.map(presentOperand), alone(name))
+          : elementwise(name, given.slice(0, arity), given[arity]),
       derivative: ELEMENTWISE_RULES[name],
       batch: byElements,
     };

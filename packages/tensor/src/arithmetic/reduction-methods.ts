@@ -422,6 +422,7 @@ function traceable(name: string, call: (...given: never[]) => Pending<Tensor>): 
   const primitive: Primitive = {
     name,
     call: (...given: never[]) => face(...given),
+    untraced: call,
     derivative: REDUCTION_RULES[name],
     batch: mapReduction(name),
   };

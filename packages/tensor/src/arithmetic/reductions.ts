@@ -82,6 +82,8 @@ export interface ReductionUse {
   readonly correction?: number | undefined;
 }
 
+const NO_USE: Required<ReductionUse> = { what: undefined, correction: undefined };
+
 /**
  * A reduction over axes; enqueued at once, in one kernel with the elementwise results that it is taken of on a GPU.
  *
@@ -92,9 +94,10 @@ export function reduction(
   x: unknown,
   axes?: Axes,
   given?: ReductionOptions,
-  part: ReductionUse = {},
+  part?: ReductionUse,
 ): Pending<Tensor> {
-  const { what = name, correction = 0 } = own(part, 'what', 'correction');
+  const { what = name, correction = 0 } =
+    part === undefined ? NO_USE : own(part, 'what', 'correction');
   const options = readOptions(what, given, REDUCTION_OPTIONS);
   const use = { what, correction };
   const present = presentOperand(x);

@@ -56,7 +56,7 @@ export {
   WORK_OPTIONS,
 } from '../device.js';
 export type { CallLoadOptions } from '../executable.js';
-export { inSlices } from '../in-slices.js';
+export { inSlices, inSlicesOrNow } from '../in-slices.js';
 export { kernelKey } from '../kernel-key.js';
 export { isDense, isRowMajor } from '../layout.js';
 export { modifiedError } from '../call-sites.js';
@@ -65,6 +65,8 @@ export { localHandle } from '../local-handle.js';
 export { availableBytes, coreOf, roomOn } from '../operations.js';
 export { assertNoOverlap, assertWritable, viewsOverlap, type MemoryView } from '../overlap.js';
 export {
+  arrivedNow,
+  failed,
   givesPending,
   heard,
   pending,
@@ -114,7 +116,8 @@ export { aligned, exampleShape, inFront, spreadOver, type AnyCall } from '../tra
 export { differentiable } from '../trace/differentiable.js';
 export { thereOf } from '../there.js';
 export { anotherHandle } from '../trace/held-arguments.js';
-export { knownNow, recorded, whenKnown } from '../trace/dispatch.js';
+export { knownNow, knownOrLater, recorded, whenKnown } from '../trace/dispatch.js';
+export type { Made } from '../trace/held-arguments.js';
 export {
   zerosLike,
   type AppliedCall,

@@ -1,4 +1,5 @@
 import { types } from 'node:util';
+import { isTensor } from '../tensor.js';
 import { isTraced } from './traced-value.js';
 
 const isPlain = (value: object): value is Readonly<Record<string, unknown>> => {
@@ -13,6 +14,7 @@ const isNested = (
   typeof value === 'object' &&
   value !== null &&
   // what most arguments are, asked first
+  !isTensor(value) &&
   !isTraced(value) &&
   !types.isProxy(value) &&
   (Array.isArray(value) || isPlain(value));
@@ -23,12 +25,11 @@ const isNestedElement = (value: unknown): value is Readonly<Record<string, unkno
 
 /** Whether something is true of one of the arguments that is an object, or of an element of one that is a list or a record. */
 export function someArgument(args: readonly unknown[], is: (value: object) => boolean): boolean {
-  return args.some(
-    (one) =>
-      typeof one === 'object' &&
-      one !== null &&
-      (is(one) || (isNested(one) && someElement(one, is))),
-  );
+  for (const one of args) {
+    if (typeof one !== 'object' || one === null) continue;
+    if (is(one) || (isNested(one) && someElement(one, is))) return true;
+  }
+  return false;
 }
 
 /** False too where an element cannot be read: who reads it then says so. */
@@ -121,26 +122,43 @@ export function nestedLike(args: readonly unknown[], flat: readonly unknown[]): 
 
 /** The arguments of a call with their elements: lists and records are walked through once. */
 export class Arguments {
-  readonly all: readonly unknown[];
   /** As {@link flatArguments} gives them. */
   readonly flat: readonly unknown[];
+  /** Arguments whose lists and records these have; undefined where there are none. */
+  readonly #form: readonly unknown[] | undefined;
+  #all: readonly unknown[] | undefined;
 
-  private constructor(all: readonly unknown[], flat: readonly unknown[]) {
-    this.all = all;
+  private constructor(
+    flat: readonly unknown[],
+    form: readonly unknown[] | undefined,
+    all: readonly unknown[] | undefined,
+  ) {
     this.flat = flat;
+    this.#form = form;
+    this.#all = all;
   }
 
   static of(all: readonly unknown[]): Arguments {
-    return new Arguments(all, flatArguments(all));
+    const flat = flatArguments(all);
+    return new Arguments(flat, flat === all ? undefined : all, all);
   }
 
   /** The same of arguments that are neither lists nor records. */
   static ofSingle(all: readonly unknown[]): Arguments {
-    return new Arguments(all, all);
+    return new Arguments(all, undefined, all);
+  }
+
+  get all(): readonly unknown[] {
+    return (this.#all ??= this.#form === undefined ? this.flat : nestedLike(this.#form, this.flat));
+  }
+
+  /** As {@link flatLike} gives them. */
+  like(given: readonly unknown[]): readonly unknown[] {
+    return this.#form === undefined ? given : flatLike(this.#form, given);
   }
 
   /** Other elements in the places of these. */
   with(flat: readonly unknown[]): Arguments {
-    return new Arguments(this.flat === this.all ? flat : nestedLike(this.all, flat), flat);
+    return new Arguments(flat, this.#form, undefined);
   }
 }

@@ -1,7 +1,8 @@
 import { afterArrival, arrivedNow, isPending, pending, pendingOrThere } from '../pending.js';
-import { flatArguments, nestedLike, someArgument } from './arguments.js';
+import { Arguments, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
 import type { BatchRule, Composition, DerivativeRule, Primitive } from './primitive.js';
+import { isTraced } from './traced-value.js';
 
 /**
  * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
@@ -23,6 +24,7 @@ export function differentiable<
     name,
     call: (...args: never[]) =>
       recorded(primitive, args) ?? withPresent(call, args, primitive.call),
+    untraced: (...args: never[]) => withPresent(call, args, primitive.call),
     derivative,
     batch,
   };
@@ -36,10 +38,12 @@ function withPresent(
   later: (...given: never[]) => unknown,
 ): unknown {
   if (!someArgument(args, isPending)) return call(...(args as never[]));
-  const flat = flatArguments(args);
-  const there = arrivedNow(flat);
+  const given = Arguments.of(args);
+  const there = arrivedNow(given.flat);
   if (there !== undefined) {
-    return pendingOrThere(() => later(...(nestedLike(args, there) as never[])));
+    const { all } = given.with(there);
+    const run = there.some(isTraced) ? later : call;
+    return pendingOrThere(() => run(...(all as never[])));
   }
-  return pending(afterArrival(flat, (all) => later(...(nestedLike(args, all) as never[]))));
+  return pending(afterArrival(given.flat, (all) => later(...(given.with(all).all as never[]))));
 }

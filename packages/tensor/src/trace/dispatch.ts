@@ -2,7 +2,7 @@ import { isPending, pending, pendingOrThere } from '../pending.js';
 import { thereOf } from '../there.js';
 import { Unlaunched } from '../unlaunched.js';
 import { Arguments, someArgument } from './arguments.js';
-import { HeldArguments } from './held-arguments.js';
+import { HeldArguments, type Made } from './held-arguments.js';
 import type { Primitive } from './primitive.js';
 import { Traced, TracedResult, type Trace } from './traced.js';
 import { isTraced, promisesTraced } from './traced-value.js';
@@ -17,17 +17,24 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
   if (!someArgument(args, isTraced)) return undefined;
   const given = Arguments.of(args);
   const { flat } = given;
-  const there = flat.map(presentValue);
-  if (there.includes(UNKNOWN)) {
-    return promisesTraced(pending(recordedLater(primitive, given)));
+  let there: unknown[] | undefined;
+  for (const [at, one] of flat.entries()) {
+    const present = presentValue(one);
+    if (present === UNKNOWN) return promisesTraced(pending(recordedLater(primitive, given)));
+    if (!Object.is(present, one)) (there ??= [...flat])[at] = present;
   }
-  if (there.every((one, at) => Object.is(one, flat[at])))
-    return traceOf(flat).apply(primitive, given);
-  const { all } = given.with(there);
-  return promisesTraced(
-    pendingOrThere(() => recorded(primitive, all) ?? primitive.call(...(all as never[]))),
-  );
+  if (there === undefined) return recordedKnown(primitive, given);
+  const known = given.with(there);
+  return promisesTraced(pendingOrThere(() => recordedKnown(primitive, known)));
 }
+
+/** The same of arguments that are there. What may have been traced is not always. */
+const recordedKnown = (primitive: Primitive, given: Arguments): unknown => {
+  const trace = traceOf(given.flat);
+  return trace === undefined
+    ? primitive.call(...(given.all as never[]))
+    : trace.apply(primitive, given);
+};
 
 /** The same once all arguments are known. Its caller may dispose them behind the call. */
 async function recordedLater(primitive: Primitive, given: Arguments): Promise<unknown> {
@@ -41,9 +48,9 @@ async function recordedLater(primitive: Primitive, given: Arguments): Promise<un
   }
 }
 
-/** As {@link recorded}, of arguments that are there, one of them traced and none a list or record. @throws MercerError ESCAPED */
+/** As {@link recorded}, of arguments that are there, none of them a list or record. @throws MercerError ESCAPED */
 export const recordedSingle = (primitive: Primitive, args: readonly unknown[]): unknown =>
-  traceOf(args).apply(primitive, Arguments.ofSingle(args));
+  recordedKnown(primitive, Arguments.ofSingle(args));
 
 /** In the place of a value of which nothing is known yet. */
 const UNKNOWN = Symbol('not known yet');
@@ -55,14 +62,14 @@ function presentValue(value: unknown): unknown {
   return thereOf(value) ?? (isPending(value) ? UNKNOWN : value);
 }
 
-/** A value once its shape and dtype are known, in an object, so that a promise of it launches nothing. */
-export const whenKnown = async (value: unknown): Promise<{ readonly made: unknown }> => {
+/** A value once its shape and dtype are known. */
+export const whenKnown = async (value: unknown): Promise<Made> => {
   if (value instanceof Unlaunched) return value.made();
   return { made: isPending(value) ? (thereOf(value) ?? (await value)) : value };
 };
 
 /** The same where nothing has to be waited for; undefined elsewhere. */
-export function knownNow(value: unknown): { readonly made: unknown } | undefined {
+export function knownNow(value: unknown): Made | undefined {
   if (value instanceof Unlaunched) {
     if (value.tensor !== undefined) return { made: value.tensor };
     return value.isKnown && !value.started ? { made: value } : undefined;
@@ -72,13 +79,16 @@ export function knownNow(value: unknown): { readonly made: unknown } | undefined
   return made && { made };
 }
 
-function traceOf(flat: readonly unknown[]): Trace {
+/** A value whose shape and dtype are known; its promise where something has to be waited for. */
+export const knownOrLater = (value: unknown): Made | Promise<Made> =>
+  knownNow(value) ?? whenKnown(value);
+
+function traceOf(flat: readonly unknown[]): Trace | undefined {
   let highest: Trace | undefined;
   for (const one of flat) {
     if (!(one instanceof Traced || one instanceof TracedResult)) continue;
     const { trace } = one;
     if (highest === undefined || trace.level > highest.level) highest = trace;
   }
-  if (highest === undefined) throw new Error('one of the arguments is traced');
   return highest;
 }

@@ -6,7 +6,7 @@ import { isKnownResult, isTracedKnown } from './traced.js';
 import { handleOf, isTraced } from './traced-value.js';
 
 /** In an object, so that a promise of it launches nothing. */
-interface Made {
+export interface Made {
   readonly made: unknown;
 }
 

@@ -97,6 +97,8 @@ export interface Primitive {
   readonly name: string;
   /** The operation on any arguments, traced or not. */
   readonly call: (...args: never[]) => unknown;
+  /** The same on arguments that are known, none of them traced, where that is quicker. */
+  readonly untraced?: ((...args: never[]) => unknown) | undefined;
   /** How it is differentiated; 'constant' for one whose result does not change with small changes of its arguments; undefined for one that refuses. */
   readonly derivative: DerivativeRule | Composition | 'constant' | undefined;
   /** How it is mapped; default: one example after the other. */
