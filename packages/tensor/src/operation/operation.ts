@@ -29,8 +29,9 @@ export interface CallIdentity {
  * An option as part of a key; undefined for what is no text, no boolean and not left out, which the checks refuse.
  */
 export function keyPart(value: unknown): string | undefined {
+  if (value === undefined) return '-';
   if (typeof value === 'string') return `'${value}'`;
-  return value === undefined || typeof value === 'boolean' ? String(value) : undefined;
+  return typeof value === 'boolean' ? String(value) : undefined;
 }
 
 /** What is to be done for arguments that fit together. */
