@@ -2,6 +2,7 @@ import { afterArrival, arrivedNow, isPending, pending, pendingOrThere } from '..
 import { flatArguments, nestedLike, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
 import type { BatchRule, Composition, DerivativeRule, Primitive } from './primitive.js';
+import { isTraced } from './traced-value.js';
 
 /**
  * A function on tensors that takes traced values too: it is recorded with its rule where one is among its arguments, or among the elements of an
@@ -22,12 +23,17 @@ export function differentiable<
   const primitive: Primitive = {
     name,
     call: (...args: never[]) =>
-      recorded(primitive, args) ?? withPresent(call, args, primitive.call),
+      someArgument(args, isNoTensor)
+        ? (recorded(primitive, args) ?? withPresent(call, args, primitive.call))
+        : call(...args),
     derivative,
     batch,
   };
   return Object.assign((...args: never[]): unknown => primitive.call(...args), call);
 }
+
+/** Whether something stands for a tensor that is none, or not yet. */
+const isNoTensor = (value: object): boolean => isTraced(value) || isPending(value);
 
 /** A call once the results among its arguments that are not there yet are there, at the place that it has now. */
 function withPresent(
