@@ -214,9 +214,7 @@ function describe(
   if (weight !== undefined) parts.push(checkOperand(`${what}: the weight`, weight, 'real'));
   const { formulas, inputs } = merge(parts);
   const [formula, weights] = formulas as readonly [VectorExpr, VectorExpr?];
-  const of = translated(what, () =>
-    reductionOf(kind, formula, axis === 'j' ? 1 : 0, weights, k),
-  );
+  const of = translated(what, () => reductionOf(kind, formula, axis === 'j' ? 1 : 0, weights, k));
   return { reduction: of, inputs };
 }
 

@@ -135,7 +135,15 @@ export function reduction(
   return reductionOf(kind, formula, axis, weight, k);
 }
 
-/** The same with what the options say, in their order. Throws as `reduction`. */
+/**
+ * The same with what the options say, each in its place: for callers that have read options of their own. Throws as `reduction`.
+ *
+ * ```ts
+ * import { ops, reductionOf, outputsOf, vi, vj } from '@mercer/formula';
+ * const sums = reductionOf('Sum', ops.sub(vi(0, 3), vj(1, 3)), 1, undefined, undefined);
+ * console.log(outputsOf(sums)); // [ { name: 'value', dim: 3 } ]
+ * ```
+ */
 export function reductionOf(
   kind: ReductionKind,
   formula: VectorOperand,
