@@ -272,8 +272,8 @@ const overtaking = [
     ...IN_ORDER,
     name: 'a prepared call overtakes what is under way',
     file: `${TENSOR}/operation/operation.ts`,
-    find: 'isBehindOthers(given[0])',
-    replace: '(given.length as number) === 0',
+    find: 'isBehindOthers(tensors)',
+    replace: '(tensors.inputs.length as number) < 0',
     pattern: 'behind fills of views a prepared call are read',
   },
   {

@@ -26,9 +26,9 @@ export const readOptions = optionReader(
 /** Options of a call that say nothing about what is computed, and not where its results go. */
 export interface CallOptions extends Omit<ReduceOptions, 'out'>, IndexOption, OutDTypeOption {}
 
-/** `out` is what the caller gave, and once a call has read it, in its own copy, the list of tensors by result. */
+/** Options of a call. `out` is what the caller gave. */
 export interface ReductionOptions extends CallOptions {
-  out?: unknown;
+  readonly out?: unknown;
 }
 
 /** Options of a preparation. */

@@ -41,8 +41,10 @@ function commonRows(what: string, inputs: readonly Input[], side: 'i' | 'j'): nu
   for (const one of inputs) {
     const rows = rowsOn(side, one);
     if (rows === undefined) continue;
-    if (first === undefined) [first, known] = [one, rows];
-    else if (known !== rows) throw otherRows(what, side, first, one);
+    if (first === undefined) {
+      first = one;
+      known = rows;
+    } else if (known !== rows) throw otherRows(what, side, first, one);
   }
   return known;
 }
@@ -91,10 +93,17 @@ function commonBatch(what: string, inputs: readonly Input[]): readonly number[] 
 }
 
 function commonDType(what: string, inputs: readonly Input[]): LazyDType | undefined {
-  const first = inputs.find(({ dtype }) => dtype !== undefined);
-  const other = inputs.find(({ dtype }) => dtype !== undefined && dtype !== first?.dtype);
-  if (first === undefined || other === undefined) return first?.dtype;
-  throw new MercerError(
+  let first: Input | undefined;
+  for (const one of inputs) {
+    if (one.dtype === undefined || one.dtype === first?.dtype) continue;
+    if (first !== undefined) throw otherDType(what, first, one);
+    first = one;
+  }
+  return first?.dtype;
+}
+
+function otherDType(what: string, first: Input, other: Input): MercerError {
+  return new MercerError(
     'DTYPE_MISMATCH',
     `${what}: ${describeInput(first)} ${dtypeOf(first)} and ${describeInput(other)} ${dtypeOf(other)}. ` +
       `Nothing is converted silently: cast one of them, for example await x.cast('${first.dtype}').`,
@@ -108,10 +117,17 @@ function dtypeOf({ source, dtype }: Input): string {
 }
 
 function commonDevice(what: string, inputs: readonly Input[]): Device | undefined {
-  const first = inputs.find(({ device }) => device !== undefined);
-  const other = inputs.find(({ device }) => device !== undefined && device !== first?.device);
-  if (first === undefined || other === undefined) return first?.device;
-  throw new MercerError(
+  let first: Input | undefined;
+  for (const one of inputs) {
+    if (one.device === undefined || one.device === first?.device) continue;
+    if (first !== undefined) throw otherDevice(what, first, one);
+    first = one;
+  }
+  return first?.device;
+}
+
+function otherDevice(what: string, first: Input, other: Input): MercerError {
+  return new MercerError(
     'DEVICE_MISMATCH',
     `${what}: ${describeInput(first)} and ${describeInput(other)} are on different devices. ` +
       `Move one with to('${first.device?.id}').`,

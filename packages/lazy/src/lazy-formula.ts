@@ -180,12 +180,15 @@ export function combined(
   operands: readonly unknown[],
   build: (...formulas: readonly VectorExpr[]) => VectorExpr,
 ): Symbolic {
-  const parts = operands.map((operand, at) =>
-    isOperand(operand, x.field)
-      ? operand
-      : checkOperand(`${what}: operand ${at + 1}`, operand, x.field),
-  );
-  return combine(what, [x, ...parts], build);
+  const parts: Part[] = [x];
+  for (const operand of operands) {
+    parts.push(
+      isOperand(operand, x.field)
+        ? operand
+        : checkOperand(`${what}: operand ${parts.length}`, operand, x.field),
+    );
+  }
+  return combine(what, parts, build);
 }
 
 const isOperand = (operand: unknown, field: string): operand is Part =>

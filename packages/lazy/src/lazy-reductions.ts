@@ -1,6 +1,6 @@
 import {
   ops,
-  reduction,
+  reductionOf,
   type Reduction,
   type ReductionKind,
   type VectorExpr,
@@ -25,7 +25,7 @@ import type {
   ResultOf,
 } from './reduction-types.js';
 import { promised } from './result-of-kind.js';
-import { combine, merge, type Symbolic } from './symbolic.js';
+import { combine, merge, type Part, type Symbolic } from './symbolic.js';
 
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
 export type AxisOrDim = LazyAxis | 'dim';
@@ -210,12 +210,11 @@ function describe(
   { weight, k }: DescribeOptions,
 ): { readonly reduction: Reduction; readonly inputs: readonly Input[] } {
   checkAxis(what, axis);
-  const second = weight === undefined ? [] : [checkOperand(`${what}: the weight`, weight, 'real')];
-  const { formulas, inputs } = merge([x, ...second]);
+  const parts: Part[] = [x];
+  if (weight !== undefined) parts.push(checkOperand(`${what}: the weight`, weight, 'real'));
+  const { formulas, inputs } = merge(parts);
   const [formula, weights] = formulas as readonly [VectorExpr, VectorExpr?];
-  const of = translated(what, () =>
-    reduction(kind, formula, { axis: axis === 'j' ? 1 : 0, weight: weights, k }),
-  );
+  const of = translated(what, () => reductionOf(kind, formula, axis === 'j' ? 1 : 0, weights, k));
   return { reduction: of, inputs };
 }
 

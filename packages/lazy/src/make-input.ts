@@ -167,17 +167,14 @@ const named = (name: string | undefined): string => (name === undefined ? 'the d
 
 function readData(what: string, value: LazyData, name: string | undefined): Data {
   checkName(what, name);
-  const label = `${what}: ${named(name).trim()}`;
   if (isTensorLike(value)) {
     value.assertAlive();
     const { shape, device } = value;
-    return {
-      source: { kind: 'tensor', tensor: value },
-      shape,
-      device,
-      dtype: dtypeOf(label, value),
-    };
+    const dtype = computedIn(value.dtype);
+    if (dtype === undefined) throw notStored(labelled(what, name), value);
+    return { source: { kind: 'tensor', tensor: value }, shape, device, dtype };
   }
+  const label = labelled(what, name);
   // A tensor of another copy of the package, or nothing at all.
   if (typeof value !== 'number' && !ArrayBuffer.isView(value) && !Array.isArray(value)) {
     if (!('data' in Object(value)) && !isRowReader(value)) assertTensor(value, label);
@@ -186,11 +183,12 @@ function readData(what: string, value: LazyData, name: string | undefined): Data
   return { source: { kind: 'data', data: value }, shape, dtype, device: undefined };
 }
 
-/** What a tensor is computed in. */
-function dtypeOf(label: string, x: Tensor): LazyDType {
-  const dtype = computedIn(x.dtype);
-  if (dtype !== undefined) return dtype;
-  throw new MercerError(
+const labelled = (what: string, name: string | undefined): string =>
+  `${what}: ${named(name).trim()}`;
+
+/** The error for a dtype that nothing is computed in. */
+function notStored(label: string, x: Tensor): MercerError {
+  return new MercerError(
     'DTYPE_MISMATCH',
     `${label} is the ${x.label}, and the dtypes of variables are ${storedDTypeNames()}. Cast it first, for example await x.cast('float32').`,
   );

@@ -28,6 +28,8 @@ export type ComputedOf<S> =
 
 const LAZY_OPTIONS: OptionNames<LazyOptions> = { name: true };
 
+const readLazyOptions = readOptions.of(LAZY_OPTIONS);
+
 /**
  * A variable with a row of `dim` numbers for every i, (..batch, M, dim). Batch axes broadcast. Data is borrowed: a tensor must
  * be alive when a reduction runs; nested and typed arrays are placed anew by every reduction, and the rows of a file (`openNpy`) are read
@@ -40,7 +42,7 @@ export function lazyI<S extends Tensor<StoredDType> | TensorSource | RowReader |
   data: S,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
-  const { name } = readOptions('lazyI', options, LAZY_OPTIONS);
+  const { name } = readLazyOptions('lazyI', options);
   if (isPlaceholder(data)) return later('lazyI', 'i', data, name);
   return wrap('lazyI', matrixInput('lazyI', data, 'i', name));
 }
@@ -50,7 +52,7 @@ export function lazyJ<S extends Tensor<StoredDType> | TensorSource | RowReader |
   data: S,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
-  const { name } = readOptions('lazyJ', options, LAZY_OPTIONS);
+  const { name } = readLazyOptions('lazyJ', options);
   if (isPlaceholder(data)) return later('lazyJ', 'j', data, name);
   return wrap('lazyJ', matrixInput('lazyJ', data, 'j', name));
 }
@@ -117,7 +119,7 @@ export function param<S extends Tensor<StoredDType> | TensorSource | RowReader |
   data: S,
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
-  const { name } = readOptions('param', options, LAZY_OPTIONS);
+  const { name } = readLazyOptions('param', options);
   if (isPlaceholder(data)) return later('param', 'parameter', data, name);
   return wrap('param', parameterInput('param', data, name));
 }
@@ -144,7 +146,7 @@ export function lazy<S extends Tensor<StoredDType> | TensorSource | RowReader>(
   options?: LazyOptions,
 ): LazyTensor<ComputedOf<S>> {
   const [side, given] = axisAndOptions(axis, options);
-  const { name } = readOptions('lazy', given, LAZY_OPTIONS);
+  const { name } = readLazyOptions('lazy', given);
   const input =
     side === undefined ? shapedInput('lazy', data, name) : matrixInput('lazy', data, side, name);
   return wrap('lazy', input);
@@ -163,7 +165,7 @@ function axisAndOptions(
 }
 
 function wrap(what: string, input: Input): LazyTensor<never> {
-  return new LazyTensor(what, { formula: nodeAt(input, 0), inputs: [input] });
+  return new LazyTensor(what, { formula: nodeAt(input, 0), inputs: Object.freeze([input]) });
 }
 
 function later(

@@ -58,7 +58,9 @@ import { shardedReductions } from './shards/sharded-reductions.js';
 import { labelOf, usedBy, type JointTask } from './task.js';
 import { holdTraced, mapped } from './traced-inputs.js';
 
-type Arguments = readonly [task: JointTask, args: readonly LazyData[]];
+type Given = readonly [task: JointTask, args: readonly LazyData[]];
+/** With the tensors that take the results, by result. */
+type Arguments = readonly [...Given, outs: readonly (Tensor | undefined)[]];
 
 /** What prepared calls know of their examples. */
 interface Example extends PairCall {
@@ -69,28 +71,25 @@ interface Example extends PairCall {
 }
 
 /** The reductions of a task, of a `LazyTensor`, a `genred` or a gradient, as one call. */
-const operation = new Operation<Arguments, ReductionOptions, Example>({
+const operation = new Operation<Arguments, ReductionOptions, Example, Given>({
   what: ([{ what }]) => what,
   options: CALL_OPTIONS,
   prepareOptions: PREPARE_OPTIONS,
   freeOptions: PREPARED_OPTIONS,
   readOptions,
   snapshot: ([task, args], options) => {
-    options.out = asOuts(task, options.out);
+    const outs = asOuts(task, options.out);
     checkArguments(task.what, args);
-    return [[task, [...args]], options];
+    return [[task, [...args], outs], options];
   },
-  identify: ([task, args], options, example) => {
+  identify: ([task, args, outs], options, example) => {
     const { accumulate, sumScheme, fastMath, dtype, indexDtype, outDtype, ranges } = options;
     const inputs = tensorsOf(task, args);
     if (inputs === undefined) return undefined;
-    const tensors = { inputs, outs: outsOf(options) };
-    const isPlaced = task.inputs.some(({ source }) => source.kind === 'data');
-    if (example === undefined && (ranges !== undefined || isPlaced)) {
-      return { key: undefined, tensors };
-    }
+    const tensors = { inputs, outs };
     // All else was fixed when it was prepared.
     if (example !== undefined) return { key: '', tensors };
+    if (ranges !== undefined) return { key: undefined, tensors };
     let key = '';
     for (const one of [accumulate, sumScheme, fastMath, dtype, indexDtype, outDtype]) {
       const part = keyPart(one);
@@ -98,15 +97,16 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
       key += part;
     }
     for (const { kind, axis, k, formula, weight } of task.reductions) {
-      key += `|${kind} ${axis} ${k} ${formula.id} ${weight?.id}`;
+      key += `|${kind}${axis} ${k ?? ''} ${formula.id} ${weight?.id ?? ''}`;
     }
-    for (const { category, isTable, steps, dim } of task.inputs) {
-      key += `|${category} ${isTable} ${dim}`;
+    for (const { category, isTable, steps, dim, source } of task.inputs) {
+      if (source.kind === 'data') return { key: undefined, tensors };
+      key += `|${category}${isTable ? ' table' : ''} ${dim}`;
       if (steps.length > 0) key += JSON.stringify(steps);
     }
     return { key, tensors };
   },
-  place: async ([task, args], options, made) => {
+  place: async ([task, args, outs], options, made) => {
     const { what } = task;
     const bound = { ...task, inputs: bindArguments(what, task.inputs, args) };
     const whole = await withChangingLiterals(bound, options.signal);
@@ -115,12 +115,12 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     const isPlaced = whole.inputs.some(
       ({ source }, place) => source.kind === 'data' && used.has(place),
     );
-    if (!isPlaced) return [whole, []];
-    const call = pairCall(what, formulas, whole.inputs, placeOf(options));
+    if (!isPlaced) return [whole, [], outs];
+    const call = pairCall(what, formulas, whole.inputs, placeOf(options, outs));
     const inputs = await placedInputs(whole.inputs, used, call, options, made);
-    return [{ ...whole, inputs }, []];
+    return [{ ...whole, inputs }, [], outs];
   },
-  plan: ([task, args], options, prepared) => {
+  plan: ([task, args, outs], options, prepared) => {
     const { what, reductions, inputs: declared } = task;
     const { indexDtype, outDtype, ranges, stream, accumulate, sumScheme, fastMath } = options;
     checkIndexDtype(what, indexDtype, reductions);
@@ -130,12 +130,11 @@ const operation = new Operation<Arguments, ReductionOptions, Example>({
     }
     const inputs = bindArguments(what, declared, args);
     const formulas = formulasOf(reductions);
-    const call = pairCall(what, formulas, inputs, placeOf(options));
+    const call = pairCall(what, formulas, inputs, placeOf(options, outs));
     const { sizes, device } = call;
     checkOutDtype(what, outDtype, reductions, sizes.dtype);
     const example = typeof prepared === 'object' ? prepared : undefined;
     if (example !== undefined) checkPrepared(what, call, inputs, example, ranges !== undefined);
-    const outs = outsOf(options);
     if (prepared !== undefined) for (const out of outs) checkDense(what, out);
     const tensors = { inputs: inputTensors(inputs), outs };
     const steps = new CallSteps(device, tensors);
@@ -253,13 +252,17 @@ function hasManyRows(
   args: readonly LazyData[],
 ): boolean {
   const reduced = axis === 1 ? 'j' : 'i';
-  const isLong = ({ category, extent, source }: Input): boolean => {
-    if (category !== reduced && category !== 'pair') return false;
+  const isMany = (rows: number): boolean => rows > MAX_INDEXED_ROWS;
+  for (const { category, extent, source } of inputs) {
+    if (category !== reduced && category !== 'pair') continue;
     const given = source.kind === 'placeholder' ? args[source.position] : undefined;
-    if (isTensor(given)) return given.shape.some((rows) => rows > MAX_INDEXED_ROWS);
-    return Math.max(extent?.rows ?? 0, extent?.columns ?? 0) > MAX_INDEXED_ROWS;
-  };
-  return inputs.some(isLong);
+    if (isTensor(given)) {
+      if (given.shape.some(isMany)) return true;
+    } else if (extent !== undefined && (isMany(extent.rows) || isMany(extent.columns ?? 0))) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /** The results of a task without traced values, whole or block by block. */
@@ -327,13 +330,10 @@ const NO_VIEWS: { value: CallView | undefined; index: CallView | undefined } = {
   index: undefined,
 };
 
-const outsOf = ({ out }: ReductionOptions): readonly (Tensor | undefined)[] =>
-  out as readonly (Tensor | undefined)[];
-
-const placeOf = (options: ReductionOptions): Parameters<typeof pairCall>[3] => {
-  const { stream, device, dtype } = options;
-  return { stream, device, dtype, outs: outsOf(options) };
-};
+const placeOf = (
+  { stream, device, dtype }: ReductionOptions,
+  outs: readonly (Tensor | undefined)[],
+): Parameters<typeof pairCall>[3] => ({ stream, device, dtype, outs });
 
 /** The tensors of a call by place; undefined for a call that has data of the host, and for one that the checks refuse. */
 function tensorsOf({ inputs }: JointTask, args: readonly LazyData[]): Tensor[] | undefined {

@@ -1,4 +1,4 @@
-import { outputsOf, type Reduction } from '@mercer/formula';
+import { outputsOf, traitsOf, type Reduction } from '@mercer/formula';
 import { addsUp } from '@mercer/kernels';
 import { describeList } from '@mercer/options';
 import { MercerError, type DType, type Tensor } from '@mercer/tensor';
@@ -30,8 +30,8 @@ export function asTensors(
   results: readonly (Results | undefined)[],
 ): (Tensor | undefined)[] {
   const tensors: (Tensor | undefined)[] = [];
-  for (const [place, one] of reductions.entries()) {
-    for (const { name } of outputsOf(one)) tensors.push(results[place]?.[name]);
+  for (const [place, { kind }] of reductions.entries()) {
+    for (const name of traitsOf(kind).outputs) tensors.push(results[place]?.[name]);
   }
   return tensors;
 }
@@ -39,12 +39,12 @@ export function asTensors(
 /** The other way: the list of {@link asTensors} by reduction. */
 export function asResults(reductions: Reductions, tensors: readonly Tensor[]): readonly Results[] {
   let next = 0;
-  return reductions.map((one) => {
+  return reductions.map(({ kind }) => {
     const results: { -readonly [N in keyof Results]: Results[N] } = {
       value: undefined,
       index: undefined,
     };
-    for (const { name } of outputsOf(one)) results[name] = tensors[next++];
+    for (const name of traitsOf(kind).outputs) results[name] = tensors[next++];
     return results;
   });
 }

@@ -6,7 +6,7 @@ import {
   type VectorExpr,
 } from '@mercer/formula';
 import { describeInput, isSameInput, nodeAt, type Input } from './input.js';
-import { translated } from './lazy-error.js';
+import { translation } from './lazy-error.js';
 
 /** A formula and what its inputs are: the input at place p of the list is the formula's input number p. */
 export interface Symbolic {
@@ -27,32 +27,48 @@ const NO_INPUTS: readonly Input[] = Object.freeze([]);
 
 /** Several formulas over one list of inputs, each input once, in the order of appearance. */
 export function merge(parts: readonly Part[]): Merged {
-  const [first] = parts;
-  // The list itself as long as nothing comes in addition: what is known of it need not be found again.
-  let inputs = typeof first === 'object' ? first.inputs : NO_INPUTS;
-  const placeFor = (one: Input): number => {
-    for (let place = 0; place < inputs.length; place++) {
-      if (isSameInput(inputs[place] as Input, one)) return place;
+  // The list of the first one as long as nothing comes in addition: what is known of it need not be found again.
+  let inputs: readonly Input[] | undefined;
+  const formulas: VectorExpr[] = [];
+  for (const part of parts) {
+    if (typeof part === 'number') {
+      formulas.push(ops.constant(part));
+    } else if (inputs === undefined) {
+      inputs = part.inputs;
+      formulas.push(part.formula);
+    } else {
+      const places: number[] = [];
+      for (const one of part.inputs) {
+        const place = placeOf(one, inputs);
+        if (place === inputs.length) inputs = Object.freeze([...inputs, one]);
+        places.push(place);
+      }
+      formulas.push(movedTo(places, part));
     }
-    inputs = Object.freeze([...inputs, one]);
-    return inputs.length - 1;
-  };
-  const formulas = parts.map((part, at) => {
-    if (typeof part === 'number') return ops.constant(part);
-    const { formula, inputs: own } = part;
-    if (at === 0) return formula;
-    const places = own.map(placeFor);
-    if (places.every((place, before) => place === before)) return formula;
-    const [only] = own;
-    // a variable, the usual case
-    if (only !== undefined && formula === nodeAt(only, 0)) return nodeAt(only, places[0] ?? 0);
-    const nodes = own.map(
-      (one, before) => [nodeAt(one, before), nodeAt(one, places[before] ?? 0)] as const,
-    );
-    return substituteVector(formula, new Map(nodes));
-  });
-  return { formulas, inputs };
+  }
+  return { formulas, inputs: inputs ?? NO_INPUTS };
 }
+
+/** Where an input stands in a list; behind its end where it is none of these. */
+function placeOf(one: Input, inputs: readonly Input[]): number {
+  let place = 0;
+  while (place < inputs.length && !isSameInput(inputs[place] as Input, one)) place++;
+  return place;
+}
+
+/** A formula whose inputs stand at other places. */
+function movedTo(places: readonly number[], { formula, inputs }: Symbolic): VectorExpr {
+  if (places.every(isItsPlace)) return formula;
+  const nodeTo = (one: Input, before: number): VariableNode => nodeAt(one, places[before] ?? 0);
+  // the usual case
+  if (formula.kind === 'variable') {
+    return nodeTo(inputs[formula.position] as Input, formula.position);
+  }
+  const nodes = inputs.map((one, before) => [nodeAt(one, before), nodeTo(one, before)] as const);
+  return substituteVector(formula, new Map(nodes));
+}
+
+const isItsPlace = (place: number, before: number): boolean => place === before;
 
 /**
  * A formula made of several.
@@ -65,8 +81,11 @@ export function combine(
   build: (...args: readonly VectorExpr[]) => VectorExpr,
 ): Symbolic {
   const { formulas, inputs } = merge(parts);
-  const given = (): string => ` Given: ${parts.map(describePart).join('; ')}.`;
-  return { formula: translated(what, () => build(...formulas), given), inputs };
+  try {
+    return { formula: build(...formulas), inputs };
+  } catch (cause) {
+    throw translation(what, cause, () => ` Given: ${parts.map(describePart).join('; ')}.`);
+  }
 }
 
 function describePart(part: Part): string {

@@ -8,13 +8,16 @@ export const isTensorLike = (value: unknown): value is Tensor =>
   isTensor(value) || value instanceof Traced;
 
 /** Whether inputs, or arguments for their placeholders, hold traced values. */
-export const holdTraced = (
+export function holdTraced(
   inputs: readonly Pick<Input, 'source'>[],
   args: readonly unknown[] = [],
-): boolean =>
-  inputs.some(({ source }) => source.kind === 'tensor' && isTraced(source.tensor)) ||
+): boolean {
+  for (const { source } of inputs) {
+    if (source.kind === 'tensor' && isTraced(source.tensor)) return true;
+  }
   // what is no list is refused where it is bound
-  (Array.isArray(args) && args.some((one) => one instanceof Traced));
+  return Array.isArray(args) && args.some((one) => one instanceof Traced);
+}
 
 /** Whether a trace differentiates by what an input holds, and may have more computed with the value. Inside a rule all values are traced, and mostly for their memory alone. */
 export function isDifferentiated({ source }: Pick<Input, 'source'>): boolean {

@@ -39,6 +39,14 @@ describe('an option reader', () => {
     expect(read(undefined).p).toBeUndefined();
   });
 
+  it('gives one frozen object to all calls without options, and each of the others its own', () => {
+    const none = read(undefined);
+    expect(read(undefined)).toBe(none);
+    expect(Object.isFrozen(none)).toBe(true);
+    expect(read({})).not.toBe(none);
+    expect(Object.isFrozen(read({}))).toBe(false);
+  });
+
   it('lets no property of Object.prototype through, nor of any other prototype', () => {
     const polluted = Object.prototype as { p?: number };
     polluted.p = 1;

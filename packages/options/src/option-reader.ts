@@ -10,7 +10,8 @@ export type Refuse = (message: string, cause?: unknown) => Error;
 
 /**
  * Checks options at the face of a function and returns a copy of their own properties that has every name: what is not given is
- * undefined there, so that nothing is read from `Object.prototype`, also not from copies of the copy.
+ * undefined there, so that nothing is read from `Object.prototype`, also not from copies of the copy. Where there are no options it is one
+ * frozen object for all calls.
  *
  * @param what the function, for messages
  * @param names beside the options type: `const NAMES: OptionNames<CdistOptions> = { p: true, out: true }`
@@ -72,10 +73,11 @@ type ReadAny = (what: string, options: object | undefined) => object;
 
 function readerFor(refuse: Refuse, names: object): ReadAny {
   // Options of which none is given, of one shape for engines to optimise.
-  const none = Object.fromEntries(Object.keys(names).map((name) => [name, undefined]));
+  const blank = Object.fromEntries(Object.keys(names).map((name) => [name, undefined]));
+  const none = Object.freeze({ ...blank });
   return (what, options) => {
-    const own: Record<string, unknown> = { ...none };
-    if (options === undefined) return own;
+    if (options === undefined) return none;
+    const own: Record<string, unknown> = { ...blank };
     let fault: string | undefined;
     let cause: unknown;
     try {

@@ -9,8 +9,10 @@ const SMALLEST = 64;
 /** The size that a buffer really gets: four steps per power of two, so at most a fifth is unused. */
 export function pooledBytes(bytes: number): number {
   if (bytes <= SMALLEST) return SMALLEST;
-  const power = bytes < 2 ** 31 ? 32 - Math.clz32(bytes - 1) : Math.ceil(Math.log2(bytes));
-  const step = Math.max(SMALLEST, 2 ** (power - 3));
+  // whole numbers of 32 bits as far as they reach: each call of an operation comes here
+  const eighth =
+    bytes < 2 ** 31 ? 1 << (29 - Math.clz32(bytes - 1)) : 2 ** (Math.ceil(Math.log2(bytes)) - 3);
+  const step = Math.max(SMALLEST, eighth);
   return Math.ceil(bytes / step) * step;
 }
 

@@ -59,10 +59,12 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
   options: MAP_OPTIONS,
   freeOptions: PREPARED_MAP_OPTIONS,
   // In the order of names, so that calls are alike however they are written.
-  snapshot: ([given, inputs], options) => [
-    [partsOf(given, inputs, options)],
-    { ...options, parameters: sorted(options.parameters), indices: sorted(options.indices) },
-  ],
+  snapshot: ([given, inputs], options) => {
+    const { parameters, indices } = options;
+    const parts = partsOf(given, inputs, options);
+    if (parameters === undefined && indices === undefined) return [[parts], options];
+    return [[parts], { ...options, parameters: sorted(parameters), indices: sorted(indices) }];
+  },
   identify: ([parts], { parameters, indices }) => {
     const [{ formulas, inputs } = NO_PART] = parts;
     if (!isRecord(inputs)) return undefined;
@@ -168,7 +170,7 @@ function tensorsOf(parts: readonly MapPart[]): CallTensors {
   const inputs: Tensor[] = [];
   const outs: (Tensor | undefined)[] = [];
   for (const part of parts) {
-    inputs.push(...Object.values(part.inputs));
+    for (const one of Object.values(part.inputs)) inputs.push(one);
     for (const { out } of part.formulas) outs.push(out);
   }
   return { inputs, outs };
@@ -245,10 +247,13 @@ const twoForNone = (extent: number): number => (extent === 0 ? 2 : extent);
 function sorted<T>(record: T): T {
   if (!isRecord(record) || isTensor(record)) return record;
   const names = Object.keys(record);
-  if (names.every((name, at) => at === 0 || (names[at - 1] as string) < name)) return { ...record };
+  if (names.every(followsBefore)) return { ...record };
   names.sort();
   return Object.fromEntries(names.map((name) => [name, record[name]])) as T;
 }
+
+const followsBefore = (name: string, at: number, names: readonly string[]): boolean =>
+  at === 0 || (names[at - 1] as string) < name;
 
 /** With its length, so that no name can be taken for two parts. */
 const named = (name: string): string => `${name.length} ${name}`;

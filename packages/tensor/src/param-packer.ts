@@ -86,8 +86,10 @@ export class ParamPacker {
   /** Pointer number `index`, an address below 2^53. */
   setPointer(index: number, address: number): void {
     const offset = this.#pointerOffsets[index] ?? 0;
-    this.#view.setUint32(offset, address % TWO_32, true);
-    this.#view.setUint32(offset + 4, Math.floor(address / TWO_32), true);
+    // a remainder of numbers above 2^31 takes longer than all else here
+    const high = Math.floor(address / TWO_32);
+    this.#view.setUint32(offset, address - high * TWO_32, true);
+    this.#view.setUint32(offset + 4, high, true);
   }
 
   /** Pointer number `index`, any address. */

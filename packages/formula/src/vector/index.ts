@@ -46,6 +46,7 @@ export {
 export {
   outputsOf,
   reduction,
+  reductionOf,
   REDUCTION_KINDS,
   traitsOf,
   type Reduction,

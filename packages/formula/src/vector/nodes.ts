@@ -3,7 +3,7 @@ import { FormulaError } from '../formula-error.js';
 import { broadcastDim, dimError, integer, MAX_DIM, toVector } from './check-arguments.js';
 import { elementwiseArity } from './elementwise/scalar-of.js';
 import type { ElementwiseOp } from './elementwise/elementwise-op.js';
-import { internVector, NodesByNumbers, type Payload } from './intern-vector.js';
+import { internVector, isVectorExpr, NodesByNumbers, type Payload } from './intern-vector.js';
 import type {
   Category,
   Combine,
@@ -58,7 +58,9 @@ export function elementwise(
   operands: readonly VectorOperand[],
   attributes = NO_ATTRIBUTES,
 ): VectorExpr {
-  const args = operands.map((arg) => toVector(`'${op}'`, arg));
+  const args = operands.every(isVectorExpr)
+    ? operands
+    : operands.map((arg) => toVector(`'${op}'`, arg));
   const [first, second] = args;
   // A signed literal is one node, however it was written: printing depends on it.
   if (op === 'neg' && first?.kind === 'literal' && args.length === 1) return literal(-first.value);
@@ -88,12 +90,14 @@ function elementwiseNode(
             `and got ${args.length} and ${attributes.length}. Pass exactly those.`,
     );
   }
-  return [broadcastDim(`'${op}'`, args), args, { op, attributes: Object.freeze([...attributes]) }];
+  const payload = { op, attributes: Object.freeze([...attributes]) };
+  // the caller's list stays its own
+  return [broadcastDim(`'${op}'`, args), [...args], payload];
 }
 
 /** One number from all components: their sum, extremum, or the first index of it. */
 export function components(combine: Combine, operand: VectorOperand): VectorExpr {
-  const arg = toVector(`'${combine}'`, operand);
+  const arg = isVectorExpr(operand) ? operand : toVector(`'${combine}'`, operand);
   return byCombine.intern(combine, arg.id, 0, () => [1, [arg], { combine }]);
 }
 

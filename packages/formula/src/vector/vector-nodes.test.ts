@@ -3,6 +3,7 @@ import {
   axesOf,
   defineOp,
   dependences,
+  elementwise,
   evaluateVector,
   grad,
   indexI,
@@ -62,6 +63,15 @@ describe('nodes', () => {
         made.indexOf(one.args[1] as (typeof made)[number]),
       ]).toEqual([Math.floor(at / 40), at % 40]);
     }
+  });
+
+  it('leave the list that they are made of to its owner', () => {
+    const [a, b] = [vi(90, 3), vj(91, 3)];
+    const list = [a, b];
+    const node = elementwise('atan2', list);
+    expect(Object.isFrozen(list)).toBe(false);
+    list.reverse();
+    expect(node.args).toEqual([a, b]);
   });
 
   it('are frozen, and forgotten when nobody holds them', () => {

@@ -29,8 +29,9 @@ export interface CallIdentity {
  * An option as part of a key; undefined for what is no text, no boolean and not left out, which the checks refuse.
  */
 export function keyPart(value: unknown): string | undefined {
+  if (value === undefined) return '-';
   if (typeof value === 'string') return `'${value}'`;
-  return value === undefined || typeof value === 'boolean' ? String(value) : undefined;
+  return typeof value === 'boolean' ? String(value) : undefined;
 }
 
 /** What is to be done for arguments that fit together. */
@@ -127,12 +128,12 @@ interface Identified {
 }
 
 /** A call that is about to be enqueued. */
-type BoundCall = readonly [
-  call: KnownCall,
-  tensors: CallTensors,
-  queue: Stream,
-  numbers: Scalars | undefined,
-];
+interface BoundCall {
+  readonly call: KnownCall;
+  readonly tensors: CallTensors;
+  readonly queue: Stream;
+  readonly numbers: Scalars | undefined;
+}
 
 /** A call whose options and arguments were read. */
 interface ReadCall<A, O> {
@@ -285,7 +286,7 @@ export class Operation<
     const none = rules.readOptions(what, undefined, rules.options);
     const read = { ...none, ...rules.readOptions(`${what}.prepare`, given, names) };
     const [args, first] = rules.snapshot(examples, read);
-    const fixed: O = { ...first, out: undefined };
+    const fixed: O = { ...first, out: undefined, stream: undefined };
     const { debug, signal } = fixed;
     signal?.throwIfAborted();
     const planned = rules.plan(args, first, 'example');
@@ -314,17 +315,24 @@ export class Operation<
       (name) => name !== 'out' && name !== 'stream',
     ) as (keyof O)[];
     const readFree = rules.readOptions.of(rules.freeOptions as OptionNames<O & FreeOptions>);
-    const bound = (called: G, callOptions: object | undefined): BoundCall => {
+    const whole = (callOptions: object | undefined): O => {
+      if (callOptions === undefined) return fixed;
       const free = readFree(what, callOptions as O & FreeOptions);
       const { out, stream } = free;
-      const whole: O = { ...fixed, out, stream };
-      for (const name of otherFree) whole[name] = free[name] ?? whole[name];
-      const [others, options] = rules.snapshot(called, whole, example);
+      const given: O = { ...fixed, out, stream };
+      for (const name of otherFree) given[name] = free[name] ?? given[name];
+      return given;
+    };
+    const bound = (called: G, callOptions: object | undefined): BoundCall => {
+      const given = whole(callOptions);
+      const { stream } = given;
+      const [others, options] = rules.snapshot(called, given, example);
       const known = this.#identified(others, options, calls, example);
       if (known?.bound?.call.isLike(known.tensors) === true) {
         const { call } = known.bound;
         const queue = streamFor(known.device, stream, what);
-        return [call, known.tensors, queue, scalarsOf(known.bound, options, others)];
+        const numbers = scalarsOf(known.bound, options, others);
+        return { call, tensors: known.tensors, queue, numbers };
       }
       const plan = rules.plan(others, options, example);
       const { device, steps } = plan.steps;
@@ -341,18 +349,21 @@ export class Operation<
       }
       const made = bind(plan, parts);
       if (known?.key !== undefined) calls.set(device, known.key, made);
-      return [made.call, plan.tensors, queue, scalarsOf(made, options, others)];
+      const numbers = scalarsOf(made, options, others);
+      return { call: made.call, tensors: plan.tensors, queue, numbers };
     };
     const watch = { debug };
     const run = (called: G, callOptions?: object): Tensor[] => {
-      const [call, ...given] = bound(called, callOptions);
-      return isBehindOthers(given[0])
-        ? call.launchBehind(...given, watch)
-        : call.launchChecked(...given, watch);
+      const { call, tensors, queue, numbers } = bound(called, callOptions);
+      return isBehindOthers(tensors)
+        ? call.launchBehind(tensors, queue, numbers, watch)
+        : call.launchChecked(tensors, queue, numbers, watch);
     };
     const whenEnqueued = async (called: G, callOptions?: object): Promise<Tensor[]> => {
-      const [call, ...given] = bound(called, callOptions);
-      return callInTurn(given[0], undefined, () => call.enqueueChecked(...given, watch));
+      const { call, tensors, queue, numbers } = bound(called, callOptions);
+      return callInTurn(tensors, undefined, () =>
+        call.enqueueChecked(tensors, queue, numbers, watch),
+      );
     };
     const ofSteps = exampleSteps.map(({ program }) => loaded.get(program) ?? []);
     const plans = [...new Set(ofSteps.flat())].map(({ program }) => program.plan);

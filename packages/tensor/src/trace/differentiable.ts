@@ -23,13 +23,18 @@ export function differentiable<
   const primitive: Primitive = {
     name,
     call: (...args: never[]) =>
-      recorded(primitive, args) ?? withPresent(call, args, primitive.call),
+      someArgument(args, isNoTensor)
+        ? (recorded(primitive, args) ?? withPresent(call, args, primitive.call))
+        : call(...args),
     untraced: (...args: never[]) => withPresent(call, args, primitive.call),
     derivative,
     batch,
   };
   return Object.assign((...args: never[]): unknown => primitive.call(...args), call);
 }
+
+/** Whether something stands for a tensor that is none, or not yet. */
+const isNoTensor = (value: object): boolean => isTraced(value) || isPending(value);
 
 /** A call once the results among its arguments that are not there yet are there, at the place that it has now. */
 function withPresent(

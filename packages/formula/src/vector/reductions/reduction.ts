@@ -2,6 +2,7 @@ import { describeList, type OptionNames } from '@mercer/options';
 import { readOptions } from '../../read-options.js';
 import { FormulaError } from '../../formula-error.js';
 import { dimError, integer, toVector } from '../check-arguments.js';
+import { isVectorExpr } from '../intern-vector.js';
 import type { VectorExpr, VectorOperand } from '../vector-expr.js';
 
 /** Index 1: over j, one result for each i. Index 0: over i, one result for each j. As KeOps' axis. */
@@ -131,6 +132,25 @@ export function reduction(
   options?: ReductionOptions,
 ): Reduction {
   const { axis = 1, weight, k } = readOptions('reduction', options, REDUCTION_OPTIONS);
+  return reductionOf(kind, formula, axis, weight, k);
+}
+
+/**
+ * The same with what the options say, each in its place: for callers that have read options of their own. Throws as `reduction`.
+ *
+ * ```ts
+ * import { ops, reductionOf, outputsOf, vi, vj } from '@mercer/formula';
+ * const sums = reductionOf('Sum', ops.sub(vi(0, 3), vj(1, 3)), 1, undefined, undefined);
+ * console.log(outputsOf(sums)); // [ { name: 'value', dim: 3 } ]
+ * ```
+ */
+export function reductionOf(
+  kind: ReductionKind,
+  formula: VectorOperand,
+  axis: ReductionAxis,
+  weight: VectorOperand | undefined,
+  k: number | undefined,
+): Reduction {
   if (typeof kind !== 'string' || !Object.hasOwn(TABLE, kind)) {
     fail(
       `there is no reduction ${describeList(kind)}`,
@@ -138,8 +158,8 @@ export function reduction(
     );
   }
   const traits = traitsOf(kind);
-  const f = toVector(`a ${kind} reduction`, formula);
-  if (![0, 1].includes(axis)) {
+  const f = isVectorExpr(formula) ? formula : toVector(`a ${kind} reduction`, formula);
+  if ((axis as unknown) !== 0 && (axis as unknown) !== 1) {
     fail(
       `the axis is ${describeList(axis)}`,
       'Use 1 to reduce over j and keep i, or 0 to reduce over i.',

@@ -12,6 +12,7 @@ import {
   reduction,
   REDUCTION_KINDS,
   reductionGradient,
+  reductionOf,
   REDUCTION_NAMES,
   reductionTangent,
   traitsOf,
@@ -63,6 +64,18 @@ describe('reductions', () => {
       run(reduction('Sum', V)),
       is.flatMap((i) => [0, 1].map((k) => total(js.map((j) => v(i, j, k))))),
     );
+  });
+
+  it('are the same by options and in order', () => {
+    expect(reductionOf('Sum', F, 0, undefined, undefined)).toEqual(
+      reduction('Sum', F, { axis: 0 }),
+    );
+    expect(reductionOf('LogSumExp', F, 1, w, undefined)).toEqual(
+      reduction('LogSumExp', F, { weight: w }),
+    );
+    const nearest = reductionOf('ArgKMin', F, 1, undefined, 2);
+    expect(nearest).toEqual(reduction('ArgKMin', F, { k: 2 }));
+    expect(() => reductionOf('ArgKMin', F, 1, undefined, undefined)).toThrow('ArgKMin needs k');
   });
 
   it('weigh exponentials', () => {
