@@ -1,6 +1,8 @@
 // Runs tests on the other Nodes that Mercer supports: `node scripts/node-versions.mjs [vitest arguments]`. Without arguments the
-// suites of jit-cache, core and cli, so that node:sqlite is executed, less commands that do not depend on Node.
+// suites of jit-cache, core and cli, so that node:sqlite is executed, less commands that do not depend on Node. A file that uses nothing of Node's
+// runs on one of them, every other on each; with MERCER_TEST_FULL=1 all run on all.
 import { spawnSync } from 'node:child_process';
+import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { root } from './lib/workspace.mjs';
 import { obtainNode } from './obtain/node.mjs';
@@ -15,24 +17,50 @@ const LIKE_ON_ANY_NODE = [
   '**/src/commands/{bench-*,demo,kernel,linear-algebra,reduce,solve*,train,weighted-differences}.test.ts',
   '**/src/{*derivative*,degenerate-spectrum,kernel-second-order,prototype-pollution}.test.ts',
 ];
+const PACKAGES = ['jit-cache', 'core', 'cli'];
 const SUITES = [
-  ...['jit-cache', 'core', 'cli'].flatMap((name) => ['--project', `@mercer/${name}`]),
+  ...PACKAGES.flatMap((name) => ['--project', `@mercer/${name}`]),
   ...LIKE_ON_ANY_NODE.flatMap((glob) => ['--exclude', glob]),
+  // Of machine.test.ts what measures.
+  ...['--testNamePattern', '^(?!mercer bench )'],
 ];
+/** Modules of Node, but for those of names and places, and what is Node's without an import; processes are started by helpers too. */
+const OF_NODE =
+  /'node:(?!(path|url|os)')|\bAbort(Controller|Signal)\b|\bWorker\b|\bprocess\b|\/run-(bin|child)\./;
+
+/** Arguments that leave out the files that run on the other version: of those that use nothing of Node's every other one. */
+function leftToTheOther(/** @type {number} */ turn) {
+  if (process.env.MERCER_TEST_FULL === '1') return [];
+  /** @type {Map<string, string>} */
+  const texts = new Map();
+  for (const name of PACKAGES) {
+    const folder = path.join(root, 'packages', name, 'src');
+    for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      if (!file.endsWith('.test.ts')) continue;
+      // Files of the same name share an exclusion.
+      const text = readFileSync(path.join(folder, file), 'utf8');
+      texts.set(file, (texts.get(file) ?? '') + text);
+    }
+  }
+  const shared = [...texts].flatMap(([file, text]) => (OF_NODE.test(text) ? [] : [file])).sort();
+  return shared
+    .filter((_, n) => n % VERSIONS.length !== turn)
+    .flatMap((file) => ['--exclude', `**/src/${file}`]);
+}
 
 if (process.platform !== 'linux' || process.arch !== 'x64') {
   console.log(`SKIPPED: no other Nodes are pinned for ${process.platform} ${process.arch}`);
 } else {
   const wanted = process.argv.slice(2);
   const vitest = [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--testTimeout=120000'];
-  const failed = VERSIONS.filter((version) => {
+  const failed = VERSIONS.filter((version, turn) => {
     console.log(`\nNode ${version}`);
     // As in `npm test`: what watches the event loop or a clock runs by itself.
     const runs =
       wanted.length > 0
         ? [wanted]
         : [
-            [...SUITES, '--exclude', '**/*.alone.test.ts'],
+            [...SUITES, ...leftToTheOther(turn), '--exclude', '**/*.alone.test.ts'],
             [...SUITES, '--no-file-parallelism', '.alone.test.ts'],
           ];
     const test = (/** @type {string[]} */ args) =>

@@ -1,5 +1,5 @@
 // Type-checks every example of README, docs, docstrings and examples/ as a module of its own against the built packages,
-// then runs each with Node. A fence marked `no-run` must say why; it is type-checked and counted.
+// then runs each with Node on the packages as they are installed, which load in a quarter of the time. A fence marked `no-run` must say why; it is type-checked and counted.
 import { spawn } from 'node:child_process';
 import {
   appendFileSync,
@@ -13,6 +13,7 @@ import {
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
+import install, { FOLDER } from '../lib/installed.mjs';
 import { closingLine, writeResults } from '../lib/test-results.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { collectExamples, collectPrograms } from './extract.mjs';
@@ -20,20 +21,23 @@ import { collectExamples, collectPrograms } from './extract.mjs';
 const TIMEOUT_MS = 120_000;
 const filter = process.argv[2];
 
-/** A project beside which @mercer/* and the types of Node resolve, as they would for a user. */
+/** A project beside which @mercer/* and the types of Node resolve, as they would for a user: in out/, where it runs, as they are installed. */
 function createProject() {
   const project = mkdtempSync(path.join(tmpdir(), 'mercer-examples-'));
-  mkdirSync(path.join(project, 'node_modules/@mercer'), { recursive: true });
+  const checked = path.join(project, 'node_modules');
+  const run = path.join(project, 'out/node_modules');
+  mkdirSync(path.join(checked, '@mercer'), { recursive: true });
   for (const { name, directory } of workspacePackages()) {
-    symlinkSync(directory, path.join(project, 'node_modules', name));
+    symlinkSync(directory, path.join(checked, name));
   }
-  symlinkSync(path.join(root, 'node_modules/@types'), path.join(project, 'node_modules/@types'));
+  symlinkSync(path.join(root, 'node_modules/@types'), path.join(checked, '@types'));
+  mkdirSync(run, { recursive: true });
+  symlinkSync(path.join(FOLDER, 'node_modules/@mercer'), path.join(run, '@mercer'));
   const examples = path.join(root, 'examples');
   for (const name of Object.keys(readJson(path.join(examples, 'package.json')).devDependencies)) {
-    symlinkSync(
-      path.join(examples, 'node_modules', name),
-      path.join(project, 'node_modules', name),
-    );
+    for (const folder of [checked, run]) {
+      symlinkSync(path.join(examples, 'node_modules', name), path.join(folder, name));
+    }
   }
   // What the programs share; as JavaScript beside them it is checked and compiled with them.
   cpSync(path.join(examples, 'lib'), path.join(project, 'lib'), { recursive: true });
@@ -118,6 +122,7 @@ async function mapConcurrently(items, atOnce, change) {
 const examples = [...collectExamples(), ...collectPrograms()].filter(
   ({ file }) => !filter || file.includes(filter),
 );
+await install();
 const project = createProject();
 /** @type {{ file: string, name: string, state: string }[]} */
 const outcomes = [];
@@ -128,10 +133,6 @@ try {
     writeFileSync(source, example.code);
     return { example, source, compiled: path.join(project, 'out', `${stem}.js`) };
   });
-  symlinkSync(
-    '../node_modules',
-    (mkdirSync(path.join(project, 'out')), path.join(project, 'out/node_modules')),
-  );
   writeFileSync(path.join(project, 'out/package.json'), JSON.stringify({ type: 'module' }));
   const errors = compile(
     project,

@@ -146,8 +146,7 @@ run('tar', [
   '.',
 ]);
 rmSync(app, { recursive: true });
-const archive = compressFile(tar);
-writeNode(path.join(output, 'node'));
+const [archive] = await Promise.all([compressFile(tar), writeNode(path.join(output, 'node'))]);
 copyFileSync(path.join(here, 'run.sh'), path.join(output, 'run.sh'));
 chmodSync(path.join(output, 'run.sh'), 0o755);
 const id = digest(archive).slice(0, 16);

@@ -40,19 +40,12 @@ void solve(const Triangle& s, Elements a, int64_t lda, Elements b, int64_t ldb) 
   const int64_t n = right ? s.columns : s.rows, count = right ? s.rows : s.columns;
   const auto t = [&](int64_t i, int64_t k) { return a.get(flipped ? k + i * lda : i + k * lda); };
   const auto at = [&](int64_t i, int64_t c) { return right ? c + i * ldb : i + c * ldb; };
-  const bool forward = (s.uplo == 0) != flipped;
-  for (int64_t c = 0; c < count; c++) {
-    for (int64_t step = 0; step < n; step++) {
-      const int64_t i = forward ? step : n - 1 - step;
-      double sum = s.alpha * b.get(at(i, c));
-      for (int64_t k = forward ? 0 : i + 1; k < (forward ? i : n); k++) sum -= t(i, k) * b.get(at(k, c));
-      b.set(at(i, c), s.unit ? sum : sum / t(i, i));
-    }
-  }
+  substitute(n, count, (s.uplo == 0) != flipped, s.unit, s.alpha, t, b, at);
 }
 
 int factor(Elements a, int64_t n, int64_t ld, int* pivots) {
   int info = 0;
+  std::vector<double> scales(n);
   for (int64_t j = 0; j < n; j++) {
     int64_t best = j;
     for (int64_t i = j + 1; pivots && i < n; i++)
@@ -68,9 +61,12 @@ int factor(Elements a, int64_t n, int64_t ld, int* pivots) {
       continue;
     }
     for (int64_t i = j + 1; i < n; i++) {
-      const double scale = a.get(i + j * ld) / a.get(j + j * ld);
-      a.set(i + j * ld, scale);
-      for (int64_t k = j + 1; k < n; k++) a.set(i + k * ld, a.get(i + k * ld) - scale * a.get(j + k * ld));
+      scales[i] = a.get(i + j * ld) / a.get(j + j * ld);
+      a.set(i + j * ld, scales[i]);
+    }
+    for (int64_t k = j + 1; k < n; k++) {
+      const double upper = a.get(j + k * ld);
+      for (int64_t i = j + 1; i < n; i++) a.set(i + k * ld, a.get(i + k * ld) - scales[i] * upper);
     }
   }
   return info;

@@ -1,5 +1,8 @@
 // A fake cuBLASLt of any major (-DFAKE_MAJOR=13) that multiplies float32 and float64 matrices on the
 // fake driver's streams and memory. It has no algorithm for k = 13.
+#include <algorithm>
+#include <vector>
+
 #include "calls.h"
 #include "state.h"
 
@@ -142,15 +145,24 @@ FAKE cublasLtMatmul(int*, Desc* desc, const void* alpha, const void* a, Layout* 
                plus = scalar(beta), a, b, c, d, workspace, bytes] {
     if (bytes) std::memset(workspace, 1, bytes);
     const auto depth = static_cast<int64_t>(x.transposeA ? layoutA.rows : layoutA.columns);
-    for (int64_t z = 0; z < layoutD.batch; z++)
-      for (uint64_t j = 0; j < layoutD.columns; j++)
-        for (uint64_t i = 0; i < layoutD.rows; i++) {
-          double sum = 0;
-          for (int64_t k = 0; k < depth; k++)
-            sum += (x.transposeA ? get(a, layoutA, k, i, z) : get(a, layoutA, i, k, z)) *
-                   (x.transposeB ? get(b, layoutB, j, k, z) : get(b, layoutB, k, j, z));
-          set(d, layoutD, i, j, z, by * sum + (plus != 0 ? plus * get(c, layoutC, i, j, z) : 0));
+    // the sums of a column are taken together, since what they read of `a` then lies side by side
+    const auto rows = static_cast<int64_t>(layoutD.rows);
+    std::vector<double> left(rows * depth), sums(rows);
+    for (int64_t z = 0; z < layoutD.batch; z++) {
+      for (int64_t k = 0; k < depth; k++)
+        for (int64_t i = 0; i < rows; i++)
+          left[k * rows + i] = x.transposeA ? get(a, layoutA, k, i, z) : get(a, layoutA, i, k, z);
+      for (uint64_t j = 0; j < layoutD.columns; j++) {
+        std::fill(sums.begin(), sums.end(), 0);
+        for (int64_t k = 0; k < depth; k++) {
+          const double factor = x.transposeB ? get(b, layoutB, j, k, z) : get(b, layoutB, k, j, z);
+          const double* const terms = &left[k * rows];
+          for (int64_t i = 0; i < rows; i++) sums[i] += terms[i] * factor;
         }
+        for (int64_t i = 0; i < rows; i++)
+          set(d, layoutD, i, j, z, by * sums[i] + (plus != 0 ? plus * get(c, layoutC, i, j, z) : 0));
+      }
+    }
   });
   return 0;
 }

@@ -31,34 +31,29 @@ auto placed(int uplo, int64_t ld) {
 
 int factor(Elements a, int uplo, int64_t n, int64_t ld) {
   const auto at = placed(uplo, ld);
+  // what is left of the matrix, column by column, and the column of the factor that is taken from it
+  std::vector<double> left(n * n), column(n);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t i = j; i < n; i++) left[i + j * n] = a.get(at(i, j));
   for (int64_t j = 0; j < n; j++) {
-    double pivot = a.get(at(j, j));
-    for (int64_t k = 0; k < j; k++) pivot -= a.get(at(j, k)) * a.get(at(j, k));
+    const double pivot = left[j + j * n];
     if (!(pivot > 0)) return static_cast<int>(j + 1);
     a.set(at(j, j), std::sqrt(pivot));
     for (int64_t i = j + 1; i < n; i++) {
-      double sum = a.get(at(i, j));
-      for (int64_t k = 0; k < j; k++) sum -= a.get(at(i, k)) * a.get(at(j, k));
-      a.set(at(i, j), sum / a.get(at(j, j)));
+      a.set(at(i, j), left[i + j * n] / a.get(at(j, j)));
+      column[i] = a.get(at(i, j));
     }
+    for (int64_t k = j + 1; k < n; k++)
+      for (int64_t i = k; i < n; i++) left[i + k * n] -= column[i] * column[k];
   }
   return 0;
 }
 
 void solve(Elements a, int uplo, int64_t n, int64_t lda, Elements b, int64_t columns, int64_t ldb) {
-  const auto at = placed(uplo, lda);
-  for (int64_t c = 0; c < columns; c++) {
-    for (int64_t i = 0; i < n; i++) {
-      double sum = b.get(i + c * ldb);
-      for (int64_t k = 0; k < i; k++) sum -= a.get(at(i, k)) * b.get(k + c * ldb);
-      b.set(i + c * ldb, sum / a.get(at(i, i)));
-    }
-    for (int64_t i = n - 1; i >= 0; i--) {
-      double sum = b.get(i + c * ldb);
-      for (int64_t k = i + 1; k < n; k++) sum -= a.get(at(k, i)) * b.get(k + c * ldb);
-      b.set(i + c * ldb, sum / a.get(at(i, i)));
-    }
-  }
+  const auto lower = placed(uplo, lda);
+  const auto at = [&](int64_t i, int64_t c) { return i + c * ldb; };
+  substitute(n, columns, true, false, 1, [&](int64_t i, int64_t k) { return a.get(lower(i, k)); }, b, at);
+  substitute(n, columns, false, false, 1, [&](int64_t i, int64_t k) { return a.get(lower(k, i)); }, b, at);
 }
 
 /// Writes the whole of both workspaces, so that a short one is seen by a sanitizer.

@@ -101,13 +101,13 @@ test(
 
 describe.each(driverNames())('%s', (driver) => {
   test(
-    `${full ? '1000' : '300'} worker threads ended in the midst of it: no abort, no open file, nothing lost`,
+    `${full ? '1000' : '100'} worker threads ended in the midst of it: no abort, no open file, nothing lost`,
     { timeout: 900_000 },
     async () => {
       const settings = { cache: { directory: temporaryDirectory(), maxBytes: 2 ** 24 } };
       const { bad, openFiles } = await runChild(settings, {
         kind: 'terminate',
-        workers: full ? 1000 : 300,
+        workers: full ? 1000 : 100,
         driver,
       });
       expect(bad).toEqual([]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
-import { complaints } from '../testing/nvrtc-complaints.test-support.js';
+import { chosenFor, complaints, EVERY_PLAN } from '../testing/nvrtc-complaints.test-support.js';
 import { emitMapReduce } from './emit.js';
 import { PAIR_CASES, LOOPED_PAIR_CASES } from './pair-cases.test-support.js';
 import { planMapReduce } from './plan.js';
@@ -38,12 +38,8 @@ function kernels(): NamedKernel[] {
 describe.skipIf(!available)(
   'values of pairs through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
-    test.each(['sm_90a', 'sm_120'])(
-      'compile for %s without a spill',
-      { timeout: 300_000 },
-      async (arch) => {
-        expect(await complaints(kernels(), arch, restingBytes)).toEqual([]);
-      },
-    );
+    test.each(EVERY_PLAN)('compile for %s without a spill', { timeout: 300_000 }, async (arch) => {
+      expect(await complaints(chosenFor(arch, kernels()), arch, restingBytes)).toEqual([]);
+    });
   },
 );

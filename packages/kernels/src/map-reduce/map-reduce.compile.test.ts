@@ -2,7 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
-import { complaints } from '../testing/nvrtc-complaints.test-support.js';
+import { chosenFor, complaints, EVERY_PLAN } from '../testing/nvrtc-complaints.test-support.js';
 import { defaultMapReduceKernels } from './default-map-reduce.test-support.js';
 
 useNvrtc();
@@ -20,12 +20,8 @@ function restingBytes(name: string): number {
 describe.skipIf(!available)(
   'map-reduce through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
-    test.each(['sm_90a', 'sm_120'])(
-      'compiles for %s without a spill',
-      { timeout: 300_000 },
-      async (arch) => {
-        expect(await complaints(kernels, arch, restingBytes)).toEqual([]);
-      },
-    );
+    test.each(EVERY_PLAN)('compiles for %s without a spill', { timeout: 300_000 }, async (arch) => {
+      expect(await complaints(chosenFor(arch, kernels), arch, restingBytes)).toEqual([]);
+    });
   },
 );

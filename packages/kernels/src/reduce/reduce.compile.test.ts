@@ -2,7 +2,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../testing/h200.test-support.js';
-import { complaints } from '../testing/nvrtc-complaints.test-support.js';
+import { ARCHITECTURES, chosenFor, complaints } from '../testing/nvrtc-complaints.test-support.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitReduce } from './cuda-reduce.js';
 import { isSpread, planReduce } from './reduce-plan.js';
@@ -26,14 +26,13 @@ for (const problem of [
 describe.skipIf(!available)(
   'reductions over axes through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
-    test.each(['sm_90a', 'sm_120', 'sm_80', 'sm_86', 'sm_89', 'sm_100'])(
+    test.each(ARCHITECTURES)(
       'compile for %s without a spill',
       { timeout: 120_000 },
       async (arch) => {
         const all = [...kernels.values()];
-        const some =
-          arch === 'sm_90a' || arch === 'sm_120' ? all : all.filter((_, i) => i % 7 === 2);
-        expect(await complaints(some, arch)).toEqual([]);
+        const some = all.filter((_, i) => i % 7 === 2);
+        expect(await complaints(chosenFor(arch, all, some), arch)).toEqual([]);
       },
     );
   },

@@ -2,7 +2,13 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../../testing/h200.test-support.js';
-import { assemblerLog, complaints } from '../../testing/nvrtc-complaints.test-support.js';
+import {
+  assemblerLog,
+  chosenFor,
+  complaints,
+  EVERY_PLAN,
+  SOME_PLANS,
+} from '../../testing/nvrtc-complaints.test-support.js';
 import { defaultParameterisedKernels } from '../default-parameterised.test-support.js';
 
 useNvrtc();
@@ -23,11 +29,11 @@ test('the kernels are of every kind', () => {
 describe.skipIf(!available)(
   'pairwise kernels with parameters through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',
   () => {
-    test.each(['sm_90a', 'sm_120'])(
+    test.each(EVERY_PLAN)(
       'every plan compiles for %s without a spill in its loops',
       { timeout: 600_000 },
       async (arch) => {
-        expect(await complaints(kernels, arch)).toEqual([]);
+        expect(await complaints(chosenFor(arch, kernels), arch)).toEqual([]);
       },
     );
 
@@ -37,7 +43,7 @@ describe.skipIf(!available)(
       expect(await complaints(either, 'sm_80')).toEqual([]);
     });
 
-    test.each(['sm_80', 'sm_86', 'sm_89', 'sm_100'])(
+    test.each(SOME_PLANS)(
       'one kernel of each kind compiles for %s',
       { timeout: 120_000 },
       async (arch) => {
