@@ -407,7 +407,6 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
           ['ordinary', ({ ordinary }) => both(ordinary)],
           ['prepared', ({ prepared }) => both(prepared)],
           ['torch', ({ call }) => both(of('torch', call))],
-          ['KeOps', ({ call }) => both(of('keops', call))],
         ],
         /** @type {Row[]} */ (calls),
       )}`;
