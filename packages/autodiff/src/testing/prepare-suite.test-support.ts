@@ -150,7 +150,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
         scale: number,
       ): { out: unknown } => ({ out: w.add(a).mul(scale) });
       const of = async (seed: number) => ({ w: await make(seed), list: [await make(9)] as const });
-      const prepared = await prepare(f, await of(1), 3);
+      using prepared = await prepare(f, await of(1), 3);
       const { out } = prepared(await of(2), 3);
       expect(await elementsOf(out)).toEqual(await elementsOf(await awaited(f(await of(2), 3))));
     });
@@ -160,7 +160,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       const step = async (x: Floats): Promise<void> => {
         await total.copyFrom(total.add(x.mul(w)));
       };
-      const prepared = await prepare(step, await make(2));
+      using prepared = await prepare(step, await make(2));
       await total.fill(0);
       await w.fill(2);
       const x = await make(3);
@@ -172,7 +172,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
 
     it('keeps its place among calls that are not enqueued yet', async () => {
       const w = await make(1);
-      const prepared = await prepare(async (x: Floats) => x.add(w), await make(2));
+      using prepared = await prepare(async (x: Floats) => x.add(w), await make(2));
       const x = await make(3);
       const before = w.mul(1);
       void w.copyFrom(w.mul(2));
@@ -433,7 +433,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       let calls = 0;
       const outside = [w.mul(2), w.mul(3)];
       const f = (one: Floats) => stack([one, outside[calls++] as never]);
-      const prepared = await prepare(f, x);
+      using prepared = await prepare(f, x);
       const [a, b] = [numbers(12, 1), numbers(12, 2)];
       const wanted = [...a, ...b.map((one) => Math.fround(one * 3))];
       expect([...(await prepared(x).toTypedArray())]).toEqual(wanted);
@@ -494,7 +494,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
         left = await one.mul(2);
         return left.add(1);
       };
-      const prepared = await prepare(f, x);
+      using prepared = await prepare(f, x);
       const one = left as Tensor;
       expect(inspect(one)).toBe('Tensor(float32 [4, 3] on ' + x.device.id + ')');
       for (const use of [
@@ -512,7 +512,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
 
     it('a prepared function is neither differentiated nor prepared', async () => {
       const x = await make(1);
-      const prepared = await prepare((one: Floats) => one.square().sum(), x);
+      using prepared = await prepare((one: Floats) => one.square().sum(), x);
       await expect(grad((one: Floats) => prepared(one))(x)).rejects.toMatchObject({
         code: 'NOT_DIFFERENTIABLE',
         message: expect.stringMatching(/prepare the derivative/) as string,
@@ -562,7 +562,7 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
 
     it('takes an argument that lies otherwise, where the example did', async () => {
       const of = async (seed: number) => (await make(seed, [3, 4])).transpose();
-      const prepared = await prepare((x: Floats) => x.mul(2), await of(1));
+      using prepared = await prepare((x: Floats) => x.mul(2), await of(1));
       expect(await elementsOf(prepared(await of(2)))).toEqual(
         await elementsOf(await (await of(2)).mul(2)),
       );

@@ -13,10 +13,10 @@ const isNested = (
 ): value is readonly unknown[] | Readonly<Record<string, unknown>> =>
   typeof value === 'object' &&
   value !== null &&
-  // what most arguments are, asked first
-  !isTensor(value) &&
   !isTraced(value) &&
   !types.isProxy(value) &&
+  // what most arguments are
+  !isTensor(value) &&
   (Array.isArray(value) || isPlain(value));
 
 /** Records that are elements of a list are looked into; lists of lists are data of the host. */
