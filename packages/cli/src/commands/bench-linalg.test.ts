@@ -46,7 +46,15 @@ describe('mercer bench linalg', () => {
 
   it('prints the residual and its limit for the operations and dtypes that are asked for', async () => {
     const axes = ['--n', '8', '--dtype', 'float64', '--operations', 'solveLU,eigh'];
-    const run = await mercer(['bench', 'linalg', ...axes, '--no-peers', '--device', 'cpu', '--brief']);
+    const run = await mercer([
+      'bench',
+      'linalg',
+      ...axes,
+      '--no-peers',
+      '--device',
+      'cpu',
+      '--brief',
+    ]);
     expect(run.status).toBe(0);
     expect(run.stdout).toMatch(/solveLU float64 8 x 8/);
     expect(run.stdout).toMatch(/eigh float64 8 x 8/);

@@ -13,7 +13,16 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const quiet = ['bench', 'solvers', '--no-peers', '--device', 'cpu', '--max-seconds', '0.1', '--brief'];
+const quiet = [
+  'bench',
+  'solvers',
+  '--no-peers',
+  '--device',
+  'cpu',
+  '--max-seconds',
+  '0.1',
+  '--brief',
+];
 
 describe('mercer bench solvers', () => {
   it('times solves with their iterations and true residuals, and draws them', async () => {
