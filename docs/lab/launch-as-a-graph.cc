@@ -35,6 +35,15 @@ again:
   ret;
 })";
 
+static CUDA_KERNEL_NODE_PARAMS nodeOf(CUfunction kernel, unsigned blocks, void** pointers) {
+  CUDA_KERNEL_NODE_PARAMS node{};
+  node.func = kernel;
+  node.gridDimX = blocks, node.gridDimY = node.gridDimZ = 1;
+  node.blockDimX = 256, node.blockDimY = node.blockDimZ = 1;
+  node.kernelParams = pointers;
+  return node;
+}
+
 using Clock = std::chrono::steady_clock;
 static double us(Clock::time_point from) { return std::chrono::duration<double, std::micro>(Clock::now() - from).count(); }
 static double median(std::vector<double> all) {
@@ -64,11 +73,7 @@ int main() {
   for (const int blocks : {1, 125}) {
     for (const unsigned cycles : {0u, 4000u, 16000u}) {
       values[6] = cycles;
-      CUDA_KERNEL_NODE_PARAMS node{};
-      node.func = spin;
-      node.gridDimX = blocks, node.gridDimY = node.gridDimZ = 1;
-      node.blockDimX = 256, node.blockDimY = node.blockDimZ = 1;
-      node.kernelParams = pointers;
+      const CUDA_KERNEL_NODE_PARAMS node = nodeOf(spin, blocks, pointers);
       CUgraph graph;
       CUgraphNode only;
       CUgraphExec exec;
@@ -114,11 +119,7 @@ int main() {
   // Making a graph, and its memory.
   size_t before = 0, after = 0, all = 0;
   CHECK(cuMemGetInfo(&before, &all));
-  CUDA_KERNEL_NODE_PARAMS node{};
-  node.func = spin;
-  node.gridDimX = node.gridDimY = node.gridDimZ = 1;
-  node.blockDimX = 256, node.blockDimY = node.blockDimZ = 1;
-  node.kernelParams = pointers;
+  const CUDA_KERNEL_NODE_PARAMS node = nodeOf(spin, 1, pointers);
   std::vector<double> times;
   for (int n = 0; n < 1000; n++) {
     const auto begun = Clock::now();

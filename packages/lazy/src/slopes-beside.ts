@@ -4,8 +4,6 @@ import {
   reductionGradientSteps,
   type Reduction,
   type Steps,
-  type VariableNode,
-  type VectorExpr,
 } from '@mercer/formula';
 import { summedTo, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { gradientShape, inputAt, rowShape } from './derivatives.js';
@@ -39,30 +37,15 @@ export function* withSlopes(
     const by = inputAt({ inputs }, place);
     if (!used.has(place) || (by.category !== kept && by.category !== 'parameter')) continue;
     try {
-      slopes.set(place, all.push(yield* slopeOf(what, first, nodeAt(by, place))) - 1);
+      const steps = reductionGradientSteps(first, nodeAt(by, place), 1, {});
+      const { reduction } = yield* translatedSteps(what, steps);
+      slopes.set(place, all.push(reduction) - 1);
     } catch (error) {
       // told to whoever asks for that gradient
       if (!(error instanceof LazyError)) throw error;
     }
   }
   return { reductions: all, slopes };
-}
-
-/** By the formula of a sum, which is the same object where it comes again: its slopes by variable and axis. */
-const known = new WeakMap<VectorExpr, Map<string, Reduction>>();
-
-function* slopeOf(what: string, sum: Reduction, by: VariableNode): Steps<Reduction> {
-  const { formula, axis } = sum;
-  const key = `${by.id} ${axis}`;
-  let slopes = known.get(formula);
-  if (slopes === undefined) known.set(formula, (slopes = new Map<string, Reduction>()));
-  let slope = slopes.get(key);
-  if (slope === undefined) {
-    const steps = reductionGradientSteps(sum, by, 1, {});
-    slope = (yield* translatedSteps(what, steps)).reduction;
-    slopes.set(key, slope);
-  }
-  return slope;
 }
 
 /** The gradient by a variable from the cotangent of a sum, (..batch, rows, 1), and its slope, (..batch, rows, dim). */

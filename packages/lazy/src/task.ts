@@ -42,15 +42,7 @@ export function replaced(of: Reduction, parts: ReadonlyMap<VectorExpr, VectorExp
   });
 }
 
-/** Of formulas that come again, which are the same objects. */
-const usedByOne = new WeakMap<VectorExpr, ReadonlySet<number>>();
-
 /** Places of the inputs that formulas read. Others tell sizes alone. */
 export function usedBy(formulas: readonly VectorExpr[]): ReadonlySet<number> {
-  const [only] = formulas;
-  const known = formulas.length === 1 && only !== undefined ? usedByOne.get(only) : undefined;
-  if (known !== undefined) return known;
-  const used = new Set(inputsOf(...formulas).map(({ position }) => position));
-  if (formulas.length === 1 && only !== undefined) usedByOne.set(only, used);
-  return used;
+  return new Set(inputsOf(...formulas).map(({ position }) => position));
 }
