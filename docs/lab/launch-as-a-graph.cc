@@ -109,8 +109,13 @@ int main() {
         }
         std::printf("%4d blocks, %5u cycles, %-9s %10.2f %12.2f\n", blocks, cycles, name, median(host), median(each));
       };
+      const auto asItWas = [&] { CHECK(cuGraphLaunch(exec, stream)); };
+      bool odd = false;
+      const auto inTurns = [&] { (odd = !odd) ? asGraph() : itself(); };
       measure("itself", itself);
       measure("graph", asGraph);
+      measure("unchanged", asItWas);
+      measure("in turns", inTurns);
       CHECK(cuGraphExecDestroy(exec));
       CHECK(cuGraphDestroy(graph));
     }

@@ -1,8 +1,8 @@
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { cudaAttributes, type CudaAttribute } from './attributes.js';
 import { codeOf } from './code-of.js';
 import { DeviceBuffer } from './device-buffer.js';
-import { type CudaError } from './errors.js';
+import { misuse, type CudaError } from './errors.js';
 import { CudaEvent } from './event.js';
 import { nvrtcReport } from './library/open-libraries.js';
 import { MemoryPool } from './memory-pool.js';
@@ -29,6 +29,20 @@ export interface CudaEventOptions {
 const STREAM_OPTIONS: OptionNames<CudaStreamOptions> = { priority: true };
 const EVENT_OPTIONS: OptionNames<CudaEventOptions> = { timing: true };
 
+/** Kernels launched often are launched as graphs of one kernel, each of which takes some 113 kB of the device. */
+const MOST_LAUNCH_GRAPHS = 256;
+
+function mostLaunchGraphs(): number {
+  const given = process.env['MERCER_CUDA_LAUNCH_GRAPHS'] ?? '';
+  if (given === '') return MOST_LAUNCH_GRAPHS;
+  if (/^\d{1,6}$/.test(given)) return Number(given);
+  throw misuse(
+    'INVALID_ARGUMENT',
+    `MERCER_CUDA_LAUNCH_GRAPHS is ${describeValue(given)}, but says how many kernels of a device may be launched as graphs. ` +
+      `Set a whole number below a million, 0 for none, or unset it for ${String(MOST_LAUNCH_GRAPHS)}.`,
+  );
+}
+
 /** One GPU. Get it from `cuda.device(index)`; its primary context is retained at that moment. */
 export class CudaDevice extends Owned<DeviceHandle> {
   readonly #addon: Addon;
@@ -45,7 +59,7 @@ export class CudaDevice extends Owned<DeviceHandle> {
   readonly pool: MemoryPool;
   /** @internal */
   constructor(addon: Addon, index: number, onDispose: () => void) {
-    super(addon.deviceOpen(index));
+    super(addon.deviceOpen(index, mostLaunchGraphs()));
     this.#addon = addon;
     this.#onDispose = onDispose;
     this.index = index;

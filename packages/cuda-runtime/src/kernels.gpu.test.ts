@@ -123,6 +123,75 @@ describe.each(indices)('cuda:%i', (index) => {
     module.dispose();
   });
 
+  test('launched often, as graphs of one kernel: values, sizes and order are those of each launch', async () => {
+    const { module, kernel } = await kernelOf(
+      `extern __shared__ int tile[];
+       extern "C" __global__ void step(int* sums, int* last, int factor, int n) {
+         int i = blockIdx.x * blockDim.x + threadIdx.x;
+         tile[threadIdx.x] = factor * i;
+         __syncthreads();
+         if (i < n) { sums[i] = 3 * sums[i] + tile[threadIdx.x]; last[i] = factor; }
+       }`,
+      'step',
+    );
+    const n = 5000;
+    const other = device.createStream();
+    const event = device.createEvent();
+    const [sums, ends] = [
+      device.allocate(4 * n, stream),
+      [0, 0, 0].map(() => device.allocate(4 * n, stream)),
+    ];
+    for (const one of [sums, ...ends]) stream.memset(one, 0, 0, 4 * n);
+    const wanted = new Int32Array(n);
+    const launches = 300;
+    for (let at = 0; at < launches; at++) {
+      // streams in turns, in order by an event, with other sizes and values each time
+      const [on, next] = at % 2 === 0 ? [stream, other] : [other, stream];
+      const threads = [64, 128, 256][at % 3] ?? 64;
+      const count = n - 7 * at;
+      const sizes = geometry(Math.ceil(count / threads), threads, { sharedMemBytes: 4 * threads });
+      kernel.launch(sizes, on, ...pack(sums, ends[at % 3] ?? sums, at, count));
+      on.record(event);
+      next.wait(event);
+      for (let i = 0; i < count; i++) wanted[i] = Math.imul(3, wanted[i] ?? 0) + at * i;
+    }
+    expect(await read(sums)).toEqual(wanted);
+    for (const [k, end] of ends.entries()) expect((await read(end))[0]).toBe(launches - 3 + k);
+    for (const one of [sums, ...ends]) one.free();
+    other.dispose();
+    module.dispose();
+  });
+
+  test('waiting for captured work, a stream’s launches become part of the graph', async () => {
+    const { module, kernel } = await kernelOf(
+      `extern "C" __global__ void add(int* out, int amount) { atomicAdd(out, amount); }`,
+      'add',
+    );
+    const other = device.createStream();
+    const [fork, join] = [device.createEvent(), device.createEvent()];
+    const buffer = device.allocate(4, stream);
+    stream.memset(buffer, 0, 0, 4);
+    for (let at = 0; at < 40; at++)
+      for (const on of [stream, other]) kernel.launch(geometry(1, 1), on, ...pack(buffer, 1));
+    await Promise.all([stream.whenDone(), other.whenDone()]);
+    expect(await read(buffer)).toEqual(Int32Array.of(80));
+    stream.beginCapture();
+    stream.record(fork);
+    other.wait(fork);
+    kernel.launch(geometry(1, 1), stream, ...pack(buffer, 100));
+    kernel.launch(geometry(1, 1), other, ...pack(buffer, 1000));
+    other.record(join);
+    stream.wait(join);
+    const graph = stream.endCapture();
+    expect(graph.nodeCount).toBe(2);
+    const exec = graph.instantiate();
+    kernel.launch(geometry(1, 1), stream, ...pack(buffer, 5));
+    exec.launch(stream);
+    exec.launch(stream);
+    expect(await read(buffer)).toEqual(Int32Array.of(80 + 5 + 2200));
+    for (const owned of [exec, graph, other, module, buffer]) owned.dispose();
+  });
+
   test.skipIf(!hopper)(
     'clusters read each other’s shared memory (needs compute capability 9.0)',
     async () => {

@@ -1,7 +1,8 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { fake, fakeCounts, fakeImage, useFakeDriver } from '../test/fake-device.mjs';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { fake, fakeCounts, fakeImage, settledCounts, useFakeDriver } from '../test/fake-device.mjs';
 import type { LaunchGeometry } from './cuda-function.js';
 import { cuda } from './cuda.js';
+import type { DeviceBuffer } from './device-buffer.js';
 import type { CudaDevice } from './device.js';
 import type { CudaModule } from './module.js';
 import { loadAddon } from './native/load-addon.js';
@@ -17,6 +18,7 @@ beforeAll(async () => {
   module = device.loadModule(fakeImage('none() pair(8,4) map(128,8)'));
 });
 beforeEach(() => fake('KERNEL_US', 0));
+afterEach(() => void vi.unstubAllEnvs());
 
 const one: LaunchGeometry = { grid: [1, 1, 1], block: [32, 1, 1], sharedMemBytes: 0 };
 const none = [new Uint8Array(0), new Uint32Array(0)] as const;
@@ -178,6 +180,155 @@ describe('launches in flight', () => {
     await stream.whenDone();
     expect(fakeCounts(addon).launches).toBe(before + 100);
   });
+});
+
+describe('launches as graphs of one kernel', () => {
+  const OFTEN = 16;
+  const pointers = (buffer: DeviceBuffer): [Uint8Array, Uint32Array] => {
+    const params = new DataView(new ArrayBuffer(16));
+    params.setBigUint64(0, buffer.address, true);
+    params.setBigInt64(8, BigInt(buffer.bytes), true);
+    return [new Uint8Array(params.buffer), Uint32Array.of(0, 8)];
+  };
+  const bytesOf = async (buffer: DeviceBuffer): Promise<number[]> => {
+    const host = new Uint8Array(buffer.bytes);
+    await stream.copyToHost(host, buffer);
+    return [...host];
+  };
+  const settled = async (): Promise<number> => (await settledCounts(loadAddon().addon)).execs;
+  const zeros = (bytes: number): DeviceBuffer => {
+    const made = device.allocate(bytes, stream);
+    stream.memset(made, 0, 0, bytes);
+    return made;
+  };
+
+  test('each has its own values, whatever is under way', async () => {
+    const before = await settled();
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    const buffers = [zeros(3), zeros(5)] as const;
+    const launched = fakeCounts(loadAddon().addon).launches;
+    fake('KERNEL_US', 200);
+    for (let n = 0; n < 4 * OFTEN; n++)
+      kernel.launch(one, stream, ...pointers(buffers[n % 3 && 1]));
+    fake('KERNEL_US', 0);
+    expect(stream.inFlight).toBeGreaterThan(OFTEN);
+    expect(await bytesOf(buffers[0])).toEqual(Array(3).fill(22));
+    expect(await bytesOf(buffers[1])).toEqual(Array(5).fill(42));
+    expect(fakeCounts(loadAddon().addon).launches).toBe(launched + 4 * OFTEN);
+    expect(await settled()).toBe(before + 1);
+    code.dispose();
+    await expect.poll(() => fakeCounts(loadAddon().addon).execs).toBe(before);
+    for (const buffer of buffers) buffer.free();
+  });
+
+  test('streams have one each, up to four, and leave theirs to others', async () => {
+    const before = await settled();
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    const streams = Array.from({ length: 6 }, () => device.createStream());
+    using buffer = zeros(4);
+    await stream.whenDone();
+    for (let n = 0; n < 2 * OFTEN; n++)
+      for (const on of streams) kernel.launch(one, on, ...pointers(buffer));
+    expect(await settled()).toBe(before + 4);
+    for (const on of streams) {
+      await on.whenDone();
+      on.dispose();
+    }
+    for (let n = 0; n < OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    expect(await settled()).toBe(before + 1);
+  });
+
+  test('clusters, early starts and streams with a priority have none', async () => {
+    const before = await settled();
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    using buffer = zeros(4);
+    using first = device.createStream({ priority: -1 });
+    await stream.whenDone();
+    for (let n = 0; n < 2 * OFTEN; n++) {
+      kernel.launch({ ...one, cluster: [1, 1, 1] }, stream, ...pointers(buffer));
+      kernel.launch({ ...one, programmatic: true }, stream, ...pointers(buffer));
+      await stream.whenDone();
+      kernel.launch(one, first, ...pointers(buffer));
+      await first.whenDone();
+    }
+    expect(await bytesOf(buffer)).toEqual(Array(4).fill(6 * OFTEN));
+    expect(await settled()).toBe(before);
+  });
+
+  test('captured launches are none, also of streams that wait for captured work', async () => {
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    using buffer = zeros(4);
+    using other = device.createStream();
+    using event = device.createEvent();
+    for (let n = 0; n < OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    await stream.whenDone();
+    const before = await settled();
+    stream.beginCapture();
+    for (let n = 0; n < 2 * OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    stream.record(event);
+    other.wait(event);
+    for (let n = 0; n < 2 * OFTEN; n++) kernel.launch(one, other, ...pointers(buffer));
+    using graph = stream.endCapture();
+    expect(graph.nodeCount).toBeGreaterThanOrEqual(2 * OFTEN);
+    await other.whenDone();
+    expect(await settled()).toBe(before);
+  });
+
+  test('an empty grid is the same error as before, and later launches run', async () => {
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    using buffer = zeros(4);
+    for (let n = 0; n < OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    const empty: LaunchGeometry = { ...one, grid: [0, 1, 1] };
+    expect(() => kernel.launch(empty, stream, ...pointers(buffer))).toThrow(
+      /cuLaunchKernelEx on cuda:0 failed: CUDA_ERROR_INVALID_VALUE \(1\).*Check grid/,
+    );
+    kernel.launch(one, stream, ...pointers(buffer));
+    expect(await bytesOf(buffer)).toEqual(Array(4).fill(OFTEN + 1));
+  });
+
+  test('a device keeps 256 of them; others launch as before', async () => {
+    const names = Array.from({ length: 300 }, (_, n) => `kernel${String(n)}()`);
+    using code = device.loadModule(fakeImage(names.join(' ')));
+    const launched = fakeCounts(loadAddon().addon).launches;
+    for (const name of names) {
+      const kernel = code.function(name.slice(0, -2));
+      for (let n = 0; n < OFTEN; n++) kernel.launch(one, stream, ...none);
+    }
+    expect(await settled()).toBe(256);
+    expect(fakeCounts(loadAddon().addon).launches).toBe(launched + 300 * OFTEN);
+  });
+});
+
+test.each([
+  ['0', 0],
+  ['2', 2],
+])('MERCER_CUDA_LAUNCH_GRAPHS=%s leaves a device that many', async (given, most) => {
+  const { addon } = loadAddon();
+  cuda.device(1).dispose();
+  const before = (await settledCounts(addon)).execs;
+  vi.stubEnv('MERCER_CUDA_LAUNCH_GRAPHS', given);
+  const limited = cuda.device(1);
+  vi.unstubAllEnvs();
+  const code = limited.loadModule(fakeImage('a() b() c()'));
+  for (const name of ['a', 'b', 'c']) {
+    const kernel = code.function(name);
+    for (let n = 0; n < 40; n++) kernel.launch(one, limited.defaultStream, ...none);
+  }
+  expect(fakeCounts(addon).execs).toBe(before + most);
+  limited.dispose();
+});
+
+test.each(['-1', 'none', '1.5', '1e9'])('MERCER_CUDA_LAUNCH_GRAPHS=%s is refused', (given) => {
+  cuda.device(1).dispose();
+  vi.stubEnv('MERCER_CUDA_LAUNCH_GRAPHS', given);
+  expect(() => cuda.device(1)).toThrow(
+    `MERCER_CUDA_LAUNCH_GRAPHS is "${given}", but says how many kernels`,
+  );
 });
 
 describe('events', () => {

@@ -50,7 +50,7 @@ Napi::Value deviceAttribute(const Napi::CallbackInfo& info) {
 
 Napi::Value deviceOpen(const Napi::CallbackInfo& info) {
   Device& device = Device::get(static_cast<int>(integerOf(info[0])));
-  auto use = std::make_shared<DeviceUse>(device);
+  auto use = std::make_shared<DeviceUse>(device, static_cast<uint32_t>(integerOf(info[1])));
   auto& uses = Environment::of(info.Env()).uses;
   uses.erase(std::remove_if(uses.begin(), uses.end(), [](const auto& weak) { return weak.expired(); }),
              uses.end());

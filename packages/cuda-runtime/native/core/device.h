@@ -42,6 +42,7 @@ class Device {
 
   std::atomic<uint64_t> liveBytes{0};
   std::atomic<uint64_t> liveBuffers{0};
+  std::atomic<uint32_t> launchGraphs{0};
 
   /// Host callbacks enqueued between copies and not yet known to have run.
   std::atomic<size_t> pendingCallbacks{0};
@@ -69,8 +70,10 @@ class Device {
 /// One environment's use of a device. Disposing it disables every handle made through it.
 class DeviceUse {
  public:
-  explicit DeviceUse(Device& device) : device(device) {}
+  DeviceUse(Device& device, uint32_t mostLaunchGraphs) : device(device), mostLaunchGraphs(mostLaunchGraphs) {}
   Device& device;
+  /// Of the device, for this environment to make one more.
+  const uint32_t mostLaunchGraphs;
   /// The device, alive, current on this thread; throws otherwise.
   Device& enter();
   void close() noexcept { closed_.store(true); }

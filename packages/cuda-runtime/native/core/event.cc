@@ -20,6 +20,7 @@ void Event::record(Stream& stream) {
   MERCER_CU(&device, cuEventRecord, event_.get(), stream.handle());
   stream.keepForCapture(event_);
   recorded_ = true;
+  ofCapture_ = stream.inCapture();
 }
 
 void Event::waitedBy(Stream& stream) {
@@ -27,6 +28,7 @@ void Event::waitedBy(Stream& stream) {
   Device& device = stream.enter();
   MERCER_CU(&device, cuStreamWaitEvent, stream.handle(), event_.get(), 0u);
   stream.keepForCapture(event_);
+  if (ofCapture_) stream.joinCapture();
 }
 
 bool Event::query() {

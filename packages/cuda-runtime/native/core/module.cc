@@ -23,8 +23,12 @@ Module::~Module() { close(); }
 
 void Module::close() noexcept {
   if (!code_) return;
-  uses.holdUntilIdle(code_);
-  code_.reset();
+  // Graphs refer to the code: their destructors run first.
+  struct Loaded {
+    std::shared_ptr<cu::CUmod_st> code;
+    std::map<cu::CUfunction, LaunchGraphs> graphs;
+  };
+  uses.holdUntilIdle(std::make_shared<Loaded>(Loaded{std::move(code_), std::move(graphs_)}));
 }
 
 Device& Module::enter() {
@@ -40,6 +44,7 @@ Function::Function(std::shared_ptr<Module> shared, const std::string& wanted)
   if (result == cu::kNotFound)
     misuse("NO_SUCH_FUNCTION", "the module has no kernel named " + name);
   check(result, "cuModuleGetFunction", &device);
+  graphs_ = &module->graphsOf(function_);
   if (!driver().cuFuncGetParamInfo) return;
   sizesKnown_ = true;
   for (size_t index = 0;; index++) {
@@ -154,9 +159,12 @@ void Function::launch(const LaunchGeometry& geometry, const SharedStream& stream
                                   std::to_string(stream->use->device.ordinal));
   if (stream->use != module->use) stream->enter();
   void** pointers = pointersTo(params, paramBytes, offsets, count);
-  cu::CUlaunchAttribute attributes[2];
-  const auto config = configure(geometry, stream->handle(), attributes);
-  MERCER_CU(&device, cuLaunchKernelEx, &config, function_, pointers, nullptr);
+  const bool plain = !geometry.cluster[0] && !geometry.programmatic;
+  if (!plain || !graphs_->launch(stream, node(geometry, pointers))) {
+    cu::CUlaunchAttribute attributes[2];
+    const auto config = configure(geometry, stream->handle(), attributes);
+    MERCER_CU(&device, cuLaunchKernelEx, &config, function_, pointers, nullptr);
+  }
   module->uses.note(stream);
   stream->launched(module->code());
 }

@@ -1,9 +1,11 @@
 // Loaded code: modules, their functions and launching them.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "launch_graphs.h"
 #include "stream.h"
 #include "use_tracker.h"
 
@@ -25,9 +27,12 @@ class Module : public std::enable_shared_from_this<Module> {
   /// The device, alive and current; throws `DISPOSED` after close.
   Device& enter();
   UseTracker uses;
+  /// Of one of its functions, until close.
+  LaunchGraphs& graphsOf(cu::CUfunction function) { return graphs_[function]; }
 
  private:
   std::shared_ptr<cu::CUmod_st> code_;
+  std::map<cu::CUfunction, LaunchGraphs> graphs_;
 };
 
 /// Geometry of a launch as it stands in the scratch page shared with JavaScript.
@@ -71,6 +76,7 @@ class Function {
   void checkParams(size_t paramBytes, const uint32_t* offsets, size_t count) const;
 
   cu::CUfunction function_ = nullptr;
+  LaunchGraphs* graphs_ = nullptr;  // the module's, until it is closed
   bool sizesKnown_ = false;
   std::vector<size_t> sizes_;
 };

@@ -43,6 +43,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
   void synchronize();
 
   bool capturing() const noexcept { return capture_.has_value(); }
+  /// Waited for an event of a capture, which takes the stream's work into that capture.
+  void joinCapture() noexcept { joinedCapture_ = true; }
+  /// What is enqueued may become part of a graph.
+  bool inCapture() const noexcept { return capturing() || joinedCapture_; }
+  /// Kernels may be launched as graphs: these are no part of others, and have no priority.
+  bool launchesGraphs() const noexcept { return priority == 0 && !inCapture(); }
   /// Synchronises the streams that have nothing to do, which costs nothing: the pool counts memory
   /// as free only after a synchronisation, however long ago it was freed.
   /// True if that was all of them; the device must be current.
@@ -95,6 +101,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t completed_ = 0;
   std::deque<Mark> marks_;
   std::optional<Capture> capture_;
+  bool joinedCapture_ = false;
   LazyHandle<Solver> solver_;
   LazyHandle<Blas> blas_;
   std::shared_ptr<Beside> beside_;  // environment's thread only

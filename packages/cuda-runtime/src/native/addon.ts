@@ -45,7 +45,7 @@ export interface Addon extends LibraryCalls {
   deviceCount(): number;
   deviceInfo(index: number): { name: string; uuid: string; totalBytes: number };
   deviceAttribute(index: number, attribute: number): number;
-  deviceOpen(index: number): DeviceHandle;
+  deviceOpen(index: number, mostLaunchGraphs: number): DeviceHandle;
   deviceClose(device: DeviceHandle): void;
   deviceMemory(device: DeviceHandle): { freeBytes: number; totalBytes: number };
   deviceLive(device: DeviceHandle): { bytes: number; buffers: number };

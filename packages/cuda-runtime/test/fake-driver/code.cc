@@ -149,20 +149,23 @@ struct LaunchConfig {
   unsigned count;
 };
 
-FAKE cuLaunchKernelEx(const LaunchConfig* config, Kernel* kernel, void** params, void**) {
-  if (const int status = contextStatus()) return status;
-  if (!config->grid[0] || !config->block[0] || config->block[0] * config->block[1] * config->block[2] > 1024)
-    return kInvalidValue;
+void launch(Stream* stream, const Task& work) {
   const int number = ++counters().launches;
   const long delay = setting("KERNEL_US", 0);
   const bool faulty = setting("FAULT_AT", 0) == number;
-  const Task work = workOf(*kernel, params);
-  auto* device = config->stream->device;
-  config->stream->add([=] {
+  auto* device = stream->device;
+  stream->add([=] {
     if (delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
     if (faulty) device->fault = kIllegalAddress;
     if (work) work();
   });
+}
+
+FAKE cuLaunchKernelEx(const LaunchConfig* config, Kernel* kernel, void** params, void**) {
+  if (const int status = contextStatus()) return status;
+  if (!config->grid[0] || !config->block[0] || config->block[0] * config->block[1] * config->block[2] > 1024)
+    return kInvalidValue;
+  launch(config->stream, workOf(*kernel, params));
   return 0;
 }
 
@@ -317,7 +320,10 @@ FAKE cuGraphInstantiateWithFlags(Graph** exec, Graph* graph, unsigned long long)
 
 FAKE cuGraphLaunch(Graph* exec, Stream* stream) {
   if (const int status = contextStatus()) return status;
-  for (const size_t node : exec->line) stream->add(exec->nodes[node].task);
+  // a kernel alone is a launch like others
+  if (exec->nodes.size() == 1) launch(stream, exec->nodes[0].task);
+  else
+    for (const size_t node : exec->line) stream->add(exec->nodes[node].task);
   return 0;
 }
 

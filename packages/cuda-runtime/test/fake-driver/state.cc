@@ -39,9 +39,6 @@ Graph*& Graph::of(size_t address) {
 void Graph::add(Task task) {
   std::vector<size_t> after;
   for (const size_t end : ends) after.push_back(numberOf(end) - 1);
-  std::ostringstream list;
-  for (const size_t one : after) list << ' ' << one;
-  called("captured", nodes.size(), list.str());
   nodes.push_back({std::move(task), std::move(after)});
   ends = {address(nodes.size())};
 }
@@ -70,7 +67,11 @@ void Graph::putInLine() {
 void Stream::add(Task task) {
   std::lock_guard lock(mutex);
   if (capture) {
+    const size_t number = capture->nodes.size();
     capture->add(std::move(task));
+    std::ostringstream list;
+    for (const size_t one : capture->nodes.back().after) list << ' ' << one;
+    called("captured", number, list.str());
     return;
   }
   tasks.push_back(std::move(task));
