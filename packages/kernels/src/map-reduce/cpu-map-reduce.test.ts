@@ -124,7 +124,7 @@ test('every default problem compiles without a warning', { timeout: 120_000 }, (
   const sources = mapReduceProblems().flatMap((problem) =>
     emitMapReduce(planMapReduce(problem, limits)).steps.map(({ kernel }) => kernel.source),
   );
-  for (const source of covering([...new Set(sources)], 0, 4)) {
+  for (const source of covering([...new Set(sources)], 0, 8)) {
     expect(compilerVerdict(compiler, source, level)).toEqual({ status: 0, log: '' });
   }
 });
