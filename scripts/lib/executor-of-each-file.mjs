@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 const COMPILED = [
   /\/lazy\/src\/(reductions|joint-reduction|gradient|layouts|random-formulas|fast-math|out-dtype|keops\/keops-cases)\.test\.ts$/,
   /\/lazy\/src\/.*\.(gpu|stress|alone)\.test\.ts$/,
-  /\/pairwise\/src\/(?!run-kernel(-backward)?\.)[^/]*\.test\.ts$/,
+  /\/pairwise\/src\/(?!(run-kernel|run-kernel-backward|cdist-backward)\.)[^/]*\.test\.ts$/,
   /\/pairwise\/src\/.*\.gpu\.test\.ts$/,
   /\/linalg\/src\/(?!backward\/backward(\.fallback)?\.)/,
   /\/tensor\/src\/(?!(creators\/creators|indexing\/indexing|arithmetic\/deferral|map-lists|shaping\/shaping|sorting\/sorting|totals\/totals)\.test)/,
