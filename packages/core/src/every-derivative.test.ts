@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { drawn, expectClose, expectGradient, gradientCheck } from '../../autodiff/test/differences.mjs';
+import {
+  drawn,
+  expectClose,
+  expectGradient,
+  gradientCheck,
+} from '../../autodiff/test/differences.mjs';
 import {
   BINARY,
   called,

@@ -1,11 +1,7 @@
 import { grad } from '@mercer/autodiff';
 import type { Device, Tensor } from '@mercer/tensor';
 import { expect } from 'vitest';
-import {
-  drawnOn,
-  expectGradient,
-  type Scalar,
-} from '../../../autodiff/test/differences.mjs';
+import { drawnOn, expectGradient, type Scalar } from '../../../autodiff/test/differences.mjs';
 
 /** A value of a result that every element changes, by weights that look random. */
 export const weighedOn =

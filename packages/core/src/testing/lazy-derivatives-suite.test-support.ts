@@ -51,7 +51,7 @@ export function describeLazyDerivatives(
       const one = gradients[by] as Tensor;
       expect(one.shape).toEqual(inputs[by]?.shape);
       const numbers = Array.from(await one.toTypedArray(), Number);
-      await expectGradient(numbers, f, inputs, by, 1e-6);
+      await expectGradient(numbers, f as never, inputs, by, 1e-6);
       const change = Float64Array.from(await (changes[by] as Tensor).toTypedArray(), Number);
       slope += numbers.reduce((sum, each, k) => sum + each * (change[k] ?? 0), 0);
     }
@@ -66,7 +66,7 @@ export function describeLazyDerivatives(
     const seconds = await grad(along, { argnums })(...inputs);
     for (const by of argnums) {
       const numbers = await (seconds[by] as Tensor).toTypedArray();
-      await expectGradient(numbers, along, inputs, by, 1e-6);
+      await expectGradient(numbers, along as never, inputs, by, 1e-6);
     }
   }
 
@@ -362,12 +362,12 @@ export function describeLazyDerivatives(
       const f = (v: Tensor) => gaussian(v, y).sum('j');
       const ofThird = (await jacobian(f as never)(x)).slice(2, 0);
       const third: Scalar = (v) => gaussian(v, y).sum('j').slice(2, 0);
-      await expectGradient(await ofThird.toTypedArray(), third, [x], 0, 1e-6);
+      await expectGradient(await ofThird.toTypedArray(), third as never, [x], 0, 1e-6);
       const loss: Scalar = (v) => gaussian(v, y).sum('j').square().sum();
       const direction = await drawn([5, 3], [-1, 1], 9);
       const product = await (await hvp(loss)(x, direction)).toTypedArray();
       const along: Scalar = async (v) => (await grad(loss)(v)).mul(direction).sum();
-      await expectGradient(product, along, [x], 0, 1e-6);
+      await expectGradient(product, along as never, [x], 0, 1e-6);
     });
   });
 

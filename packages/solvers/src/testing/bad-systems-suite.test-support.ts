@@ -122,7 +122,11 @@ const SOLVERS: Readonly<Record<string, readonly [Call, Ends]>> = {
   lobpcg: [
     async (of, b, o) => {
       using x0 = b.reshape([N, 1]);
-      const { values, vectors, converged } = await lobpcg(of, x0, { rtol: 1e-6, maxIterations: 4 * N, ...o });
+      const { values, vectors, converged } = await lobpcg(of, x0, {
+        rtol: 1e-6,
+        maxIterations: 4 * N,
+        ...o,
+      });
       for (const one of [values, vectors]) one.dispose();
       return converged;
     },
