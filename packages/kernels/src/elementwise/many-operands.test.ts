@@ -70,9 +70,9 @@ describe('maps of many inputs', () => {
       runInterpreted(interpreted.kernel, level, interpreted);
       expect(interpreted.outs).toEqual(interpreted.wanted);
       const compiled = madeMap(count, transposed, onCpu);
-      // long texts are not optimized, which takes seconds
+      // long texts are optimized with MERCER_TEST_FULL=1, which takes seconds
       const library = compileKernel(compilers()[0] ?? 'c++', compiled.kernel.source, level, {
-        optimized: count <= 100,
+        optimized: count <= 100 || process.env['MERCER_TEST_FULL'] === '1',
       });
       runCpuKernel(compiled.kernel as CpuKernel, library, compiled);
       expect(compiled.outs).toEqual(compiled.wanted);
