@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { countGpuTests, hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
 import { packageTests } from './vitest.shared.js';
@@ -25,7 +26,7 @@ const scripts = {
   },
 };
 
-/** The types of every package, in one run of the compiler. */
+/** The type tests of every package, in one run of the compiler. */
 const types = {
   test: {
     name: 'types',
@@ -33,6 +34,7 @@ const types = {
     typecheck: {
       enabled: true,
       only: true,
+      checker: join(import.meta.dirname, 'scripts/lib/check-type-tests.mjs'),
       include: ['packages/*/src/**/*.test-d.ts'],
       tsconfig: 'tsconfig.types.json',
     },

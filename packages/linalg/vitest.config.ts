@@ -1,4 +1,6 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { packageTests, withEitherExecutor, withLighterKernels } from '../../vitest.shared.js';
 
-export default defineConfig({ test: packageTests });
+export default defineConfig({
+  test: { ...packageTests, ...withLighterKernels, ...withEitherExecutor },
+});

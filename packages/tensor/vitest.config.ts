@@ -1,10 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { packageTests, withLighterKernels } from '../../vitest.shared.js';
+import { packageTests, withEitherExecutor, withLighterKernels } from '../../vitest.shared.js';
 
 export default defineConfig({
   test: {
     ...packageTests,
+    ...withEitherExecutor,
     name: '@mercer/tensor',
     env: {
       ...withLighterKernels.env,

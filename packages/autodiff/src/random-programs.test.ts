@@ -5,6 +5,8 @@ import {
   describeSecondOfPrograms,
 } from './testing/random-programs-suite.test-support.js';
 
-describeRandomPrograms(() => device('cpu'), 200);
-describeMappedPrograms(() => device('cpu'), 120);
-describeSecondOfPrograms(() => device('cpu'), 60);
+const isFull = process.env['MERCER_TEST_FULL'] === '1';
+
+describeRandomPrograms(() => device('cpu'), isFull ? 200 : 80);
+describeMappedPrograms(() => device('cpu'), isFull ? 120 : 50);
+describeSecondOfPrograms(() => device('cpu'), isFull ? 60 : 25);

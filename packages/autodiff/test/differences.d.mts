@@ -28,9 +28,17 @@ export function centralDifferences(
 ): Promise<Float64Array>;
 
 /**
- * That numbers are the gradient by one input, by differences: along a change of all elements, and by some of them, the first and the last among them. With
+ * A check that numbers are the gradient by one input, from differences: along a change of all elements, and by some of them, the first and the last. With
  * MERCER_TEST_FULL=1 by each.
  */
+export function gradientCheck(
+  f: Scalar,
+  inputs: readonly Tensor[],
+  by: number,
+  step?: number,
+): Promise<(found: ArrayLike<unknown>, bound: number) => void>;
+
+/** That numbers are the gradient by one input: see {@link gradientCheck}. */
 export function expectGradient(
   found: ArrayLike<unknown>,
   f: Scalar,

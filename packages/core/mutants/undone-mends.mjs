@@ -1,6 +1,6 @@
 const BACKWARD = {
   file: '../../pairwise/src/backward-operation.ts',
-  test: '../pairwise/src/cdist-backward.test.ts',
+  test: '../pairwise/src/backward-calls.test.ts',
 };
 const TEXT = { file: '../../lazy/src/genred.ts', test: '../lazy/src/keops/keops-suites.test.ts' };
 const JOINT = {

@@ -1,7 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as mercer from './index.js';
 
 const { lazyI, lazyJ, random } = mercer;
+
+// Rules run on many small kernels: compiling them would take most of the time, and they have tests of their own.
+beforeAll(() => vi.stubEnv('MERCER_CPU', 'interpreted'));
+afterAll(() => vi.unstubAllEnvs());
+
 const where = { dtype: 'float64', device: 'cpu' } as const;
 const points = (seed: number, rows: number, dim: number) =>
   random.uniform([rows, dim], { key: random.key(seed), ...where });

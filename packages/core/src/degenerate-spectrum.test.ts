@@ -1,12 +1,16 @@
 import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 
 const run = promisify(execFile);
+const PACKAGES = process.env['MERCER_TEST_INSTALLED'] ?? path.join(import.meta.dirname, '../..');
+const ENTRY = pathToFileURL(path.join(PACKAGES, 'core/dist/index.js')).href;
 
 /** What each case begins with: matrices with and without equal values, and losses that depend on some of the results. */
 const BEGINNING = `
-const { eigh, grad, jvp, linearize, svd, tensor, vmap } = await import(${JSON.stringify(new URL('../dist/index.js', import.meta.url).href)});
+const { eigh, grad, jvp, linearize, svd, tensor, vmap } = await import(${JSON.stringify(ENTRY)});
 process.on('warning', ({ code, name, message }) => console.log(name, code, message));
 const matrix = (rows, dtype = 'float64') => tensor(rows, { device: 'cpu', dtype });
 const equal = await matrix([[2, 0, 0], [0, 2, 0], [0, 0, 5]]);

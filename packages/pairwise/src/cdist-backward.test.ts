@@ -1,6 +1,5 @@
 import { device } from '@mercer/tensor';
 import { describe } from 'vitest';
-import { describeBackwardCalls } from './backward-calls-suite.test-support.js';
 import { describeCdistBackward, describeReference } from './cdist-backward-suite.test-support.js';
 
 describe('the oracle of gradients', describeReference);
@@ -10,5 +9,4 @@ const full = process.env['MERCER_TEST_FULL'] === '1' || process.env['MERCER_CPU'
 
 describe('cdistBackward on the CPU', () => {
   describeCdistBackward(() => device('cpu'), { full });
-  describeBackwardCalls(() => device('cpu'));
 });

@@ -6,7 +6,7 @@ import { device, empty, type Tensor } from './index.js';
 const cpu = device('cpu');
 const LIMIT = 8;
 /** Three times as many as may be mapped; each is compiled. */
-const KERNELS = process.env['MERCER_TEST_FULL'] === '1' ? 240 : 96;
+const KERNELS = process.env['MERCER_TEST_FULL'] === '1' ? 240 : 48;
 let limitBefore: number;
 
 beforeAll(() => {

@@ -6,7 +6,7 @@ import { float32ToFloat16, readNpy, writeNpy, writeNpz } from '@mercer/core/npy'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
 import { plainDistances } from '../bench/plain-distance.js';
-import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
+import { mercer, mercerJson, mercerOneByOne } from '../testing/run-bin.test-support.js';
 
 const [M, N, K] = [23, 31, 17];
 let folder = '';
@@ -100,17 +100,19 @@ describe('mercer cdist', () => {
       x: { data: single.a, shape: [M, K] },
       y: { data: single.a, shape: [M, K] },
     });
-    for (const [b, status, why] of [
+    const cases = [
       ['wide.npy', 1, /SHAPE_MISMATCH/],
       ['double.npy', 1, /DTYPE_MISMATCH/],
       ['flat.npy', 1, /has no rows/],
       ['two.npz', 2, /holds 2 arrays \("x", "y"\)/],
       ['two.npz:z', 1, /has no array "z"/],
-    ] as const) {
-      const run = await mercer(['cdist', at('a.npy'), at(b), '--out', at('no.npy')]);
-      expect(run.status).toBe(status);
-      expect(run.stdout).toBe('');
-      expect(run.stderr).toMatch(why);
+    ] as const;
+    const runs = await mercerOneByOne(
+      cases.map(([b]) => ['cdist', at('a.npy'), at(b), '--out', at('no.npy')]),
+    );
+    for (const [n, [, status, why]] of cases.entries()) {
+      expect(runs[n]).toMatchObject({ status, stdout: '' });
+      expect(runs[n]?.stderr).toMatch(why);
     }
     expect(await readdir(folder)).not.toContain('no.npy');
   });

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readNpy, writeNpy, writeNpz } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { mercer, type BinRun } from '../testing/run-bin.test-support.js';
+import { mercer, mercerOneByOne, type BinRun } from '../testing/run-bin.test-support.js';
 
 /** What would set the title of a terminal, clear it, colour the rest, turn the direction of text round and forge a line. */
 const ESCAPES = '\u001b]0;owned\u0007\u001b[2J\u009b31m\u202e\r\nerror: forged\u007f';
@@ -115,12 +115,15 @@ describe('names from elsewhere', () => {
       const name = names[i] ?? '';
       return name.includes('\0') ? [file] : [file, `${file}:${name}`];
     });
-    for (const source of sources) {
-      const run = await cdist(source);
+    const out = (n: number): string => at(`o${n}.npy`);
+    const runs = await mercerOneByOne(
+      sources.map((source, n) => ['cdist', source, at('x.npy'), '--out', out(n)]),
+    );
+    for (const [n, run] of runs.entries()) {
       expect(run).toMatchObject({ status: 0, stderr: '' });
-      expect((await readNpy(at('o.npy'))).shape).toEqual([2, 2]);
-      await rm(at('o.npy'));
+      expect((await readNpy(out(n))).shape).toEqual([2, 2]);
     }
+    expect(runs).toHaveLength(sources.length);
     expect((await readdir(at('inside'))).sort()).toEqual(names.map((_, i) => `m${i}.npz`).sort());
   }, 300_000);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readNpy, writeNpy } from '@mercer/core/npy';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { makeOperands } from '../bench/data-sets.js';
-import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
+import { mercer, mercerJson, mercerOneByOne } from '../testing/run-bin.test-support.js';
 
 const [M, N, K] = [9, 7, 5];
 const { a, b } = makeOperands('normal', 'float64', 2 * M, N, K);
@@ -154,7 +154,7 @@ describe('mercer kernel', () => {
     const diff = ['--inner-operator', 'diff', '--inner-power', 'abs'];
     const laplace = [...diff, '--kernel', 'laplace'];
     const both = [at('a.npy'), at('b.npy')];
-    for (const [args, status, why] of [
+    const cases = [
       [[...both, ...laplace], 1, /needs bandwidth/],
       [[...both, ...laplace, '--bandwidth', '1', '--gamma', '1'], 1, /does not use gamma/],
       [[...both, ...laplace, '--bandwidth', '-1'], 1, /bandwidth is -1/],
@@ -168,11 +168,14 @@ describe('mercer kernel', () => {
       [[...both, ...diff, '--inner-power', 'cube'], 2, /'cube' is none of none, abs/],
       [[...both, ...laplace, '--bandwidth', 'wide'], 2, /a number, a list such as 1,2.5/],
       [[...both, ...diff, '--regularization-offset', '1'], 2, /two whole numbers/],
-    ] as const) {
-      const run = await mercer(['kernel', ...args, '--out', at('no.npy')]);
-      expect(run.stderr).toMatch(why);
-      expect(run.stderr.startsWith('error: ')).toBe(true);
-      expect([run.status, run.stdout]).toEqual([status, '']);
+    ] as const;
+    const runs = await mercerOneByOne(
+      cases.map(([args]) => ['kernel', ...args, '--out', at('no.npy')]),
+    );
+    for (const [n, [, status, why]] of cases.entries()) {
+      expect(runs[n]?.stderr).toMatch(why);
+      expect(runs[n]?.stderr.startsWith('error: ')).toBe(true);
+      expect(runs[n]).toMatchObject({ status, stdout: '' });
     }
     expect(await readdir(folder)).not.toContain('no.npy');
   });

@@ -288,6 +288,7 @@ describe('mercer bench', () => {
       plot,
       '--max-seconds',
       '5',
+      '--brief',
     ])) as {
       command: string;
       cells: {
@@ -333,6 +334,7 @@ describe('mercer bench', () => {
       '--no-peers',
       '--max-seconds',
       '0.001',
+      '--brief',
     ]);
     expect(report).toMatchObject({ cells: [], skipped: [{ m: 30000 }] });
   });

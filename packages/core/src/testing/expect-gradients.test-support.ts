@@ -1,12 +1,7 @@
 import { grad } from '@mercer/autodiff';
 import type { Device, Tensor } from '@mercer/tensor';
 import { expect } from 'vitest';
-import {
-  centralDifferences,
-  drawnOn,
-  expectClose,
-  type Scalar,
-} from '../../../autodiff/test/differences.mjs';
+import { drawnOn, expectGradient, type Scalar } from '../../../autodiff/test/differences.mjs';
 
 /** A value of a result that every element changes, by weights that look random. */
 export const weighedOn =
@@ -25,7 +20,7 @@ export async function expectGradients(
   const found = await grad(f, { argnums: inputs.map((_, k) => k) })(...inputs);
   for (const [by, one] of found.entries()) {
     expect(one.shape).toEqual(inputs[by]?.shape);
-    expectClose(await one.toTypedArray(), await centralDifferences(f, inputs, by), 1e-6);
+    await expectGradient(await one.toTypedArray(), f, inputs, by, 1e-6);
   }
   expect(found).toHaveLength(inputs.length);
   return found;

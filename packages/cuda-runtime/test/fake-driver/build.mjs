@@ -21,7 +21,7 @@ async function compile(output, sources, flags) {
   const temporary = `${output}.${process.pid}-${Math.random().toString(36).slice(2)}`;
   const [compiler, ...first] = (process.env.CXX ?? 'c++').split(' ');
   const files = sources.map((name) => resolve(here, name));
-  const args = ['-std=c++17', '-O3', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
+  const args = ['-std=c++17', '-O1', '-shared', '-fPIC', '-fvisibility=hidden', '-pthread'];
   await new Promise((done, reject) => {
     const child = spawn(compiler, [...first, ...args, ...flags, ...files, '-o', temporary], {
       stdio: 'inherit',

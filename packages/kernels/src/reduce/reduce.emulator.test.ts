@@ -66,7 +66,15 @@ function termsOf(
   );
 }
 
-const sums = new WeakMap<readonly number[], number>();
+/** A figure of terms, computed once for all places. */
+function once(of: (terms: readonly number[]) => number): (terms: readonly number[]) => number {
+  const known = new WeakMap<readonly number[], number>();
+  return (terms) => {
+    const found = known.get(terms) ?? of(terms);
+    known.set(terms, found);
+    return found;
+  };
+}
 
 /** The result, or one for each term. */
 const MEANING: {
@@ -80,15 +88,10 @@ const MEANING: {
   argMax: (terms) => firstPlace(terms, MEANING.max(terms)),
   any: (terms) => Number(terms.some((term) => term !== 0)),
   all: (terms) => Number(terms.every((term) => term !== 0)),
-  logSumExp: (terms) => {
-    // once for all places
-    const known = sums.get(terms);
-    if (known !== undefined) return known;
+  logSumExp: once((terms) => {
     const most = MEANING.max(terms);
-    const sum = most + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - most), 0));
-    sums.set(terms, sum);
-    return sum;
-  },
+    return most + Math.log(terms.reduce((sum, term) => sum + Math.exp(term - most), 0));
+  }),
   softmax: (terms, at = 0) => Math.exp((terms[at] ?? NaN) - MEANING.logSumExp(terms)),
   logSoftmax: (terms, at = 0) => (terms[at] ?? NaN) - MEANING.logSumExp(terms),
 };
@@ -99,6 +102,8 @@ const firstPlace = (terms: readonly number[], wanted: number): number =>
 
 const isExponential = (kind: ReduceKind): boolean => kind === 'logSumExp' || isSpread(kind);
 
+const size = once((terms) => Math.abs(MEANING.max(terms)) + Math.abs(MEANING.min(terms)));
+
 /** Terms are rounded to the dtype, which their exponentials multiply; those are within (4 + 2 |s|) u, and their sum in float64 as they are. */
 function exponentialBound(
   kind: ReduceKind,
@@ -106,8 +111,7 @@ function exponentialBound(
   wanted: number,
   u: number,
 ): number {
-  const size = Math.abs(MEANING.max(terms)) + Math.abs(MEANING.min(terms));
-  const relative = (8 + 4 * size) * u;
+  const relative = (8 + 4 * size(terms)) * u;
   return kind === 'softmax' ? relative * wanted + 2 ** -126 : relative;
 }
 

@@ -103,7 +103,10 @@ const solved =
 
 const SOLVERS: Readonly<Record<string, readonly [Call, Ends]>> = {
   cg: [solved(cg), OF_CG],
-  'cg of blocks': [solved((of, b, o) => cg(of, b, { ...o, block: true })), OF_CG],
+  'cg of blocks': [
+    solved((of, b, o) => cg(of, b, { maxIterations: 3 * N, ...o, block: true })),
+    OF_CG,
+  ],
   minres: [solved(minres), OF_SQUARE],
   gmres: [solved((of, b, o) => gmres(of, b, { restart: N, ...o })), OF_SQUARE],
   lsqr: [solved(lsqr), OF_LEAST_SQUARES],
@@ -119,7 +122,11 @@ const SOLVERS: Readonly<Record<string, readonly [Call, Ends]>> = {
   lobpcg: [
     async (of, b, o) => {
       using x0 = b.reshape([N, 1]);
-      const { values, vectors, converged } = await lobpcg(of, x0, { rtol: 1e-6, ...o });
+      const { values, vectors, converged } = await lobpcg(of, x0, {
+        rtol: 1e-6,
+        maxIterations: 4 * N,
+        ...o,
+      });
       for (const one of [values, vectors]) one.dispose();
       return converged;
     },

@@ -315,7 +315,7 @@ export function eigenSuite(name: string, place: () => Device): void {
     });
 
     it('needs fewer products with a preconditioner', async () => {
-      const n = 200;
+      const n = 80;
       const diagonal = Array.from({ length: n }, (_, at) => (at + 1) ** 2);
       const matrix = diagonal.map((one, i) =>
         diagonal.map((_, j) => (i === j ? one : 0.1 / (1 + Math.abs(i - j)))),

@@ -3,7 +3,7 @@ import { device, startProfile, tensor } from '../index.js';
 import { reductionsSuite } from './reductions-suite.test-support.js';
 
 describe('reductions over axes on the CPU', () => {
-  reductionsSuite(() => device('cpu'));
+  reductionsSuite(() => device('cpu'), { whole: process.env['MERCER_TEST_FULL'] === '1' });
 
   it('are one built-in function, behind one kernel for the chain that they are taken of', async () => {
     const x = await tensor([[1, 2, 3]], { device: 'cpu' });

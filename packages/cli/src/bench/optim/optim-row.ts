@@ -60,7 +60,7 @@ export interface OptimSizes {
 
 export const OPTIM_SIZES: Readonly<Record<'cpu' | 'cuda', OptimSizes>> = {
   cpu: {
-    vectors: [100, 10_000],
+    vectors: [100, 1000],
     matrices: [4, 64],
     elements: 100_000,
     trained: [[16, 16, 10], 64],

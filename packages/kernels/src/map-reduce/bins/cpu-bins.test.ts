@@ -32,7 +32,10 @@ describe('sums with components in memory, on the CPU', () => {
         {
           ...sizes,
           rowsI: 2,
-          reduction: reduction('Sum', ops.oneHot(place, 50_000)),
+          reduction: reduction(
+            'Sum',
+            ops.oneHot(place, process.env['MERCER_TEST_FULL'] === '1' ? 50_000 : 10_000),
+          ),
           units: 0,
           fill: ({ position, row }) => (position === 0 ? row + 100 : row),
         },
