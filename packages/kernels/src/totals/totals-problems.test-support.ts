@@ -9,6 +9,7 @@ const [count, rate] = [variable('count'), variable('rate')];
 /** What is decided of a step of an optimiser: elements that are not finite, the norm, and numbers that follow. */
 export const totalsProblem = (dtype: DType, counts: readonly number[]): TotalsProblem => ({
   terms: { bad: select(lt(abs(x), Infinity), 0, 1), squares: mul(x, x) },
+  elements: ['x'],
   dtype,
   counts,
   numbers: [{ name: 'count', dtype: 'int32' }],
@@ -19,4 +20,5 @@ export const totalsProblem = (dtype: DType, counts: readonly number[]): TotalsPr
     { expr: sqrt(squares), dtype: 'float64' },
     { expr: div(rate, sub(1, pow(0.9, add(count, 1)))), dtype: 'float32' },
   ],
+  sums: false,
 });

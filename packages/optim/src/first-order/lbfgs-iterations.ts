@@ -1,6 +1,16 @@
-import { add, mul, neg, sub, variable } from '@mercer/formula';
+import { add, mul, neg, variable } from '@mercer/formula';
 import { map, tensor, type Tensor } from '@mercer/tensor';
+import { sums } from '@mercer/tensor/operation';
 import type { FlatForm } from './flat-tensor.js';
+import { MOST_PAIRS, pairFormulas, pairParameters, pairVectors } from './lbfgs-formulas.js';
+import {
+  downhill,
+  forgetOldest,
+  slopeOf,
+  type Combination,
+  type Pair,
+  type PairNumbers,
+} from './lbfgs-pairs.js';
 import { strongWolfe, type LinePoint } from './strong-wolfe.js';
 
 /** What the iterations take of the options. */
@@ -17,108 +27,178 @@ export interface IterationSettings {
 /** A pair is kept where its curvature is larger. */
 const LEAST_CURVATURE = 1e-10;
 
-const [x, d, t, y, a] = [variable('x'), variable('d'), variable('t'), variable('y'), variable('a')];
+const [x, y, d, t] = [variable('x'), variable('y'), variable('d'), variable('t')];
 const ALONG = add(x, mul(t, d));
-const LESS = sub(x, mul(a, y));
-const TIMES = mul(a, x);
 const NEGATIVE = neg(x);
-const DIFFERENCE = sub(x, y);
+const PRODUCT = [mul(x, y)];
 
-/** Two vectors, and the inverse of their product. */
-interface Pair {
-  readonly step: Tensor;
-  readonly change: Tensor;
-  readonly rho: number;
+/** A vector of the history: a row of the state, or memory of the call that is copied to one. */
+interface Vector {
+  readonly tensor: Tensor;
+  readonly row: number | undefined;
 }
 
-/** Numbers of a state beside its vectors, in the order of the tensor `numbers`. */
-interface Numbers {
-  iterations: number;
-  /** Pairs that were ever kept. */
-  pairs: number;
-  t: number;
-  /** The first guess of the inverse Hessian is this times the identity: 1 until a pair is kept. */
-  scale: number;
+/** Inner products of the vectors of a pair with the gradient, and with its last change. */
+interface PairProducts {
+  readonly withGradient: PairNumbers;
+  readonly withChange: PairNumbers;
 }
+
+/** Rows of the state's vectors: those of the pairs, the last direction and its gradient, and as many as a step without evaluations makes. */
+export const rowsOf = (history: number): number => 2 * history + 5;
+
+/** Numbers of a state before those of its pairs. */
+const OWN_NUMBERS = 5;
+/** Numbers of each pair: `t` and its rows. */
+const PAIR_NUMBERS = 3;
+
+/**
+ * Numbers of a state: iterations, the last `t`, pairs, the rows of the last direction and its gradient; of each pair, the oldest first, `t`, the rows of its direction and its change; then the
+ * inner products of the changes (rows) with the steps, and those with the changes, as matrices (history, history) whose upper triangles are 0.
+ */
+export const numbersOf = (history: number): number =>
+  OWN_NUMBERS + PAIR_NUMBERS * history + 2 * history * history;
+
+/** The tensors of a state that hold what calls leave to the next. */
+export interface StoredHistory {
+  /** float64 ({@link numbersOf}) */
+  readonly numbers: Tensor;
+  /** ({@link rowsOf}, elements); a row that no number names means nothing */
+  readonly vectors: Tensor;
+}
+
+const tensorsOf = ({
+  direction,
+  change,
+}: Pair<Vector>): { readonly direction: Tensor; readonly change: Tensor } => ({
+  direction: direction.tensor,
+  change: change.tensor,
+});
 
 /** The iterations of one call, with the vectors that they make. */
 export class Iterations {
   readonly #settings: IterationSettings;
   readonly #form: FlatForm;
-  readonly #device: Tensor['device'];
+  readonly #stored: StoredHistory;
   readonly #owned = new Set<Tensor>();
-  readonly #pairs: Pair[] = [];
-  readonly #made: Pair[] = [];
-  #numbers: Numbers = { iterations: 0, pairs: 0, t: 0, scale: 1 };
-  #direction: Tensor | undefined;
-  #gradient: Tensor | undefined;
+  /** Rows that a call may write before it ends, since nothing but the device makes it fail. */
+  readonly #free: number[] = [];
+  readonly #pairs: Pair<Vector>[] = [];
+  readonly #perLaunch: number;
+  #iterations = 0;
+  #t = 0;
+  #direction: Vector | undefined;
+  #gradient: Vector | undefined;
 
-  constructor(settings: IterationSettings, form: FlatForm, device: Tensor['device']) {
+  constructor(settings: IterationSettings, form: FlatForm, stored: StoredHistory) {
     this.#settings = settings;
     this.#form = form;
-    this.#device = device;
+    this.#stored = stored;
+    this.#perLaunch = Math.min(MOST_PAIRS, Math.max(1, settings.history - 1));
   }
 
-  owned(one: Tensor): Tensor {
-    this.#owned.add(one);
+  owned<T extends Tensor | undefined>(one: T): T {
+    if (one !== undefined) this.#owned.add(one);
     return one;
+  }
+
+  #disposed(one: Tensor): void {
+    one.dispose();
+    this.#owned.delete(one);
   }
 
   dispose(): void {
     for (const one of this.#owned) one.dispose();
   }
 
-  /** Reads what the last call left. */
-  async load(stored: (name: string) => Tensor): Promise<void> {
-    const { history } = this.#settings;
-    const [numbers, inverses] = await Promise.all([
-      stored('numbers').toTypedArray() as Promise<Float64Array>,
-      stored('inverses').toTypedArray() as Promise<Float64Array>,
-    ]);
-    const [iterations = 0, pairs = 0, t = 0, scale = 1] = numbers;
-    // states of older files begin with 0
-    this.#numbers = { iterations, pairs, t, scale: scale === 0 ? 1 : scale };
-    for (let k = Math.max(0, pairs - history); k < pairs; k++) {
-      const row = k % history;
-      this.#pairs.push({
-        step: this.owned(stored('steps').slice(row)),
-        change: this.owned(stored('changes').slice(row)),
-        rho: inverses[row] ?? NaN,
-      });
-    }
-    this.#direction = this.owned(stored('direction').view());
-    this.#gradient = this.owned(stored('gradient').view());
+  #row(row: number): Vector {
+    return { tensor: this.owned(this.#stored.vectors.slice(row)), row };
   }
 
-  /** Leaves them for the next. */
-  async store(stored: (name: string) => Tensor): Promise<void> {
+  /** Memory for a vector. */
+  #taken(): Vector {
+    const row = this.#free.pop();
+    return row === undefined ? { tensor: this.owned(this.#form.empty()), row } : this.#row(row);
+  }
+
+  /** Gives up memory of this call. */
+  #dropped({ tensor: one, row }: Vector): void {
+    if (row === undefined) this.#disposed(one);
+  }
+
+  /** Reads what the last call left. @param evaluates whether the caller's function, which may throw, is called before the state is written */
+  async load(evaluates: boolean): Promise<void> {
     const { history } = this.#settings;
-    const { iterations, pairs, t, scale } = this.#numbers;
-    const inverses = new Float64Array(history);
-    for (const [k, { rho }] of this.#pairs.entries()) {
-      inverses[(pairs - this.#pairs.length + k) % history] = rho;
+    const numbers = Array.from((await this.#stored.numbers.toTypedArray()) as Float64Array);
+    const [iterations = 0, t = 0, pairs = 0, direction = 0, gradient = 0] = numbers;
+    this.#iterations = iterations;
+    this.#t = t;
+    const products = OWN_NUMBERS + PAIR_NUMBERS * history;
+    for (let k = 0; k < pairs; k++) {
+      const at = OWN_NUMBERS + PAIR_NUMBERS * k;
+      const [of = 0, step = 0, change = 0] = numbers.slice(at, at + PAIR_NUMBERS);
+      const line = (from: number): number[] =>
+        numbers.slice(from + history * k, from + history * k + k + 1);
+      this.#pairs.push({
+        direction: this.#row(step),
+        t: of,
+        change: this.#row(change),
+        withDirections: line(products),
+        withChanges: line(products + history * history),
+      });
     }
-    const made = this.#made.slice(-history);
-    for (const [k, { step, change }] of made.entries()) {
-      const row = (pairs - made.length + k) % history;
-      using steps = stored('steps').slice(row);
-      using changes = stored('changes').slice(row);
-      await steps.copyFrom(step);
-      await changes.copyFrom(change);
+    if (iterations > 0) {
+      this.#direction = this.#row(direction);
+      this.#gradient = this.#row(gradient);
     }
-    const where = { device: this.#device, dtype: 'float64' } as const;
-    using numbers = await tensor([iterations, pairs, t, scale], where);
-    using all = await tensor(inverses, where);
-    await stored('numbers').copyFrom(numbers);
-    await stored('inverses').copyFrom(all);
-    if (this.#direction) await stored('direction').copyFrom(this.#direction);
-    if (this.#gradient) await stored('gradient').copyFrom(this.#gradient);
+    if (!evaluates) this.#free.push(...this.#unused());
+  }
+
+  /** What the next call reads. */
+  #kept(): readonly Vector[] {
+    const last = [this.#direction, this.#gradient].filter((one) => one !== undefined);
+    return [...last, ...this.#pairs.flatMap(({ direction, change }) => [direction, change])];
+  }
+
+  /** Rows of the state that hold nothing which the next call reads. */
+  #unused(): number[] {
+    const used = new Set(this.#kept().map(({ row }) => row));
+    const all = Array.from({ length: rowsOf(this.#settings.history) }, (_, row) => row);
+    return all.filter((row) => !used.has(row));
+  }
+
+  /** Leaves it. */
+  async store(): Promise<void> {
+    const { history } = this.#settings;
+    const unused = this.#unused();
+    const copied = this.#kept()
+      .filter(({ row }) => row === undefined)
+      .map((one) => ({ one, to: this.#row(unused.pop() as number) }));
+    const rowOf = (one: Vector | undefined): number =>
+      one?.row ?? copied.find((each) => each.one === one)?.to.row ?? 0;
+    const numbers = new Float64Array(numbersOf(history));
+    const own = [this.#iterations, this.#t, this.#pairs.length];
+    numbers.set([...own, rowOf(this.#direction), rowOf(this.#gradient)]);
+    const products = OWN_NUMBERS + PAIR_NUMBERS * history;
+    for (const [
+      k,
+      { direction, t: of, change, withDirections, withChanges },
+    ] of this.#pairs.entries()) {
+      numbers.set([of, rowOf(direction), rowOf(change)], OWN_NUMBERS + PAIR_NUMBERS * k);
+      numbers.set(withDirections, products + history * k);
+      numbers.set(withChanges, products + history * (history + k));
+    }
+    if (copied.length > 0) {
+      const from = copied.map(({ one }) => one.tensor);
+      await map(x, { x: from }, { out: copied.map(({ to }) => to.tensor) });
+    }
+    using all = await tensor(numbers, { device: this.#stored.numbers.device });
+    await this.#stored.numbers.copyFrom(all);
   }
 
   async dot(one: Tensor, other: Tensor): Promise<number> {
-    using product = await map(mul(x, y), { x: one, y: other }, { dtype: 'float64' });
-    using sum = await product.sum();
-    return await sum.item();
+    using product = await sums(PRODUCT, { x: one, y: other });
+    return product.item();
   }
 
   async largest(one: Tensor): Promise<number> {
@@ -133,56 +213,132 @@ export class Iterations {
     return Number(await sum.item());
   }
 
-  /** The direction of a gradient: the two-loop recursion, with coefficients that stay on the device. */
-  async #downhill(grad: Tensor): Promise<Tensor> {
-    const { dtype } = this.#form;
-    const r = this.owned(await map(NEGATIVE, { x: grad }, { dtype }));
-    const factors: Tensor[] = [];
-    for (const { step, change, rho } of this.#pairs.toReversed()) {
-      using product = await map(mul(x, y), { x: step, y: r }, { dtype: 'float64' });
-      using sum = await product.sum();
-      const factor = this.owned(
-        await map(TIMES, { x: sum }, { parameters: { a: rho }, dtype: 'float64' }),
-      );
-      factors.push(factor);
-      await map(LESS, { x: r, y: change, a: factor }, { out: r });
-    }
-    await map(TIMES, { x: r }, { out: r, parameters: { a: this.#numbers.scale } });
-    for (const { step, change, rho } of this.#pairs) {
-      using product = await map(mul(x, y), { x: change, y: r }, { dtype: 'float64' });
-      using sum = await product.sum();
-      using less = await map(
-        sub(mul(variable('rho'), x), y),
-        { x: sum, y: factors.pop() as Tensor },
-        { parameters: { rho }, dtype: 'float64' },
-      );
-      await map(LESS, { x: r, y: step, a: less }, { out: r });
-    }
-    return r;
+  /** The direction of the first iteration. @returns the slope along it */
+  async #begin(gradient: Tensor): Promise<number> {
+    const direction = this.#taken();
+    await map(NEGATIVE, { x: gradient }, { out: direction.tensor });
+    this.#direction = direction;
+    return this.dot(gradient, direction.tensor);
   }
 
-  /** Keeps the last step and what it did to the gradient, where the loss is convex along it. */
-  async #remember(grad: Tensor): Promise<void> {
-    const { dtype } = this.#form;
-    const { history } = this.#settings;
-    const change = this.owned(
-      await map(DIFFERENCE, { x: grad, y: this.#gradient as Tensor }, { dtype }),
-    );
-    const step = this.owned(
+  /** Pairs as many as a launch takes at a time; once where there is none. */
+  *#groups<T>(pairs: readonly T[]): Generator<readonly T[]> {
+    let at = 0;
+    do yield pairs.slice(at, (at += this.#perLaunch));
+    while (at < pairs.length);
+  }
+
+  /**
+   * Inner products of the gradient with itself, and of the last direction and change, and of pairs, with the gradient and that change. Each vector is read once.
+   */
+  async #products(
+    gradient: Tensor,
+    pairs: readonly Pair<Vector>[],
+  ): Promise<{ readonly square: number; readonly all: readonly PairProducts[] }> {
+    const before = this.#before();
+    const all: PairProducts[] = [];
+    let square = NaN;
+    for (const group of this.#groups(pairs)) {
+      const vectors = pairVectors(this.#perLaunch, group.map(tensorsOf), gradient);
+      const { products } = pairFormulas(this.#perLaunch);
+      using found = await sums(products, { gradient, ...before, ...vectors });
+      const [first = NaN, ...others] = await found.toTypedArray();
+      square = first;
+      const isFirst = all.length === 0;
+      for (let at = isFirst ? 0 : 4; at < 4 * (group.length + 1); at += 4) {
+        const [dg = NaN, dy = NaN, yg = NaN, yy = NaN] = others.slice(at, at + 4);
+        all.push({
+          withGradient: { direction: dg, change: yg },
+          withChange: { direction: dy, change: yy },
+        });
+      }
+    }
+    return { square, all };
+  }
+
+  /** Where the last iteration went and came from. */
+  #before(): { readonly direction: Tensor; readonly before: Tensor } {
+    return {
+      direction: (this.#direction as Vector).tensor,
+      before: (this.#gradient as Vector).tensor,
+    };
+  }
+
+  /** Takes the direction of a gradient. The last step, and what it did to the gradient, are a pair where the loss is convex along it. @returns the slope along the direction */
+  async #turn(gradient: Tensor): Promise<number> {
+    const pairs = this.#pairs;
+    const [last, t] = [this.#direction as Vector, this.#t];
+    // the oldest of all gives way to a new pair
+    const oldest = pairs.slice(0, pairs.length === this.#settings.history ? 1 : 0);
+    const { square, all } = await this.#products(gradient, pairs.slice(oldest.length));
+    const [newest, ...others] = all as [PairProducts, ...PairProducts[]];
+    const isKept = t * newest.withChange.direction > LEAST_CURVATURE;
+    const change = this.#taken();
+    if (isKept) {
+      for (const { direction, change: its } of oldest) {
+        forgetOldest(pairs);
+        this.#dropped(direction);
+        this.#dropped(its);
+      }
+      others.push(newest);
+      const withDirections = others.map(({ withChange }) => withChange.direction);
+      const withChanges = others.map(({ withChange }) => withChange.change);
+      pairs.push({ direction: last, t, change, withDirections, withChanges });
+    } else if (oldest.length > 0) {
+      others.unshift(...(await this.#products(gradient, oldest)).all.slice(1));
+    }
+    const along = others.map(({ withGradient }) => withGradient);
+    const combination = downhill(pairs, along);
+    const direction = this.#taken();
+    await this.#combine(gradient, combination, { direction, change }, isKept);
+    this.#dropped(this.#gradient as Vector);
+    if (!isKept) {
+      this.#dropped(last);
+      this.#dropped(change);
+    }
+    this.#direction = direction;
+    return slopeOf(combination, along, square);
+  }
+
+  /** Writes a direction, and the last change of the gradient, which is the newest pair's if that is kept: each vector is read once. */
+  async #combine(
+    gradient: Tensor,
+    { gradient: first, pairs: numbers }: Combination,
+    to: { readonly direction: Vector; readonly change: Vector },
+    isKept: boolean,
+  ): Promise<void> {
+    const count = this.#perLaunch;
+    const out = { direction: to.direction.tensor, change: to.change.tensor };
+    const older = this.#pairs.length - Number(isKept);
+    // what is not kept may be infinite
+    const before = isKept ? this.#before() : { direction: gradient, before: gradient };
+    let isFirst = true;
+    for (const places of this.#groups(Array.from({ length: older }, (_, k) => k))) {
+      const newest = isFirst && isKept ? numbers.at(-1) : undefined;
       await map(
-        TIMES,
-        { x: this.#direction as Tensor },
-        { parameters: { a: this.#numbers.t }, dtype },
-      ),
-    );
-    const curvature = await this.dot(change, step);
-    if (!(curvature > LEAST_CURVATURE)) return;
-    const pair = { step, change, rho: 1 / curvature };
-    this.#pairs.push(pair);
-    this.#made.push(pair);
-    if (this.#pairs.length > history) this.#pairs.shift();
-    this.#numbers.pairs++;
-    this.#numbers.scale = curvature / (await this.dot(change, change));
+        pairFormulas(count).results,
+        {
+          gradient,
+          ...before,
+          sum: isFirst ? gradient : out.direction,
+          ...pairVectors(
+            count,
+            places.map((k) => tensorsOf(this.#pairs[k] as Pair<Vector>)),
+            gradient,
+          ),
+        },
+        {
+          out,
+          parameters: pairParameters(
+            count,
+            isFirst ? first : 1,
+            newest ?? { direction: 0, change: 0 },
+            places.map((k) => numbers[k] as PairNumbers),
+          ),
+        },
+      );
+      isFirst = false;
+    }
   }
 
   /** Iterates from a point, where loss and gradient are finite. @returns where it ends, and what was not finite behind it */
@@ -194,27 +350,21 @@ export class Iterations {
   ): Promise<{ readonly point: Tensor; readonly notFinite?: string }> {
     const { lr, maxIterations, maxEvaluations, toleranceGrad, toleranceChange, lineSearch } =
       this.#settings;
-    const numbers = this.#numbers;
     const { dtype } = this.#form;
     let [point, grad, loss] = [start, first, value];
     let evaluations = 1;
     for (let iteration = 1; ; iteration++) {
-      numbers.iterations++;
-      const isFirst = numbers.iterations === 1;
-      if (!isFirst) await this.#remember(grad);
-      const direction = isFirst
-        ? this.owned(await map(NEGATIVE, { x: grad }, { dtype }))
-        : await this.#downhill(grad);
-      this.#direction = direction;
-      this.#gradient = grad;
-      numbers.t = isFirst ? Math.min(1, 1 / (await this.taxicab(grad))) * lr : lr;
-      const slope = await this.dot(grad, direction);
+      const isFirst = ++this.#iterations === 1;
+      const slope = isFirst ? await this.#begin(grad) : await this.#turn(grad);
+      const direction = (this.#direction as Vector).tensor;
+      this.#gradient = { tensor: grad, row: undefined };
+      this.#t = isFirst ? Math.min(1, 1 / (await this.taxicab(grad))) * lr : lr;
       if (!(slope <= -toleranceChange)) return { point };
       const from = point;
       /** The iteration was none: the next call begins with the same one. */
       const back = (notFinite: string): { point: Tensor; notFinite: string } => {
-        numbers.t = 0;
-        numbers.iterations--;
+        this.#t = 0;
+        this.#iterations--;
         return { point: from, notFinite };
       };
       const moved = async (t: number): Promise<Tensor> =>
@@ -227,41 +377,43 @@ export class Iterations {
         return { t, ...found, slope: await this.dot(found.grad, direction) };
       };
       const before = loss;
-      const size = await this.largest(direction);
       const isLast = iteration === maxIterations;
+      if (lineSearch === 'none' && isLast) {
+        point = this.owned(await moved(this.#t));
+        const far = await this.largest(point);
+        return Number.isFinite(far) ? { point } : back(`a step of ${this.#t} is infinite`);
+      }
+      const size = await this.largest(direction);
       if (lineSearch === 'strongWolfe') {
         const searched = await strongWolfe({
           at,
           start: { t: 0, value: loss, slope, grad },
-          t: numbers.t,
+          t: this.#t,
           size,
           toleranceChange,
         });
         evaluations += searched.evaluations;
-        numbers.t = searched.point.t;
+        this.#t = searched.point.t;
         loss = searched.point.value;
         grad = this.owned(searched.point.grad);
       }
-      point = this.owned(await moved(numbers.t));
-      if (lineSearch === 'none' && !isLast) {
+      point = this.owned(await moved(this.#t));
+      if (lineSearch === 'none') {
         const found = await evaluate(point);
         evaluations++;
         loss = found.value;
         grad = this.owned(found.grad);
       }
-      if (lineSearch === 'none' && isLast) {
-        const far = await this.largest(point);
-        return Number.isFinite(far) ? { point } : back(`a step of ${numbers.t} is infinite`);
-      }
       const largest = await this.largest(grad);
       if (!Number.isFinite(loss) || !Number.isFinite(largest)) {
         return back(
-          `the loss is ${loss} and the largest element of the gradient ${largest} after a step of ${numbers.t}`,
+          `the loss is ${loss} and the largest element of the gradient ${largest} after a step of ${this.#t}`,
         );
       }
       if (isLast || evaluations >= maxEvaluations || largest <= toleranceGrad) return { point };
-      if (size * numbers.t <= toleranceChange || Math.abs(loss - before) < toleranceChange)
+      if (size * this.#t <= toleranceChange || Math.abs(loss - before) < toleranceChange)
         return { point };
+      if (from !== start) this.#disposed(from);
     }
   }
 }

@@ -1,7 +1,7 @@
 import { replaced } from '@mercer/autodiff/transform';
 import type { Tree } from '@mercer/autodiff';
 import type { OptionNames } from '@mercer/options';
-import { full, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
+import { full, Scope, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkChoice } from '../checks.js';
 import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
@@ -17,7 +17,7 @@ import {
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { inTurn } from '../turns.js';
 import { FlatForm } from './flat-tensor.js';
-import { Iterations } from './lbfgs-iterations.js';
+import { Iterations, numbersOf, rowsOf } from './lbfgs-iterations.js';
 
 /** Options of {@link lbfgs}. */
 export interface LbfgsOptions {
@@ -56,8 +56,6 @@ const LBFGS_OPTIONS: OptionNames<LbfgsOptions> = {
 type Settings = Required<{ [K in keyof LbfgsOptions]: NonNullable<LbfgsOptions[K]> }>;
 
 const WHAT = 'lbfgs';
-/** The numbers of a new state. */
-const FIRST_NUMBERS = [0, 0, 0, 1];
 
 /**
  * Limited-memory BFGS (Nocedal and Wright 2006, algorithm 7.4), with a line search for the strong Wolfe conditions. A call of `step` makes up to `maxIterations` iterations and
@@ -126,12 +124,8 @@ function layoutOf(
   return {
     count: { shape: [], dtype: 'int32' },
     skips: { shape: [], dtype: 'int32' },
-    numbers: { shape: [4], dtype: 'float64' },
-    inverses: { shape: [history], dtype: 'float64' },
-    direction: { shape: [size], dtype },
-    gradient: { shape: [size], dtype },
-    steps: { shape: [history, size], dtype },
-    changes: { shape: [history, size], dtype },
+    numbers: { shape: [numbersOf(history)], dtype: 'float64' },
+    vectors: { shape: [rowsOf(history), size], dtype },
   };
 }
 
@@ -143,9 +137,7 @@ async function initialState(params: unknown, settings: Settings): Promise<NamedS
   const { device } = first;
   try {
     for (const [name, { shape, dtype }] of Object.entries(layoutOf(form, settings))) {
-      const isNumbers = name === 'numbers';
-      const begin = isNumbers ? tensor(FIRST_NUMBERS, { dtype, device }) : undefined;
-      tensors.set(name, await (begin ?? zeros(shape, { dtype, device })));
+      tensors.set(name, await zeros(shape, { dtype, device }));
     }
   } catch (error) {
     for (const one of tensors.values()) one.dispose();
@@ -180,16 +172,24 @@ async function takeStep(
   }
   if (value !== undefined) checkValue(value, WHAT, device.id);
   checkEvaluate(evaluate, WHAT);
-  const run = new Iterations(settings, form, device);
+  const run = new Iterations(settings, form, {
+    numbers: stored('numbers'),
+    vectors: stored('vectors'),
+  });
+  // what the caller's function may write is copied
+  const flat = (all: readonly Tensor[]): Tensor | Promise<Tensor> =>
+    evaluates ? form.gathered(all) : form.flat(all);
   try {
-    const grad = run.owned(await form.gathered(gradients));
-    const begin = value === undefined ? 0 : Number(await value.item());
-    const largest = await run.largest(grad);
+    const grad = run.owned(await flat(gradients));
+    const [begin, largest] = await Promise.all([
+      value === undefined ? 0 : value.item().then(Number),
+      run.largest(grad),
+      run.load(evaluates),
+    ]);
     let isFinite = Number.isFinite(begin) && Number.isFinite(largest);
     let said = `the loss is ${begin} and the largest element of the gradient ${largest}`;
     if (isFinite && largest > settings.toleranceGrad) {
-      await run.load(stored);
-      const start = run.owned(await form.gathered(tensors));
+      const start = run.owned(await flat(tensors));
       const at = async (point: Tensor): Promise<{ value: number; grad: Tensor }> => {
         using scope = new Scope();
         const trial: Tensor[] = [];
@@ -211,8 +211,8 @@ async function takeStep(
       isFinite = end.notFinite === undefined;
       said = end.notFinite ?? said;
       if (isFinite || nonFinite !== 'throw') {
+        await run.store();
         await form.spread(end.point, tensors);
-        await run.store(stored);
       }
     }
     if (!isFinite && nonFinite === 'throw') {
@@ -222,8 +222,7 @@ async function takeStep(
       );
     }
     const counted = stored(isFinite ? 'count' : 'skips');
-    using more = await counted.add(1);
-    await counted.copyFrom(more);
+    await counted.copyFrom(counted.add(1));
     state.step++;
     return { skipped: await full([], isFinite ? 0 : 1, { dtype: 'int32', device }) };
   } finally {
