@@ -1,6 +1,6 @@
 import { add, mul, sub, variable, type RealExpr } from '@mercer/formula';
 import type { Tensor } from '@mercer/tensor';
-import type { PairNumbers } from './lbfgs-pairs.js';
+import type { Pair, PairNumbers } from './lbfgs-pairs.js';
 
 /** Formulas over the last direction, called `direction`, the change of the `gradient` from the one `before`, and over both vectors of some pairs. */
 export interface PairFormulas {
@@ -49,7 +49,7 @@ export function pairFormulas(count: number): PairFormulas {
 /** What the formulas call the vectors of pairs. @param none in the place of pairs that there are not */
 export function pairVectors(
   count: number,
-  pairs: readonly { readonly direction: Tensor; readonly change: Tensor }[],
+  pairs: readonly Pair<Tensor>[],
   none: Tensor,
 ): Record<string, Tensor> {
   const vectors: Record<string, Tensor> = {};
@@ -65,13 +65,13 @@ export function pairVectors(
 export function pairParameters(
   count: number,
   sum: number,
-  last: PairNumbers,
+  last: PairNumbers | undefined,
   pairs: readonly PairNumbers[],
 ): Record<string, number> {
   const parameters: Record<string, number> = {
     [numberOf('sum')]: sum,
-    [numberOf('direction')]: last.direction,
-    [numberOf('change')]: last.change,
+    [numberOf('direction')]: last?.direction ?? 0,
+    [numberOf('change')]: last?.change ?? 0,
   };
   for (let k = 0; k < count; k++) {
     const [ofDirection, ofChange] = namesOf(k);

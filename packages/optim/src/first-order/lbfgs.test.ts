@@ -108,7 +108,7 @@ describe('lbfgs refuses', () => {
     await expect(step(undefined)).rejects.toMatchObject(wrong('the state is undefined'));
     const more = new Map([...state.tensors, ['more', g]]);
     await expect(step({ ...state, tensors: more })).rejects.toMatchObject(wrong('has more'));
-    state.tensors.get('vectors')?.dispose();
+    state.tensors.get('vector0')?.dispose();
     await expect(step(state)).rejects.toMatchObject({ code: 'DISPOSED' });
     expect(await w.toNested()).toEqual([1, 2]);
   });

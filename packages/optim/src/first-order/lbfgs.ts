@@ -17,7 +17,8 @@ import {
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { inTurn } from '../turns.js';
 import { FlatForm } from './flat-tensor.js';
-import { Iterations, numbersOf, rowsOf } from './lbfgs-iterations.js';
+import { History, numbersOf, vectorsOf } from './lbfgs-history.js';
+import { iterate, largestOf, type LossPoint } from './lbfgs-iterations.js';
 
 /** Options of {@link lbfgs}. */
 export interface LbfgsOptions {
@@ -115,6 +116,9 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
   );
 }
 
+const vectorNames = (history: number): readonly string[] =>
+  Array.from({ length: vectorsOf(history) }, (_, place) => `vector${place}`);
+
 /** The tensors of a state, by name. */
 function layoutOf(
   form: FlatForm,
@@ -125,7 +129,7 @@ function layoutOf(
     count: { shape: [], dtype: 'int32' },
     skips: { shape: [], dtype: 'int32' },
     numbers: { shape: [numbersOf(history)], dtype: 'float64' },
-    vectors: { shape: [rowsOf(history), size], dtype },
+    ...Object.fromEntries(vectorNames(history).map((name) => [name, { shape: [size], dtype }])),
   };
 }
 
@@ -172,25 +176,25 @@ async function takeStep(
   }
   if (value !== undefined) checkValue(value, WHAT, device.id);
   checkEvaluate(evaluate, WHAT);
-  const run = new Iterations(settings, form, {
+  const history = new History(settings.history, form, {
     numbers: stored('numbers'),
-    vectors: stored('vectors'),
+    vectors: vectorNames(settings.history).map(stored),
   });
   // what the caller's function may write is copied
   const flat = (all: readonly Tensor[]): Tensor | Promise<Tensor> =>
     evaluates ? form.gathered(all) : form.flat(all);
   try {
-    const grad = run.owned(await flat(gradients));
+    const grad = history.owned(await flat(gradients));
     const [begin, largest] = await Promise.all([
       value === undefined ? 0 : value.item().then(Number),
-      run.largest(grad),
-      run.load(evaluates),
+      largestOf(grad),
+      history.load(!evaluates),
     ]);
     let isFinite = Number.isFinite(begin) && Number.isFinite(largest);
     let said = `the loss is ${begin} and the largest element of the gradient ${largest}`;
     if (isFinite && largest > settings.toleranceGrad) {
-      const start = run.owned(await flat(tensors));
-      const at = async (point: Tensor): Promise<{ value: number; grad: Tensor }> => {
+      const start = history.owned(await flat(tensors));
+      const at = async (point: Tensor): Promise<LossPoint> => {
         using scope = new Scope();
         const trial: Tensor[] = [];
         for (const [k, part] of form
@@ -207,11 +211,11 @@ async function takeStep(
         const given = await gradientsOf(leaves, found.grad, WHAT);
         return { value: Number(await found.value.item()), grad: await form.gathered(given) };
       };
-      const end = await run.from(start, grad, begin, at);
+      const end = await iterate(settings, history, start, { value: begin, grad }, at);
       isFinite = end.notFinite === undefined;
       said = end.notFinite ?? said;
       if (isFinite || nonFinite !== 'throw') {
-        await run.store();
+        await history.store();
         await form.spread(end.point, tensors);
       }
     }
@@ -226,6 +230,6 @@ async function takeStep(
     state.step++;
     return { skipped: await full([], isFinite ? 0 : 1, { dtype: 'int32', device }) };
   } finally {
-    run.dispose();
+    history.dispose();
   }
 }
