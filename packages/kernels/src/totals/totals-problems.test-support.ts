@@ -22,3 +22,24 @@ export const totalsProblem = (dtype: DType, counts: readonly number[]): TotalsPr
   ],
   sums: false,
 });
+
+/** Products of vectors with each other: what a direction of L-BFGS needs of so many vectors. */
+export function productsProblem(dtype: DType, vectors: number, count: number): TotalsProblem {
+  const elements = Array.from({ length: vectors }, (_, k) => `v${k}`);
+  const [first, second] = elements as [string, string];
+  const change = sub(variable(first), variable(second));
+  const terms = elements.flatMap((name) => [
+    [`${name} first`, mul(variable(name), variable(first))] as const,
+    [`${name} change`, mul(variable(name), change)] as const,
+  ]);
+  return {
+    terms: Object.fromEntries(terms),
+    elements,
+    dtype,
+    counts: [count],
+    numbers: [],
+    parameters: {},
+    results: [],
+    sums: true,
+  };
+}

@@ -115,31 +115,31 @@ const sumsOperation = new Operation<SumsArguments, SumsOptions>({
   what: 'sums',
   options: { ...LOAD_OPTIONS, out: true },
   freeOptions: { out: true, stream: true },
-  identify: ([terms, vectors]) => ({
-    key: `${terms.map(({ id }) => id).join()} ${sorted(vectors)
-      .map(([name]) => name)
-      .join()}`,
-    tensors: { inputs: sorted(vectors).map(([, one]) => one), outs: [undefined] },
-  }),
-  plan: ([terms, vectors]) => {
-    const elements = sorted(vectors).map(([name]) => name);
-    const inputs = sorted(vectors).map(([, one]) => one);
-    checkVectors(sorted(vectors));
-    const all = { inputs, outs: [undefined] };
-    const device = commonDevice(inputs, 'sums');
-    const steps = new CallSteps(coreOf(device), all);
-    const to = steps.result({ shape: [terms.length], dtype: 'float64' });
-    const run = inputs.map((_, place) => steps.input(place));
+  identify: ([terms, vectors], { out }) => {
+    const named = sorted(vectors);
+    const names = named.map(([name]) => name).join();
+    const key = `${terms.map(({ id }) => id).join()} ${names}`;
+    return { key, tensors: { inputs: named.map(([, one]) => one), outs: [out] } };
+  },
+  plan: ([terms, vectors], { out }) => {
+    const named = sorted(vectors);
+    checkVectors(named);
+    const tensors = { inputs: named.map(([, one]) => one), outs: [out] };
+    const device = commonDevice(tensors.inputs, 'sums');
+    const spec = { shape: [terms.length], dtype: 'float64' } as const;
+    if (out !== undefined) checkOut(out, { ...spec, device }, tensors.inputs, 'sums');
+    const steps = new CallSteps(coreOf(device), tensors);
+    const run = tensors.inputs.map((_, place) => steps.input(place));
     const work = {
       terms: Object.fromEntries(terms.map((term, r) => [`t${r}`, term])),
-      elements,
-      runs: run[0]?.shape[0] === 0 ? [] : [run],
+      elements: named.map(([name]) => name),
+      runs: sizeOfRun(run) === 0 ? [] : [run],
       finish: { exprs: [], to: [], numbers: [], parameters: {} },
-      sums: to,
+      sums: steps.rowMajorResult(spec),
     };
     if (device.limits.kind === 'cuda') onGpu(steps, work, device.limits);
     else onCpu(steps, work);
-    return { tensors: all, steps, holds: terms };
+    return { tensors, steps, holds: terms };
   },
 });
 
