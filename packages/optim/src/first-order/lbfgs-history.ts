@@ -163,7 +163,7 @@ export class History {
   /** The inner product of two vectors, in float64. */
   async dot(one: Tensor, other: Tensor): Promise<number> {
     using product = await sums(PRODUCT, { x: one, y: other });
-    return product.item();
+    return await product.item();
   }
 
   #taken(): Tensor {

@@ -61,7 +61,10 @@ const WHAT = 'lbfgs';
 /**
  * Limited-memory BFGS (Nocedal and Wright 2006, algorithm 7.4), with a line search for the strong Wolfe conditions. A call of `step` makes up to `maxIterations` iterations and
  * evaluates the loss for each: it needs `value`, the loss at the parameters, and `evaluate`, which gives loss and gradients at others. It reads these numbers,
- * and so waits for the device. Vectors of the history lie flat, and the two-loop recursion runs on the device.
+ * and so waits for the device. The two-loop recursion is one of inner products in float64, so a direction reads each vector of the history twice.
+ *
+ * The state has `count` and `skips`, `numbers` (iterations, which vector is what, and the inner products of the pairs) and `vector0` to `vector<2 history + 4>`, each as long as all parameters
+ * together: float64 where a parameter is, else float32. Three of the vectors are memory for the next step.
  *
  * ```ts
  * import { valueAndGrad } from '@mercer/autodiff';
