@@ -290,8 +290,11 @@ function onGpu(steps: CallSteps, work: Work, limits: CudaLimits): CallPlan['scal
 /** Elements of a part: a thread is woken for no fewer. */
 const LEAST_PART = 2 ** 16;
 
-/** Terms of elements that are in memory at a time. */
+/** Terms that are in memory at a time: they stay in a cache. */
 const CHUNK = 2 ** 20;
+
+/** Elements of a map that one thread computes: fewer are cut, so that every thread has some. */
+const TASK = 2 ** 15;
 
 /** A view in parts of at most so many elements, which follow each other in its order: cut along its first axes. */
 function cut(view: CallView, most: number): readonly CallView[] {
@@ -309,12 +312,12 @@ function cut(view: CallView, most: number): readonly CallView[] {
   return parts;
 }
 
-/** Runs in chunks of so many elements, by their sizes alone. */
-function chunksOf(runs: Work['runs'], most: number): readonly Work['runs'][] {
+/** Runs in pieces, and these in chunks of so many elements, by their sizes alone. */
+function chunksOf(runs: Work['runs'], most: number, piece: number): readonly Work['runs'][] {
   const chunks: (readonly CallView[])[][] = [];
   let left = 0;
   for (const run of runs) {
-    const [first = [], ...others] = run.map((view) => cut(view, most));
+    const [first = [], ...others] = run.map((view) => cut(view, piece));
     for (const [at, part] of first.entries()) {
       const size = sizeOfShape(part.shape);
       if (size > left) {
@@ -343,7 +346,9 @@ function onCpu(
     steps.scratchMemory({ shape: [count * size], dtype: 'float64' });
   const found = sums ?? scratch(1);
   const none = { parameters: {}, indices: {}, computesIn: 'float64' } as const;
-  const chunks = chunksOf(runs, Math.ceil(CHUNK / count));
+  const most = Math.ceil(CHUNK / count);
+  const piece = most < cores * TASK ? Math.ceil(most / cores) : most;
+  const chunks = chunksOf(runs, most, piece);
   const sizes = chunks.map((chunk) => chunk.reduce((sum, run) => sum + sizeOfRun(run), 0));
   const partsOf = (size: number): number =>
     Math.max(1, Math.min(cores, Math.floor(size / LEAST_PART)));
