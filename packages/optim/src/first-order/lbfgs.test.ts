@@ -59,6 +59,20 @@ it('lbfgs takes steps that are not awaited one after another', async () => {
   expect(await ended(true)).toEqual(wanted);
 });
 
+it('lbfgs takes a parameter as its own gradient', async () => {
+  const optimiser = lbfgs({ lineSearch: 'none', maxIterations: 1, lr: 0.1 });
+  const ended = async (isOwn: boolean): Promise<readonly unknown[]> => {
+    using w = await tensor([1, 2, -3], { device: 'cpu' });
+    using state = await optimiser.init(w);
+    for (let step = 0; step < 3; step++) {
+      using g = await w.clone();
+      (await optimiser.step(w, isOwn ? w : g, state)).skipped.dispose();
+    }
+    return [await w.toNested(), await state.tensors.get('numbers')?.toNested()];
+  };
+  expect(await ended(true)).toEqual(await ended(false));
+});
+
 describe('lbfgs refuses', () => {
   it('a step without value and evaluate, by their names', async () => {
     using w = await tensor([1, 2], { device: 'cpu' });

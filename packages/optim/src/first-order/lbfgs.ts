@@ -218,6 +218,7 @@ async function takeStep(
       isFinite = end.notFinite === undefined;
       said = end.notFinite ?? said;
       if (isFinite || nonFinite !== 'throw') {
+        // first, for a gradient may be the memory of a parameter
         await history.store();
         await form.spread(end.point, tensors);
       }
