@@ -438,6 +438,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "spreadOver",
       "strideOverBatch",
       "summedTo",
+      "sums",
       "thereOf",
       "totals",
       "unlessAborted",

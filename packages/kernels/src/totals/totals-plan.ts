@@ -7,8 +7,10 @@ import type { Scalars } from '../emitted-kernel.js';
 
 /** Sums of formulas over all elements of several runs of memory, and formulas of the sums. */
 export interface TotalsProblem {
-  /** Formulas of an element, `x`, by the names that the results know their sums by. */
+  /** Formulas of an element, by the names that the results know their sums by. */
   readonly terms: Readonly<Record<string, RealExpr>>;
+  /** What the formulas call the elements: `x` where a run is of one memory; a run of several has an element of each. */
+  readonly elements: readonly string[];
   /** The dtype of the elements. */
   readonly dtype: DType;
   /** Elements of each run; one or more. */
@@ -18,10 +20,12 @@ export interface TotalsProblem {
   readonly parameters: Readonly<Record<string, number>>;
   /** Formulas of the sums, the numbers and the parameters. A result may be the memory of a number. */
   readonly results: readonly { readonly expr: RealExpr; readonly dtype: DType }[];
+  /** Whether the sums themselves are written, one behind the other. */
+  readonly sums: boolean;
 }
 
 /** Everything that decides the text of totals on a GPU. All is computed in float64. */
-export interface TotalsPlan extends Pick<TotalsProblem, 'numbers' | 'results'> {
+export interface TotalsPlan extends Pick<TotalsProblem, 'numbers' | 'results' | 'sums'> {
   readonly family: 'totals';
   readonly terms: readonly { readonly name: string; readonly expr: RealExpr }[];
   /** The runs, as segments of a map of nothing. */
@@ -38,20 +42,25 @@ export interface PlannedTotals {
 /** Elements of a block: enough that the sums of all blocks are few. */
 const BLOCK_ELEMENTS = 2 ** 13;
 
-/** Runs that one launch can take, beside numbers and results: each has a pointer, an extent and an end. */
+/** Runs that one launch can take, beside numbers and results: each has its pointers, an extent and an end. */
 export const mostRuns = (
-  { numbers, results, parameters }: Pick<TotalsProblem, 'numbers' | 'results' | 'parameters'>,
+  {
+    elements,
+    numbers,
+    results,
+    parameters,
+  }: Pick<TotalsProblem, 'elements' | 'numbers' | 'results' | 'parameters'>,
   limits: CudaLimits,
 ): number =>
   Math.floor(
     (parameterLimit(limits) -
       8 * (numbers.length + results.length + Object.keys(parameters).length + 2)) /
-      24,
+      (8 * (elements.length + 2)),
   );
 
 /** @throws RangeError where there is no run, or more than {@link mostRuns} */
 export function planTotals(problem: TotalsProblem, limits: CudaLimits): PlannedTotals {
-  const { terms, dtype, counts, numbers, parameters, results } = problem;
+  const { terms, elements, dtype, counts, numbers, parameters, results, sums } = problem;
   if (counts.length === 0 || counts.length > mostRuns(problem, limits)) {
     throw new RangeError(
       `planTotals: there are ${counts.length} runs. Pass 1 to ${mostRuns(problem, limits)}.`,
@@ -66,7 +75,7 @@ export function planTotals(problem: TotalsProblem, limits: CudaLimits): PlannedT
     dtype: 'float64',
     mode: 'linear',
     rank: 1,
-    inputs: [{ name: 'x', dtype, repeated: false }],
+    inputs: elements.map((name) => ({ name, dtype, repeated: false })),
     parameters: [],
     indices: [],
     walk: undefined,
@@ -88,6 +97,7 @@ export function planTotals(problem: TotalsProblem, limits: CudaLimits): PlannedT
     numbers,
     parameters: names,
     results,
+    sums,
   });
   return {
     plan,

@@ -5,16 +5,20 @@ import { chosenFor, complaints, EVERY_PLAN } from '../testing/nvrtc-complaints.t
 import { H200 } from '../testing/h200.test-support.js';
 import { emitTotals } from './cuda-totals.js';
 import { planTotals } from './totals-plan.js';
-import { totalsProblem } from './totals-problems.test-support.js';
+import { productsProblem, totalsProblem } from './totals-problems.test-support.js';
 
 useNvrtc();
-const kernels = (['float32', 'float64', 'float16', 'bfloat16'] as const).flatMap((dtype) =>
-  [1, 100].map((runs) => {
-    const counts = new Array<number>(runs).fill(1000);
-    const kernel = emitTotals(planTotals(totalsProblem(dtype, counts), H200).plan);
-    return { name: kernel.name, kernel };
-  }),
-);
+const problems = [
+  ...(['float32', 'float64', 'float16', 'bfloat16'] as const).flatMap((dtype) =>
+    [1, 100].map((runs) => totalsProblem(dtype, new Array<number>(runs).fill(1000))),
+  ),
+  // two vectors of ten pairs, and the gradient
+  ...(['float32', 'float64'] as const).map((dtype) => productsProblem(dtype, 21, 1000)),
+];
+const kernels = problems.map((problem) => {
+  const kernel = emitTotals(planTotals(problem, H200).plan);
+  return { name: kernel.name, kernel };
+});
 
 describe.skipIf(!nvrtc.isAvailable())(
   'totals through NVRTC (skipped only where none is found: set MERCER_CUDA_HOME or fill .nvrtc)',

@@ -4,7 +4,7 @@ import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitTotals, totalsBlocks } from './cuda-totals.js';
 import { mostRuns, planTotals } from './totals-plan.js';
-import { totalsProblem } from './totals-problems.test-support.js';
+import { productsProblem, totalsProblem } from './totals-problems.test-support.js';
 
 const value = (s: number, i: number): number => (((i * 7 + s * 3) % 23) - 11) / 8;
 
@@ -52,6 +52,41 @@ describe('totals in the emulator', () => {
     const memory = Float32Array.from({ length: 101 }, (_, i) => value(0, i));
     const [, , norm] = run('float32', [memory.subarray(1), memory.subarray(0, 1)]);
     expect(norm).toBeCloseTo(Math.hypot(...memory), 10);
+  });
+
+  it.each([
+    [3, 0],
+    [3, 1],
+    [12, 0],
+    [21, 0],
+  ])('are products of %d vectors that begin %d elements behind a pack', (vectors, from) => {
+    const count = 9001;
+    const memory = Array.from({ length: vectors }, (_, s) =>
+      Float32Array.from({ length: count + 1 }, (_, i) => value(s, i)),
+    );
+    const arrays = memory.map((one) => one.subarray(from, from + count));
+    const { plan, scalars } = planTotals(productsProblem('float32', vectors, count), H200);
+    const sums = new Float64Array(2 * vectors);
+    const partials = new Float64Array(totalsBlocks(plan, scalars) * 2 * vectors).fill(NaN);
+    runCudaKernel(emitTotals(plan), {
+      scalars,
+      pointers: [...arrays, sums, partials, new Int32Array(1)],
+    });
+    const [first, second] = arrays as [Float32Array, Float32Array];
+    for (const [k, one] of arrays.entries()) {
+      const [wanted, change] = [0, 1].map((less) =>
+        one.reduce((sum, x, i) => sum + x * ((first[i] ?? NaN) - less * (second[i] ?? NaN)), 0),
+      ) as [number, number];
+      expect(sums[2 * k]).toBeCloseTo(wanted, 8);
+      expect(sums[2 * k + 1]).toBeCloseTo(change, 8);
+    }
+  });
+
+  it('have no more terms than sums of a warp fit in shared memory', () => {
+    const emit = (vectors: number) =>
+      emitTotals(planTotals(productsProblem('float32', vectors, 1), H200).plan);
+    expect(emit(95).source).toContain('__launch_bounds__(32)');
+    expect(() => emit(96)).toThrow('emitTotals: there are 192 terms. Pass 191 at most.');
   });
 
   it('take as many runs as parameters hold', () => {

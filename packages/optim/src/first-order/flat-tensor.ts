@@ -1,5 +1,6 @@
 import { variable } from '@mercer/formula';
 import { empty, map, type Tensor } from '@mercer/tensor';
+import { isRowMajor } from '@mercer/tensor/operation';
 
 const [from] = [variable('from')];
 
@@ -32,6 +33,14 @@ export class FlatForm {
       at += size;
       return run.reshape(shape);
     });
+  }
+
+  /** Tensors as one vector: the memory of one that lies in a row, else a new one. */
+  flat(tensors: readonly Tensor[]): Tensor | Promise<Tensor> {
+    const [one] = tensors as readonly [Tensor];
+    const isFlat =
+      tensors.length === 1 && one.dtype === this.dtype && isRowMajor(one.shape, one.strides);
+    return isFlat ? one.reshape([this.size]) : this.gathered(tensors);
   }
 
   /** A new vector of tensors, in one launch. */

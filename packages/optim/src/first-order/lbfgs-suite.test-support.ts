@@ -1,5 +1,5 @@
 import type { Tree } from '@mercer/autodiff';
-import { tensor, type Device, type Tensor } from '@mercer/tensor';
+import { startProfile, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { lbfgs, type LbfgsOptions } from '../index.js';
 import { TORCH } from './torch-values.test-support.js';
@@ -25,28 +25,29 @@ interface Params {
   readonly rest: readonly [Tensor];
 }
 
+const inner = (a: readonly number[], b: readonly number[]): number =>
+  a.reduce((sum, x, i) => sum + x * (b[i] ?? NaN), 0);
+
 /** The method with a dense matrix: BFGS from a multiple of the identity over the last pairs (Nocedal and Wright 2006, 6.17 and 7.20). */
 function denseDirection(
   grad: readonly number[],
   pairs: readonly { s: readonly number[]; y: readonly number[] }[],
 ): number[] {
   const n = grad.length;
-  const dot = (a: readonly number[], b: readonly number[]): number =>
-    a.reduce((sum, x, i) => sum + x * (b[i] ?? NaN), 0);
   const last = pairs.at(-1);
-  const scale = last === undefined ? 1 : dot(last.s, last.y) / dot(last.y, last.y);
+  const scale = last === undefined ? 1 : inner(last.s, last.y) / inner(last.y, last.y);
   let inverse = Array.from({ length: n }, (_, i) =>
     Array.from({ length: n }, (_, j) => (i === j ? scale : 0)),
   );
   for (const { s, y } of pairs) {
-    const rho = 1 / dot(s, y);
+    const rho = 1 / inner(s, y);
     const v = Array.from({ length: n }, (_, i) =>
       Array.from({ length: n }, (_, j) => (i === j ? 1 : 0) - rho * (y[i] ?? 0) * (s[j] ?? 0)),
     );
     const times = (a: number[][], b: number[][]): number[][] =>
       a.map((row) =>
         (b[0] ?? []).map((_, j) =>
-          dot(
+          inner(
             row,
             b.map((one) => one[j] ?? NaN),
           ),
@@ -57,7 +58,32 @@ function denseDirection(
       row.map((x, j) => x + rho * (s[i] ?? 0) * (s[j] ?? 0)),
     );
   }
-  return inverse.map((row) => -dot(row, grad));
+  return inverse.map((row) => -inner(row, grad));
+}
+
+/** Where so many steps of the method lead, of a gradient that the steps before and this one give. */
+function denseSteps(
+  lr: number,
+  history: number,
+  count: number,
+  gradientAt = (x: readonly number[]): number[] => rosenbrock(x).grad,
+): number[][] {
+  let x = [...BEGIN];
+  let grad = gradientAt(x);
+  const pairs: { s: number[]; y: number[] }[] = [];
+  return Array.from({ length: count }, (_, k) => {
+    const direction = denseDirection(grad, pairs);
+    const sum = grad.reduce((all, one) => all + Math.abs(one), 0);
+    const t = k === 0 ? Math.min(1, 1 / sum) * lr : lr;
+    const s = direction.map((one) => t * one);
+    x = x.map((one, i) => one + (s[i] ?? NaN));
+    const next = gradientAt(x);
+    const y = next.map((one, i) => one - (grad[i] ?? NaN));
+    if (inner(s, y) > 1e-10) pairs.push({ s, y });
+    if (pairs.length > history) pairs.shift();
+    grad = next;
+    return x;
+  });
 }
 
 /** L-BFGS, tested on any device. */
@@ -134,25 +160,66 @@ export function lbfgsSuite(name: string, device: () => Device): void {
 
     it('takes the steps of the formulas with a dense matrix', async () => {
       const [lr, history] = [5e-4, 4];
-      let x = [...BEGIN];
-      let { grad } = rosenbrock(x);
-      const pairs: { s: number[]; y: number[] }[] = [];
-      const wanted = Array.from({ length: 20 }, (_, k) => {
-        const direction = denseDirection(grad, pairs);
-        const sum = grad.reduce((all, one) => all + Math.abs(one), 0);
-        const t = k === 0 ? Math.min(1, 1 / sum) * lr : lr;
-        const s = direction.map((one) => t * one);
-        x = x.map((one, i) => one + (s[i] ?? NaN));
-        const next = rosenbrock(x).grad;
-        const y = next.map((one, i) => one - (grad[i] ?? NaN));
-        if (s.reduce((all, one, i) => all + one * (y[i] ?? NaN), 0) > 1e-10) pairs.push({ s, y });
-        if (pairs.length > history) pairs.shift();
-        grad = next;
-        return x;
-      });
+      const wanted = denseSteps(lr, history, 20);
       const options = { lr, history, lineSearch: 'none', maxIterations: 1 } as const;
       close(await stepped(options, 20, 'float64'), wanted, 1e-10);
       close(await stepped(options, 20, 'float32'), wanted, 1e-4);
+    });
+
+    it('takes the same steps where pairs are in several launches, and where one is kept', async () => {
+      for (const history of [1, 2, 11, 25]) {
+        const options = { lr: 5e-4, history, lineSearch: 'none' } as const;
+        const one = { ...options, maxIterations: 1 };
+        const points = await stepped(one, 30, 'float64');
+        const many = { ...options, maxIterations: 30, maxEvaluations: 1000, toleranceChange: 0 };
+        close([points[29] as number[]], await stepped(many, 1, 'float64'), 1e-12);
+        const wanted = denseSteps(5e-4, history, 30);
+        close(points, wanted, 1e-10);
+      }
+    });
+
+    it('launches as much with ten pairs as with one, and keeps no memory', async () => {
+      const w = await tensor(Float32Array.from(BEGIN), { device: device() });
+      const optimiser = lbfgs({ lr: 5e-4, lineSearch: 'none', maxIterations: 1 });
+      using state = await optimiser.init(w);
+      const launches: number[] = [];
+      const live: number[] = [];
+      for (let step = 1; step <= 14; step++) {
+        const { grad } = rosenbrock(Array.from(await w.toTypedArray()));
+        using g = await tensor(Float32Array.from(grad), { device: device() });
+        const profile = startProfile();
+        (await optimiser.step(w, g, state)).skipped.dispose();
+        launches.push((await profile.stop()).length);
+        live.push(device().memory().liveBytes);
+      }
+      // as many as the kernels of the CPU, where a largest element and inner products are several
+      expect(launches.slice(1)).toEqual(Array.from({ length: 13 }, () => launches[1]));
+      expect(launches[1]).toBeLessThanOrEqual(14);
+      expect(new Set(live.slice(2)).size).toBe(1);
+    });
+
+    it('drops a pair without curvature, however many there are', async () => {
+      const [lr, count] = [5e-4, 20];
+      for (const history of [1, 2, 11]) {
+        const given: number[][] = [];
+        // every fifth gradient is the one before
+        const wanted = denseSteps(lr, history, count, (x) => {
+          const before = given.at(-1);
+          const grad = given.length % 5 === 4 && before ? before : rosenbrock(x).grad;
+          given.push(grad);
+          return grad;
+        });
+        const w = await tensor(Float64Array.from(BEGIN), { device: device() });
+        const optimiser = lbfgs({ lr, history, lineSearch: 'none', maxIterations: 1 });
+        using state = await optimiser.init(w);
+        const points: number[][] = [];
+        for (const grad of given.slice(0, count)) {
+          using g = await tensor(Float64Array.from(grad), { device: device() });
+          (await optimiser.step(w, g, state)).skipped.dispose();
+          points.push(Array.from(await w.toTypedArray(), Number));
+        }
+        close(points, wanted, 1e-10);
+      }
     });
 
     it('several calls are one with as many iterations', async () => {

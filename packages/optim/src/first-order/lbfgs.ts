@@ -1,7 +1,7 @@
 import { replaced } from '@mercer/autodiff/transform';
 import type { Tree } from '@mercer/autodiff';
 import type { OptionNames } from '@mercer/options';
-import { full, Scope, tensor, zeros, type Tensor } from '@mercer/tensor';
+import { full, Scope, zeros, type Tensor } from '@mercer/tensor';
 import { assertNotPreparing, readOptions } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkChoice } from '../checks.js';
 import { checkEvaluate, checkValue, evaluated } from '../evaluated.js';
@@ -17,7 +17,8 @@ import {
 import { gradientsOf, parameterLeaves, type NamedLeaf } from '../tree.js';
 import { inTurn } from '../turns.js';
 import { FlatForm } from './flat-tensor.js';
-import { Iterations } from './lbfgs-iterations.js';
+import { History, numbersOf, vectorsOf } from './lbfgs-history.js';
+import { iterate, largestOf, type LossPoint } from './lbfgs-iterations.js';
 
 /** Options of {@link lbfgs}. */
 export interface LbfgsOptions {
@@ -56,13 +57,14 @@ const LBFGS_OPTIONS: OptionNames<LbfgsOptions> = {
 type Settings = Required<{ [K in keyof LbfgsOptions]: NonNullable<LbfgsOptions[K]> }>;
 
 const WHAT = 'lbfgs';
-/** The numbers of a new state. */
-const FIRST_NUMBERS = [0, 0, 0, 1];
 
 /**
  * Limited-memory BFGS (Nocedal and Wright 2006, algorithm 7.4), with a line search for the strong Wolfe conditions. A call of `step` makes up to `maxIterations` iterations and
  * evaluates the loss for each: it needs `value`, the loss at the parameters, and `evaluate`, which gives loss and gradients at others. It reads these numbers,
- * and so waits for the device. Vectors of the history lie flat, and the two-loop recursion runs on the device.
+ * and so waits for the device. The two-loop recursion is one of inner products in float64, so a direction reads each vector of the history twice.
+ *
+ * The state has `count` and `skips`, `numbers` (iterations, which vector is what, and the inner products of the pairs) and `vector0` to `vector<2 history + 4>`, each as long as all parameters
+ * together: float64 where a parameter is, else float32. Three of the vectors are memory for the next step.
  *
  * ```ts
  * import { valueAndGrad } from '@mercer/autodiff';
@@ -117,6 +119,9 @@ export function lbfgs(options?: LbfgsOptions): Optimiser {
   );
 }
 
+const vectorNames = (history: number): readonly string[] =>
+  Array.from({ length: vectorsOf(history) }, (_, place) => `vector${place}`);
+
 /** The tensors of a state, by name. */
 function layoutOf(
   form: FlatForm,
@@ -126,12 +131,8 @@ function layoutOf(
   return {
     count: { shape: [], dtype: 'int32' },
     skips: { shape: [], dtype: 'int32' },
-    numbers: { shape: [4], dtype: 'float64' },
-    inverses: { shape: [history], dtype: 'float64' },
-    direction: { shape: [size], dtype },
-    gradient: { shape: [size], dtype },
-    steps: { shape: [history, size], dtype },
-    changes: { shape: [history, size], dtype },
+    numbers: { shape: [numbersOf(history)], dtype: 'float64' },
+    ...Object.fromEntries(vectorNames(history).map((name) => [name, { shape: [size], dtype }])),
   };
 }
 
@@ -143,9 +144,7 @@ async function initialState(params: unknown, settings: Settings): Promise<NamedS
   const { device } = first;
   try {
     for (const [name, { shape, dtype }] of Object.entries(layoutOf(form, settings))) {
-      const isNumbers = name === 'numbers';
-      const begin = isNumbers ? tensor(FIRST_NUMBERS, { dtype, device }) : undefined;
-      tensors.set(name, await (begin ?? zeros(shape, { dtype, device })));
+      tensors.set(name, await zeros(shape, { dtype, device }));
     }
   } catch (error) {
     for (const one of tensors.values()) one.dispose();
@@ -180,17 +179,25 @@ async function takeStep(
   }
   if (value !== undefined) checkValue(value, WHAT, device.id);
   checkEvaluate(evaluate, WHAT);
-  const run = new Iterations(settings, form, device);
+  const history = new History(settings.history, form, {
+    numbers: stored('numbers'),
+    vectors: vectorNames(settings.history).map(stored),
+  });
+  // what the caller's function may write is copied
+  const flat = (all: readonly Tensor[]): Tensor | Promise<Tensor> =>
+    evaluates ? form.gathered(all) : form.flat(all);
   try {
-    const grad = run.owned(await form.gathered(gradients));
-    const begin = value === undefined ? 0 : Number(await value.item());
-    const largest = await run.largest(grad);
+    const grad = history.owned(await flat(gradients));
+    const [begin, largest] = await Promise.all([
+      value === undefined ? 0 : value.item().then(Number),
+      largestOf(grad),
+      history.load(!evaluates),
+    ]);
     let isFinite = Number.isFinite(begin) && Number.isFinite(largest);
     let said = `the loss is ${begin} and the largest element of the gradient ${largest}`;
     if (isFinite && largest > settings.toleranceGrad) {
-      await run.load(stored);
-      const start = run.owned(await form.gathered(tensors));
-      const at = async (point: Tensor): Promise<{ value: number; grad: Tensor }> => {
+      const start = history.owned(await flat(tensors));
+      const at = async (point: Tensor): Promise<LossPoint> => {
         using scope = new Scope();
         const trial: Tensor[] = [];
         for (const [k, part] of form
@@ -207,12 +214,13 @@ async function takeStep(
         const given = await gradientsOf(leaves, found.grad, WHAT);
         return { value: Number(await found.value.item()), grad: await form.gathered(given) };
       };
-      const end = await run.from(start, grad, begin, at);
+      const end = await iterate(settings, history, start, { value: begin, grad }, at);
       isFinite = end.notFinite === undefined;
       said = end.notFinite ?? said;
       if (isFinite || nonFinite !== 'throw') {
+        // first, for a gradient may be the memory of a parameter
+        await history.store();
         await form.spread(end.point, tensors);
-        await run.store(stored);
       }
     }
     if (!isFinite && nonFinite === 'throw') {
@@ -222,11 +230,10 @@ async function takeStep(
       );
     }
     const counted = stored(isFinite ? 'count' : 'skips');
-    using more = await counted.add(1);
-    await counted.copyFrom(more);
+    await counted.copyFrom(counted.add(1));
     state.step++;
     return { skipped: await full([], isFinite ? 0 : 1, { dtype: 'int32', device }) };
   } finally {
-    run.dispose();
+    history.dispose();
   }
 }

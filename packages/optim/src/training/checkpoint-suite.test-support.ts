@@ -46,6 +46,11 @@ export function checkpointSuite(name: string, device: () => Device): void {
       ['muon', () => muon(), 'float32'],
       ['a scale of the loss', () => lossScale(adam(), { interval: 3 }), 'float32'],
       ['accumulation', () => accumulate(adam(), { every: 2 }), 'float32'],
+      [
+        'lbfgs',
+        () => lbfgs({ lineSearch: 'none', maxIterations: 1, history: 3, lr: 0.05 }),
+        'float32',
+      ],
     ];
     it.each([
       ['shampoo', shampoo],

@@ -95,7 +95,7 @@ export { assertTensor, isUsable, OUT_OPTION, viewOf } from '../tensor.js';
 export { checkOut, commonDevice } from '../tensor-checks.js';
 export { addFormula, type FormulaViews } from '../map-kernel.js';
 export { addSumTo } from '../sum-to.js';
-export { totals, type Totals, type TotalsOptions } from '../totals/totals.js';
+export { sums, totals, type Totals, type TotalsOptions } from '../totals/totals.js';
 export { unlessAborted } from '../unless-aborted.js';
 export { HeldBlocks } from '../shards/held-blocks.js';
 export { hostRows } from '../shards/host-rows.js';

@@ -1,9 +1,9 @@
-import { abs, add, lt, mul, select, sqrt, variable } from '@mercer/formula';
+import { abs, add, lt, mul, select, sqrt, sub, variable } from '@mercer/formula';
 import { describe, expect, it } from 'vitest';
 import { empty, full, tensor, zeros } from '../create.js';
 import type { Device } from '../device.js';
 import { startProfile } from '../profiler.js';
-import { totals } from './totals.js';
+import { sums, totals } from './totals.js';
 
 const x = variable('x');
 const WHAT = {
@@ -107,6 +107,88 @@ export function totalsSuite(name: string, device: () => Device): void {
       const found = await totals(WHAT, [none], { numbers: { count }, parameters: { scale: 1 } });
       expect(await found['norm']?.item()).toBe(0);
       expect(await found['count']?.item()).toBe(1);
+    });
+  });
+
+  describe(`sums on ${name}`, () => {
+    const [a, b] = [variable('a'), variable('b')];
+    const TERMS = [mul(a, b), a, mul(sub(a, b), sub(a, b))];
+    const wanted = (first: ArrayLike<number>, second: ArrayLike<number>): number[] => {
+      const found = [0, 0, 0];
+      for (let i = 0; i < first.length; i++) {
+        const [x = NaN, y = NaN] = [first[i], second[i]];
+        for (const [r, one] of [x * y, x, (x - y) ** 2].entries()) found[r] = (found[r] ?? 0) + one;
+      }
+      return found;
+    };
+
+    it.each(['float32', 'float64'] as const)(
+      'are of all elements, in float64: %s',
+      async (dtype) => {
+        // around the ends of chunks and parts
+        for (const size of [1, 5, 8192, 349_526, 700_001]) {
+          const Kind = dtype === 'float32' ? Float32Array : Float64Array;
+          const numbers = [1, 2].map((s) => new Kind(size).map((_, i) => Math.sin(s * i * i)));
+          const [first, second] = numbers as [Float64Array, Float64Array];
+          const vectors = { a: await tensor(first, where()), b: await tensor(second, where()) };
+          const found = await sums(TERMS, vectors);
+          expect([found.dtype, found.shape]).toEqual(['float64', [3]]);
+          for (const [r, one] of wanted(first, second).entries()) {
+            expect(Math.abs(((await found.toTypedArray())[r] ?? NaN) - one), `${size} ${r}`).toBeLessThan(1e-13 * size); // prettier-ignore
+          }
+          for (const one of [found, ...Object.values(vectors)]) one.dispose();
+        }
+      },
+    );
+
+    it('read parts of tensors, the same vector twice, and write what they are given', async () => {
+      using matrix = await tensor([[1, 2, 3], [4, 5, 6]], where()); // prettier-ignore
+      using out = await zeros([3], { dtype: 'float64', ...where() });
+      const [first, second] = [matrix.slice(0), matrix.slice(1)];
+      expect(await sums(TERMS, { a: first, b: second }, { out })).toBe(out);
+      expect(await out.toNested()).toEqual([32, 6, 27]);
+      await sums(TERMS, { a: first, b: first }, { out });
+      expect(await out.toNested()).toEqual([14, 6, 0]);
+      using backwards = out.slice([null, null, -1]);
+      await sums(TERMS, { a: second, b: first }, { out: backwards });
+      expect(await out.toNested()).toEqual([27, 15, 32]);
+      using none = empty([0], where());
+      expect(await (await sums(TERMS, { a: none, b: none })).toNested()).toEqual([0, 0, 0]);
+    });
+
+    it('are one launch on a GPU, however many vectors', async () => {
+      const vectors = await Promise.all(
+        Array.from({ length: 21 }, () => full([30_001], 2, where())),
+      );
+      const named = vectors.map((one, k) => [`v${k}`, one] as const);
+      const terms = named.flatMap(([one]) => [variable(one), mul(variable(one), variable('v0'))]);
+      const profile = startProfile();
+      using found = await sums(terms, Object.fromEntries(named));
+      const launches = await profile.stop();
+      if (device().kind === 'cuda') expect(launches.length).toBe(1);
+      expect(await found.toNested()).toEqual(named.flatMap(() => [60_002, 120_004]));
+      for (const one of vectors) one.dispose();
+    });
+
+    it('refuse what does not lie beside each other, and say what', async () => {
+      using matrix = await zeros([4, 4], where());
+      using vector = await zeros([4], where());
+      using wide = await zeros([4], { dtype: 'float64', ...where() });
+      using longer = await zeros([5], where());
+      const refused = (b: unknown, code: string, text: string) =>
+        expect(sums(TERMS, { a: vector, b: b as typeof vector })).rejects.toMatchObject({
+          code,
+          message: expect.stringContaining(text) as string,
+        });
+      await refused(matrix, 'SHAPE_MISMATCH', 'sums: b is float32 [4, 4]');
+      await refused(matrix.slice(null, 1), 'SHAPE_MISMATCH', 'with strides 4');
+      await refused(longer, 'SHAPE_MISMATCH', 'beside a of 4 elements');
+      await refused(wide, 'DTYPE_MISMATCH', 'sums: b is float64 [4]');
+      await refused([1, 2, 3, 4], 'INVALID_ARGUMENT', 'sums: b');
+      const out = { out: vector } as never;
+      await expect(sums(TERMS, { a: vector, b: vector }, out)).rejects.toMatchObject({
+        code: 'DTYPE_MISMATCH',
+      });
     });
   });
 }

@@ -196,8 +196,15 @@ async function copyUs(device: Device, elements: number): Promise<number> {
   return copied.p10;
 }
 
+/**
+ * Arrays of the size of the parameter that a step of lbfgs with so many pairs reads and writes, with its gradient's computation: all pairs but the newest, the last direction, and the gradient
+ * before and now, each twice; the new direction and change; the gradient that is kept; the parameter and its gradient, read and written.
+ */
+const lbfgsTraffic = (history: number): number => 2 * (2 * (history - 1) + 3) + 2 + 1 + 4;
+
 /** An iteration without a line search, of a quadratic whose gradient is the parameter, with a full history. */
 async function measureLbfgs(device: Device, { elements }: OptimSizes): Promise<OptimRow> {
+  const floorUs = await copyUs(device, lbfgsTraffic(HISTORY) * elements);
   using x = await tensor(hashedNumbers(elements, 1, [-1, 1]), { device });
   using value = await tensor(1, { device });
   const optimiser = lbfgs({ lr: 0.1, maxIterations: 1, history: HISTORY, lineSearch: 'none' });
@@ -208,7 +215,8 @@ async function measureLbfgs(device: Device, { elements }: OptimSizes): Promise<O
   };
   for (let step = 0; step <= HISTORY; step++) await call();
   const us = await timeOfCalls(device, STEPS, call);
-  return { operation: 'lbfgs', library: 'mercer', way: 'step', n: elements, tensors: 1, us };
+  const row = { operation: 'lbfgs', library: 'mercer', way: 'step' } as const;
+  return { ...row, n: elements, tensors: 1, us, floorUs };
 }
 
 async function hostTimes(device: Device, step: () => Promise<void>): Promise<HostTimes> {
