@@ -62,7 +62,7 @@ class Reader {
     program_.view_.codes = program_.codes_.data();
     program_.view_.constants = program_.constants_.data();
     checkFamily();
-    for (Code& code : program_.codes_) findChains(code);
+    for (Code& code : program_.codes_) findFollowing(code);
   }
 
  private:
@@ -98,9 +98,13 @@ class Reader {
     program_.codes_.push_back(code);
   }
 
-  // Chains of one operation, whose differing operands are one value or a tile alike.
-  void findChains(Code& code) {
+  // Instructions that read the value of the one before, which nobody else reads.
+  void findFollowing(Code& code) {
     std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
+    const auto reads = [](const Instruction& one, int32_t slot) {
+      const int32_t arity = arityOf(one.operation);
+      return (one.a == slot ? 1 : 0) + (arity > 1 && one.b == slot ? 1 : 0) + (arity > 2 && one.c == slot ? 1 : 0);
+    };
     const auto count = [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; };
     for (int32_t i = 0; i < code.instructionCount; ++i) {
       const Instruction& one = code.instructions[i];
@@ -110,22 +114,13 @@ class Reader {
       if (arity > 2) count(one.c);
     }
     for (int32_t i = 0; i < code.rootCount; ++i) count(code.roots[i]);
-    std::vector<int32_t> chains(static_cast<size_t>(code.instructionCount), 1);
-    for (int32_t i = 0; i < code.instructionCount;) {
-      const Operation adder = adderOf(code.instructions[i].operation);
-      int32_t end = i + 1;
-      for (; addsUp(adder) && end < code.instructionCount; ++end) {
-        const Instruction &one = code.instructions[end], &before = code.instructions[end - 1];
-        if (one.operation != adder || one.c != before.to || one.a == before.to || one.b == before.to ||
-            uses[static_cast<size_t>(before.to)] != 1)
-          break;
-        chains[static_cast<size_t>(end)] = 0;
-      }
-      chains[static_cast<size_t>(i)] = end - i;
-      i = end;
+    std::vector<uint8_t> follows(static_cast<size_t>(code.instructionCount), 0);
+    for (int32_t i = 1; i < code.instructionCount; ++i) {
+      const int32_t before = code.instructions[i - 1].to, read = reads(code.instructions[i], before);
+      follows[static_cast<size_t>(i)] = read > 0 && uses[static_cast<size_t>(before)] == read;
     }
-    program_.chains_.push_back(std::move(chains));
-    code.chains = program_.chains_.back().data();
+    program_.follows_.push_back(std::move(follows));
+    code.follows = program_.follows_.back().data();
   }
 
   int32_t setting(int32_t i) const {

@@ -290,22 +290,25 @@ struct Reducer {
 
   static INLINE_METHOD V scaledPower(V x, V top) { return exp2_v(x * splat(LOG2E) - top); }
 
-  // The vector at `i` of a row, by the rule of reducers/base2-exponentials.ts.
-  INLINE_METHOD void addBase2At(T* state, const T* const* f, int64_t i) const {
+  // The vector `x` at `i` of a row, whose weights are `weight(w)`, by the rule of reducers/base2-exponentials.ts.
+  template <class Weight>
+  INLINE_METHOD void addBase2At(T* state, V x, int64_t i, const Weight& weight) const {
     const V none = splat(-(T)__builtin_inf()), infinity = splat((T)__builtin_inf());
-    const V x = get(f[0] + i), before = get(state + i), exponent = x * splat(LOG2E);
+    const V before = get(state + i), exponent = x * splat(LOG2E);
     const V top = (I)(exponent <= before) | (I)(before != before) ? before : round_v(exponent);
     const V keep = before == top ? splat(1) : exp2_v(before - top);
     const V share = abs_v(top) == infinity ? (exponent == top ? splat(1) : splat(0)) : scaledPower(x, top);
     for (int32_t w = 1; w <= weights; w++) {
       const V sum = get(state + w * tile + i);
-      put(state + w * tile + i, x == none ? sum : scaled(sum, keep) + scaled(get(f[w] + i), share));
+      put(state + w * tile + i, x == none ? sum : scaled(sum, keep) + scaled(weight(w), share));
     }
     put(state + i, x == none ? before : top);
   }
 
   void addBase2(T* state, const T* const* f, int64_t count) const {
-    for (int64_t i = 0; i < count; i += LANES) addBase2At(state, f, i);
+    for (int64_t i = 0; i < count; i += LANES) {
+      addBase2At(state, get(f[0] + i), i, [&](int32_t w) INLINE_LAMBDA { return get(f[w] + i); });
+    }
   }
 
   void mergeBase2(T* state, const T* part, int64_t count) const {

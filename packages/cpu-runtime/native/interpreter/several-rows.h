@@ -1,4 +1,5 @@
-// What the values of several rows are multiplied by where they are added: a number of each row, or its difference from a tile.
+// What the values of several rows are multiplied by where they are added: a number of each row, or its difference from a tile; or how they
+// come without being written: as a number of each row, or added already.
 struct Factor {
   Times times = kNothing;
   const T* rows = nullptr;
@@ -6,8 +7,8 @@ struct Factor {
 };
 
 // Rows added ROWS_AT_ONCE at a time: running results are read and written once for all of them, and in most vectors one test shows
-// that nothing changes or that nothing is unusual. Values of the rows are `stride` pointers apart; those of sums may come with
-// factors, by value (null: none).
+// that nothing changes or that nothing is unusual. Values of the rows are `stride` pointers apart; they may come with factors, by
+// value.
 struct SeveralRows {
   const Reducer& one;
   int64_t stride;
@@ -71,8 +72,9 @@ struct SeveralRows {
 
   void addSums(T* state, const T* const* f, int64_t count) const {
     for (int32_t c = 0; c < one.dim;) {
-      switch (factors == nullptr ? kNothing : factors[c].times) {
+      switch (factors[c].times) {
         case kNothing:
+        case kCopied:
           c += addColumns<kNothing>(state, f, c, count);
           break;
         case kValue:
@@ -83,6 +85,9 @@ struct SeveralRows {
           break;
         case kTurned:
           c += addColumns<kTurned>(state, f, c, count);
+          break;
+        case kAdded:
+          c++;
           break;
       }
     }
@@ -148,6 +153,11 @@ struct SeveralRows {
     }
   }
 
+  // Weight number `w` of row `m`.
+  INLINE_METHOD V weight(const T* const* f, int32_t w, int m, int64_t i) const {
+    return factors[w].times == kCopied ? splat(factors[w].rows[m]) : get(f[m * stride + w] + i);
+  }
+
   // Above a mean of 2^5 of what the rows count, the power of two that sums are taken by is chosen anew.
   static constexpr int MOST_A_ROW = 32;
 
@@ -162,18 +172,19 @@ struct SeveralRows {
       for (int m = 0; m < ROWS_AT_ONCE; m++) share[m] = Reducer::scaledPower(x[m], top);
       const V counted = total(share);
       if (any(~(I)(counted < most))) {
-        for (int m = 0; m < ROWS_AT_ONCE; m++) one.addBase2At(state, f + m * stride, i);
+        for (int m = 0; m < ROWS_AT_ONCE; m++) {
+          one.addBase2At(state, x[m], i, [&](int32_t w) INLINE_LAMBDA { return weight(f, w, m, i); });
+        }
         continue;
       }
       for (int32_t w = 1; w <= one.weights; w++) {
         T* const sum = state + w * one.tile + i;
         V added = counted;
         if (!one.isOne(w - 1)) {
-          Values weight;
-          value(f, w).read(weight, i);
+          Values weighted;
 #pragma GCC unroll 4
-          for (int m = 0; m < ROWS_AT_ONCE; m++) weight[m] = Reducer::scaled(weight[m], share[m]);
-          added = total(weight);
+          for (int m = 0; m < ROWS_AT_ONCE; m++) weighted[m] = Reducer::scaled(weight(f, w, m, i), share[m]);
+          added = total(weighted);
         }
         put(sum, get(sum) + added);
       }

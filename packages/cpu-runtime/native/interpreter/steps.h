@@ -137,9 +137,13 @@ static void table_step(T* to, const T* a, const T* b, const T*, int64_t count) {
 #undef MERCER_FUNCTOR
 #undef INLINE_MEMBER
 
+// An instruction made ready. In a strip `link` says what it does, with a number, a tile, and another of the two; `sum` is where the last
+// of a strip adds the values of several rows, or null.
 struct Step {
   StepFn fn;
   int32_t to, a, b, c;
+  int32_t link, number, tile, other;
+  T* sum;
 };
 
 // Where the slots of a code are at a row: some move by one value from row to row.
@@ -151,7 +155,7 @@ struct Slots {
   INLINE_METHOD T* operator[](int32_t slot) const { return at[slot] + row * moves[slot]; }
 };
 
-#include "chains.h"
+#include "strips.h"
 
 #define S1(name) step<Op_##name, 0>, step<Op_##name, 1>
 #define S2(name) S1(name), step<Op_##name, 2>, step<Op_##name, 3>
