@@ -314,7 +314,7 @@ struct Machine {
 
   // Whether several rows add up the root that a step is.
   bool setSum(int64_t step, const ManyRows& rows) {
-    for (int32_t r = 0; rows.uses != nullptr && r < code->rootCount; r++) {
+    for (int32_t r = 0; rows.uses != nullptr && code->unread[step] != 0 && r < code->rootCount; r++) {
       if (code->roots[r] != steps[step].to || rows.uses[r].sum == nullptr) continue;
       steps[step].sum = rows.uses[r].sum;
       products[productCount++] = {kAdded, (int32_t)step, r, steps[step].to, steps[step].to, steps[step].to};

@@ -62,7 +62,7 @@ class Reader {
     program_.view_.codes = program_.codes_.data();
     program_.view_.constants = program_.constants_.data();
     checkFamily();
-    for (Code& code : program_.codes_) findFollowing(code);
+    for (Code& code : program_.codes_) findReaders(code);
   }
 
  private:
@@ -98,29 +98,31 @@ class Reader {
     program_.codes_.push_back(code);
   }
 
-  // Instructions that read the value of the one before, which nobody else reads.
-  void findFollowing(Code& code) {
-    std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
-    const auto reads = [](const Instruction& one, int32_t slot) {
+  // Instructions that read the value of the one before, which nobody else reads, and those whose own value none reads.
+  void findReaders(Code& code) {
+    const auto operands = [](const Instruction& one, const auto& each) {
       const int32_t arity = arityOf(one.operation);
-      return (one.a == slot ? 1 : 0) + (arity > 1 && one.b == slot ? 1 : 0) + (arity > 2 && one.c == slot ? 1 : 0);
+      each(one.a);
+      if (arity > 1) each(one.b);
+      if (arity > 2) each(one.c);
     };
-    const auto count = [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; };
+    std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
+    std::vector<bool> isRoot(static_cast<size_t>(code.slotCount), false);
+    for (int32_t i = 0; i < code.instructionCount; ++i)
+      operands(code.instructions[i], [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; });
+    for (int32_t i = 0; i < code.rootCount; ++i) isRoot[static_cast<size_t>(code.roots[i])] = true;
+    std::vector<uint8_t> follows, unread;
     for (int32_t i = 0; i < code.instructionCount; ++i) {
-      const Instruction& one = code.instructions[i];
-      const int32_t arity = arityOf(one.operation);
-      count(one.a);
-      if (arity > 1) count(one.b);
-      if (arity > 2) count(one.c);
-    }
-    for (int32_t i = 0; i < code.rootCount; ++i) count(code.roots[i]);
-    std::vector<uint8_t> follows(static_cast<size_t>(code.instructionCount), 0);
-    for (int32_t i = 1; i < code.instructionCount; ++i) {
-      const int32_t before = code.instructions[i - 1].to, read = reads(code.instructions[i], before);
-      follows[static_cast<size_t>(i)] = read > 0 && uses[static_cast<size_t>(before)] == read;
+      const int32_t before = i > 0 ? code.instructions[i - 1].to : -1;
+      int32_t reads = 0;
+      operands(code.instructions[i], [&](int32_t slot) { reads += slot == before ? 1 : 0; });
+      follows.push_back(reads > 0 && uses[static_cast<size_t>(before)] == reads && !isRoot[static_cast<size_t>(before)]);
+      unread.push_back(uses[static_cast<size_t>(code.instructions[i].to)] == 0);
     }
     program_.follows_.push_back(std::move(follows));
+    program_.unread_.push_back(std::move(unread));
     code.follows = program_.follows_.back().data();
+    code.unread = program_.unread_.back().data();
   }
 
   int32_t setting(int32_t i) const {

@@ -82,8 +82,9 @@ struct Code {
   const int32_t* roots;
   int32_t rootCount;
   int32_t registers;
-  // Of every instruction whether it reads the value of the one before, which nobody else reads.
+  // Of every instruction whether it reads the value of the one before, which nobody else reads; and whether no instruction reads its own.
   const uint8_t* follows;
+  const uint8_t* unread;
 };
 
 // Operations of which the first two operands may change places.

@@ -245,14 +245,14 @@ struct SeveralRows {
 
   template <bool LEAST>
   void enterAll(T* state, const T* const* f, int32_t c, int64_t row, int64_t count) const {
-    const T* const last = state + one.entry(one.k - 1, c, 0);
     const Row values = value(f, c);
     for (int64_t i = 0; i < count; i += LANES) {
       Values x;
       values.read(x, i);
       const V check = total(x), most = best<LEAST>(x);
+      const V last = get(state + one.entry(one.k - 1, c, i));
       const I odd = ~(I)(check - check == splat(0));
-      if (!any(odd | Reducer::beats<LEAST>(most, get(last + i)) | (I)(get(last + i) != get(last + i)))) continue;
+      if (!any(odd | Reducer::beats<LEAST>(most, last) | (I)(last != last))) continue;
       if (any(odd)) {
         for (int m = 0; m < ROWS_AT_ONCE; m++) one.insertAt<LEAST>(state, x[m], c, row + m, i);
         continue;
@@ -266,23 +266,21 @@ struct SeveralRows {
   INLINE_METHOD void enter(T* state, V x, int32_t c, int64_t row, int64_t i) const {
     const auto stays = [x](V old) INLINE_LAMBDA { return LEAST ? (I)(x >= old) : (I)(x <= old); };
     const I number_of = Reducer::number(row);
-    T* const index = one.indices(state);
-    int64_t at = one.entry(one.k - 1, c, i);
-    const int64_t step = one.dim * one.tile;
-    I here = stays(get(state + at));
-    for (int32_t r = one.k - 1; any(~here); r--, at -= step) {
-      const V old = get(state + at);
-      const I old_index = (I)get(index + at);
+    T* at = state + one.entry(one.k - 1, c, i);
+    const int64_t indices = one.indices(state) - state;
+    V old = get(at);
+    I old_index = (I)get(at + indices), here = stays(old);
+    for (int32_t r = one.k - 1; any(~here); r--, at -= LANES) {
       if (r == 0) {
-        put(state + at, here ? old : x);
-        put(index + at, (V)(here ? old_index : number_of));
+        put(at, here ? old : x);
+        put(at + indices, (V)(here ? old_index : number_of));
         return;
       }
-      const V above = get(state + at - step);
-      const I above_index = (I)get(index + at - step), before = stays(above);
-      put(state + at, before ? (here ? old : x) : above);
-      put(index + at, (V)(before ? (here ? old_index : number_of) : above_index));
-      here = before;
+      const V above = get(at - LANES);
+      const I above_index = (I)get(at - LANES + indices), before = stays(above);
+      put(at, before ? (here ? old : x) : above);
+      put(at + indices, (V)(before ? (here ? old_index : number_of) : above_index));
+      old = above, old_index = above_index, here = before;
     }
   }
 };

@@ -74,7 +74,7 @@ function fuseSum(
   term: Expr,
   context: InstructionContext,
 ): ChosenInstruction | undefined {
-  if (!isPrivate(term, context)) return undefined;
+  if (!isPrivate(term, context) && !isComputedAgain(term, context)) return undefined;
   const [first, second] = term.args;
   if (first === undefined) return undefined;
   const isSquare = term.op === 'mul' && first === second;
@@ -101,7 +101,9 @@ function fuseScaled(
   const signed = value.op === 'abs' || value.op === 'sign' ? SCALED[value.op] : undefined;
   const difference = signed === undefined ? value : value.args[0];
   if (difference?.op !== 'sub' || context.given(difference)) return undefined;
-  if (signed !== undefined && !isPrivate(value, context)) return undefined;
+  if (signed !== undefined && !isPrivate(value, context) && !isComputedAgain(value, context)) {
+    return undefined;
+  }
   return { operation: signed ?? 'scaledDifference', args: [factor, ...difference.args] };
 }
 
@@ -115,11 +117,12 @@ const POWERS = [
 ] as const;
 const [LEAST_POWER, MOST_POWER] = [3, 8];
 
-/** A product of one difference and its size that is a power of the size, and of which nobody else reads a part. */
-function powerOfDifference(
-  term: Expr,
-  { uses, given }: InstructionContext,
-): ChosenInstruction | undefined {
+/**
+ * A product of one difference and its size that is a power of the size, and of which nobody else reads a part that would have to be
+ * kept.
+ */
+function powerOfDifference(term: Expr, context: InstructionContext): ChosenInstruction | undefined {
+  const { uses, given } = context;
   const parts = new Set<Expr>();
   let difference: Expr | undefined;
   let [signed, power] = [0, 0];
@@ -145,7 +148,10 @@ function powerOfDifference(
     if (part === difference) continue;
     for (const arg of new Set(part.args)) readers.set(arg, (readers.get(arg) ?? 0) + 1);
   }
-  const isOwn = [...parts].every((part) => uses.get(part) === readers.get(part) && !given(part));
+  const isOwn = [...parts].every(
+    (part) =>
+      !given(part) && (uses.get(part) === readers.get(part) || isComputedAgain(part, context)),
+  );
   return isOwn ? { operation, args: difference.args } : undefined;
 }
 
@@ -164,11 +170,17 @@ function fuseMax(
   return ends && { operation: 'maxAbsoluteDifference', args: [...ends, largest] };
 }
 
-/** The ends of a difference that need not be kept: one node alone reads it, or it is of values that are there already. */
+/** The ends of a difference that need not be kept: one node alone reads it, or it is computed again. */
 function differenceOf(node: Expr, context: InstructionContext): readonly Expr[] | undefined {
   if (node.op !== 'sub' || context.given(node)) return undefined;
-  const isThere = (end: Expr): boolean => context.given(end) || end.value !== undefined;
-  return isPrivate(node, context) || node.args.every(isThere) ? node.args : undefined;
+  return isPrivate(node, context) || isComputedAgain(node, context) ? node.args : undefined;
+}
+
+/** Whether a node is a difference of values that are there already, its size or its sign: that is computed again rather than kept. */
+function isComputedAgain(node: Expr, { given }: InstructionContext): boolean {
+  const difference = node.op === 'abs' || node.op === 'sign' ? node.args[0] : node;
+  const isThere = (end: Expr): boolean => given(end) || end.value !== undefined;
+  return !given(node) && difference?.op === 'sub' && difference.args.every(isThere);
 }
 
 /** Whether one node alone reads this one, so that it need not be kept. */
