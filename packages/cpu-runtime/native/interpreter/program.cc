@@ -10,7 +10,7 @@ namespace mercer::cpu::interpreter {
 namespace {
 
 constexpr int32_t kMostSegments = 512;
-constexpr int32_t kVersion = 6;
+constexpr int32_t kVersion = 7;
 constexpr int32_t kMostRegisters = 1 << 16;
 constexpr int32_t kMostSlots = 1 << 21;
 constexpr int32_t kMostSettings = 1 << 20;

@@ -26,7 +26,7 @@ constexpr int32_t ROLES_OOB = rolesOf(kOwn, kOwn, kBefore), ROLES_ONB = rolesOf(
   LINK(add, BB) LINK(add, BN) LINK(add, BO) LINK(mul, BB) LINK(mul, BN) LINK(mul, BO)                   \
   LINK(sub, BN) LINK(sub, NB) LINK(sub, BO) LINK(sub, OB)                                               \
   LINK(div, BN) LINK(div, NB) LINK(div, BO) LINK(div, OB)                                               \
-  LINK(min, BN) LINK(min, NB) LINK(max, BN) LINK(max, NB)                                               \
+  LINK(mulAbsolute, BB) LINK(min, BN) LINK(min, NB) LINK(max, BN) LINK(max, NB)                         \
   LINK(lt, BN) LINK(le, BN) LINK(gt, BN) LINK(ge, BN) LINK(select, BNN)
 
 enum Link : int32_t {

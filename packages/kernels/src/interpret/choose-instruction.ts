@@ -60,7 +60,12 @@ function fuse(node: Expr, context: InstructionContext): ChosenInstruction | unde
   }
   if (second === undefined) return undefined;
   if (node.op === 'mul') {
-    return fuseScaled(first, second, context) ?? fuseScaled(second, first, context);
+    return (
+      fuseOwnSize(first, second, context) ??
+      fuseOwnSize(second, first, context) ??
+      fuseScaled(first, second, context) ??
+      fuseScaled(second, first, context)
+    );
   }
   if (node.op === 'add' && context.rounded) return undefined;
   if (node.op === 'add') return fuseSum(first, second, context) ?? fuseSum(second, first, context);
@@ -87,6 +92,23 @@ function fuseSum(
   if (power !== undefined) return { ...power, args: [...power.args, sum] };
   return term.op === 'mul' && second !== undefined
     ? { operation: 'multiplyAdd', args: [first, second, sum] }
+    : undefined;
+}
+
+/** A scaled difference times its size, which is written as the size of the difference scaled likewise. */
+function fuseOwnSize(
+  value: Expr,
+  size: Expr,
+  context: InstructionContext,
+): ChosenInstruction | undefined {
+  if (value.op !== 'mul' || size.op !== 'mul' || !isPrivate(size, context)) return undefined;
+  const absolute = size.args.find(({ op }) => op === 'abs');
+  const factor = size.args.find((arg) => arg !== absolute);
+  const difference = absolute?.args[0];
+  if (factor === undefined || difference?.op !== 'sub') return undefined;
+  const isSame = value.args.includes(factor) && value.args.includes(difference);
+  return isSame && isNonNegative(factor, context.nonNegative)
+    ? { operation: 'mulAbsolute', args: [value, value] }
     : undefined;
 }
 

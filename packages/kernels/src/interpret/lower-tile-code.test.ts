@@ -71,6 +71,16 @@ describe('codes over tiles', () => {
     ],
     ['a difference scaled', mul(s, difference), ['scaledDifference']],
     ['the size of a difference scaled', mul(abs(difference), s), ['scaledAbsoluteDifference']],
+    [
+      'a scaled difference times its size',
+      mul(mul(exp(s), difference), mul(abs(difference), exp(s))),
+      ['exp', 'scaledDifference', 'mulAbsolute'],
+    ],
+    [
+      'the same by a factor of any sign',
+      mul(mul(s, difference), mul(abs(difference), s)),
+      ['scaledDifference', 'scaledAbsoluteDifference', 'mul'],
+    ],
     ['its sign scaled', mul(s, sign(difference)), ['scaledSign']],
     [
       'a difference that others read, computed again',
