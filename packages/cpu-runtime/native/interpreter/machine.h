@@ -63,10 +63,10 @@ struct Product {
 // A code made ready to run: `at` has the address of every slot, `steps` the function of every instruction.
 struct Machine {
   Step* steps;
-  // Consecutive steps: one by one, or a strip, which may begin with what is in slot `begin` (else -1).
+  Link* links;  // of every step
+  // Consecutive steps: one by one, or a strip where that has links.
   struct Run {
-    bool strip;
-    int32_t begin;
+    Strip strip;
     int64_t first, length;
   };
   Run* runs;
@@ -86,6 +86,7 @@ struct Machine {
     count = code->instructionCount;
     inputs = inputCount;
     steps = arena.take<Step>(count);
+    links = arena.take<Link>(count);
     runs = arena.take<Run>(count);
     products = arena.take<Product>(code->rootCount);
     at = arena.take<T*>(code->slotCount);
@@ -140,7 +141,7 @@ struct Machine {
       const Instruction& one = code->instructions[i];
       const int32_t arity = arityOf(one.operation);
       const int32_t b = arity > 1 ? one.b : one.a, c = arity > 2 ? one.c : one.a;
-      steps[i] = Step{STEPS[(int32_t)one.operation][mask_of(one)], one.to, one.a, b, c, kNoLink, 0, 0, 0, nullptr};
+      steps[i] = Step{STEPS[(int32_t)one.operation][mask_of(one)], one.to, one.a, b, c};
     }
     for (int64_t i = 0; i < count;) {
       const Instruction& one = code->instructions[i];
@@ -169,7 +170,7 @@ struct Machine {
     const Slots place = slots(row);
     const RowSlots<1> alone{{at}, moves, row};
     for (int64_t r = 0; r < runCount; r++) {
-      if (runs[r].strip) strip(steps + runs[r].first, runs[r].length, runs[r].begin, alone, number);
+      if (runs[r].strip.links != nullptr) run_strip(runs[r].strip, alone, number);
       else runSteps(runs[r].first, runs[r].length, number, place);
     }
     for (int64_t p = 0; p < productCount; p++) {
@@ -184,8 +185,8 @@ struct Machine {
     for (int m = 0; m < ROWS_AT_ONCE; m++) together.at[m] = machines[m].at;
     for (int64_t r = 0; r < machines[0].runCount; r++) {
       const Run& one = machines[0].runs[r];
-      if (one.strip) {
-        strip(machines[0].steps + one.first, one.length, one.begin, together, number);
+      if (one.strip.links != nullptr) {
+        run_strip(one.strip, together, number);
         continue;
       }
       for (int m = 0; m < ROWS_AT_ONCE; m++) machines[m].runSteps(one.first, one.length, number, machines[m].slots(row + m));
@@ -266,27 +267,27 @@ struct Machine {
   int64_t addRun(int64_t first, const IsScalar& scalar, const ManyRows& rows) {
     int32_t begin = -1;
     int64_t end = first;
-    const auto links = [&](int32_t before) {
+    const auto takes = [&](int32_t before) {
       if (!setLink(end, before, scalar, rows)) return false;
       end++;
       return true;
     };
-    if (!links(-1)) {
+    if (!takes(-1)) {
       const int32_t operands[] = {steps[first].c, steps[first].a, steps[first].b};
       for (const int32_t slot : operands) {
-        if (!scalar(slot) && links(begin = slot)) break;
+        if (!scalar(slot) && takes(begin = slot)) break;
       }
     }
-    while (end > first && end < count && code->follows[end] != 0 && !isProduct(end) && links(steps[end - 1].to)) {
+    while (end > first && end < count && code->follows[end] != 0 && !isProduct(end) && takes(steps[end - 1].to)) {
     }
-    const bool adds = end > first && setSum(end - 1, rows);
-    if (end - first > 1 || adds) {
-      runs[runCount++] = Run{true, begin, first, end - first};
+    T* const sum = end > first ? sumOf(end - 1, rows) : nullptr;
+    if (end - first > 1 || sum != nullptr) {
+      runs[runCount++] = Run{Strip{links + first, links + end, begin, steps[end - 1].to, sum}, first, end - first};
       return end - first;
     }
     Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;
-    if (last != nullptr && !last->strip && last->first + last->length == first) last->length++;
-    else runs[runCount++] = Run{false, -1, first, 1};
+    if (last != nullptr && last->strip.links == nullptr && last->first + last->length == first) last->length++;
+    else runs[runCount++] = Run{Strip{nullptr, nullptr, -1, -1, nullptr}, first, 1};
     return 1;
   }
 
@@ -306,21 +307,20 @@ struct Machine {
       if (list[0] < 0) list[0] = slot;
       else list[1] = slot;
     }
-    Step& to = steps[step];
-    to.link = link_of(one.operation, roles[0], roles[1], roles[2]);
-    to.tile = tiles[0], to.number = numbers[0], to.other = tiles[1] >= 0 ? tiles[1] : numbers[1];
-    return to.link != kNoLink;
+    const LinkKind kind = kind_of(one.operation, roles[0], roles[1], roles[2]);
+    links[step] = Link{kind, numbers[0], tiles[0], tiles[1] >= 0 ? tiles[1] : numbers[1]};
+    return kind != kNoLink;
   }
 
-  // Whether several rows add up the root that a step is.
-  bool setSum(int64_t step, const ManyRows& rows) {
+  // Where several rows add up the root that a step is, if they do.
+  T* sumOf(int64_t step, const ManyRows& rows) {
     for (int32_t r = 0; rows.uses != nullptr && code->unread[step] != 0 && r < code->rootCount; r++) {
-      if (code->roots[r] != steps[step].to || rows.uses[r].sum == nullptr) continue;
-      steps[step].sum = rows.uses[r].sum;
-      products[productCount++] = {kAdded, (int32_t)step, r, steps[step].to, steps[step].to, steps[step].to};
-      return true;
+      const int32_t root = code->roots[r];
+      if (root != steps[step].to || rows.uses[r].sum == nullptr) continue;
+      products[productCount++] = {kAdded, (int32_t)step, r, root, root, root};
+      return rows.uses[r].sum;
     }
-    return false;
+    return nullptr;
   }
 
   T* constants_;

@@ -137,13 +137,9 @@ static void table_step(T* to, const T* a, const T* b, const T*, int64_t count) {
 #undef MERCER_FUNCTOR
 #undef INLINE_MEMBER
 
-// An instruction made ready. In a strip `link` says what it does, with a number, a tile, and another of the two; `sum` is where the last
-// of a strip adds the values of several rows, or null.
 struct Step {
   StepFn fn;
   int32_t to, a, b, c;
-  int32_t link, number, tile, other;
-  T* sum;
 };
 
 // Where the slots of a code are at a row: some move by one value from row to row.

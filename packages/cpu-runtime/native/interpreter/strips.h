@@ -29,35 +29,40 @@ constexpr int32_t ROLES_OOB = rolesOf(kOwn, kOwn, kBefore), ROLES_ONB = rolesOf(
   LINK(mulAbsolute, BB) LINK(min, BN) LINK(min, NB) LINK(max, BN) LINK(max, NB)                         \
   LINK(lt, BN) LINK(le, BN) LINK(gt, BN) LINK(ge, BN) LINK(select, BNN)
 
-enum Link : int32_t {
+enum LinkKind : int32_t {
   kNoLink,
 #define MERCER_LINK(name, roles) kLink_##name##_##roles,
   MERCER_LINKS(MERCER_LINK)
 #undef MERCER_LINK
 };
 
-struct Links {
+// An instruction of a strip: what it does, with the slots of a number, of a tile, and of another of the two.
+struct Link {
+  int32_t kind, number, tile, other;
+};
+
+struct LinkKinds {
   uint8_t of[(int32_t)Operation::kCount][kRoles * kRoles * kRoles];
 
-  constexpr Links() : of() {
+  constexpr LinkKinds() : of() {
 #define MERCER_LINK(name, roles) of[(int32_t)Operation::k_##name][ROLES_##roles] = (uint8_t)kLink_##name##_##roles;
     MERCER_LINKS(MERCER_LINK)
 #undef MERCER_LINK
   }
 };
-static constexpr Links LINKS;
+static constexpr LinkKinds LINK_KINDS;
 
-// The link of an instruction whose operands have these roles, the first two in either order where that does not matter; a tile
+// What an instruction does in a strip whose operands have these roles, the first two in either order where that does not matter; a tile
 // that rows share may be read like one of each.
-static Link link_of(Operation operation, int32_t a, int32_t b, int32_t c) {
+static LinkKind kind_of(Operation operation, int32_t a, int32_t b, int32_t c) {
   const auto own = [](int32_t role) { return role == kShared ? (int32_t)kOwn : role; };
   const auto find = [&](int32_t x, int32_t y) {
-    const uint8_t* const links = LINKS.of[(int32_t)operation];
-    const uint8_t link = links[rolesOf(x, y, c)];
-    return (Link)(link != kNoLink ? link : links[rolesOf(own(x), own(y), own(c))]);
+    const uint8_t* const kinds = LINK_KINDS.of[(int32_t)operation];
+    const uint8_t kind = kinds[rolesOf(x, y, c)];
+    return (LinkKind)(kind != kNoLink ? kind : kinds[rolesOf(own(x), own(y), own(c))]);
   };
-  const Link link = find(a, b);
-  return link == kNoLink && commutes(operation) ? find(b, a) : link;
+  const LinkKind kind = find(a, b);
+  return kind == kNoLink && commutes(operation) ? find(b, a) : kind;
 }
 
 // Where the slots of a code are for ROWS rows in a row: every row has registers of its own, and the slots that move are as one.
@@ -70,7 +75,7 @@ struct RowSlots {
 
 // One instruction of a strip on the values of the rows.
 template <class Operation, int32_t ROLES, int ROWS>
-static INLINE_METHOD void apply_link(V (&r)[ROWS][UNROLL], const Step& one, const RowSlots<ROWS>& slots, int64_t i) {
+static INLINE_METHOD void apply_link(V (&r)[ROWS][UNROLL], const Link& one, const RowSlots<ROWS>& slots, int64_t i) {
   constexpr int32_t A = ROLES % kRoles, B = ROLES / kRoles % kRoles, C = ROLES / (kRoles * kRoles);
   constexpr int tiles = (A == kOwn) + (B == kOwn), numbers = (A == kNumber) + (B == kNumber) + (C == kNumber);
   const auto number_at = [&](int32_t slot) INLINE_LAMBDA { return slots.at[0][slot] + slots.row * slots.moves[slot]; };
@@ -107,11 +112,17 @@ static INLINE_METHOD void apply_link(V (&r)[ROWS][UNROLL], const Step& one, cons
   }
 }
 
-// `length` steps, on what is in slot `begin` or, where that is -1, on operands alone. The last step writes a tile, or it adds the sum of
-// several rows to one.
+// `links` up to `end`, on what is in slot `begin` or, where that is -1, on operands alone. The last value goes to slot `to`; the sum of
+// several rows is added to `sum` instead, where that is not null.
+struct Strip {
+  const Link *links, *end;
+  int32_t begin, to;
+  T* sum;
+};
+
 template <int ROWS>
-static void strip(const Step* steps, int64_t length, int32_t begin, const RowSlots<ROWS>& slots, int64_t count) {
-  const Step *const end = steps + length, &last = end[-1];
+static void run_strip(const Strip& strip, const RowSlots<ROWS>& slots, int64_t count) {
+  const int32_t begin = strip.begin;
   for (int64_t i = 0; i < count; i += STEP) {
     V r[ROWS][UNROLL] = {};
     if (begin >= 0) {
@@ -122,13 +133,13 @@ static void strip(const Step* steps, int64_t length, int32_t begin, const RowSlo
         for (int n = 0; n < UNROLL; n++) r[m][n] = get(from + n * LANES);
       }
     }
-    for (const Step* one = steps; one != end;) {
-      switch (one->link) {
+    for (const Link* one = strip.links; one != strip.end;) {
+      switch (one->kind) {
 // Sums go on without a jump.
 #define MERCER_LINK(name, roles)                                                                                          \
   case kLink_##name##_##roles:                                                                                            \
     do apply_link<Op_##name, ROLES_##roles, ROWS>(r, *one, slots, i);                                                     \
-    while (++one != end && ROLES_##roles / (kRoles * kRoles) == kBefore && one->link == kLink_##name##_##roles);          \
+    while (++one != strip.end && ROLES_##roles / (kRoles * kRoles) == kBefore && one->kind == kLink_##name##_##roles);    \
     break;
         MERCER_LINKS(MERCER_LINK)
 #undef MERCER_LINK
@@ -137,19 +148,19 @@ static void strip(const Step* steps, int64_t length, int32_t begin, const RowSlo
       }
     }
     if constexpr (ROWS > 1) {
-      if (last.sum != nullptr) {
+      if (strip.sum != nullptr) {
 #pragma GCC unroll 4
         for (int n = 0; n < UNROLL; n++) {
           V added = r[0][n] + r[1][n];
           if constexpr (ROWS == 4) added += r[2][n] + r[3][n];
-          put(last.sum + i + n * LANES, get(last.sum + i + n * LANES) + added);
+          put(strip.sum + i + n * LANES, get(strip.sum + i + n * LANES) + added);
         }
         continue;
       }
     }
 #pragma GCC unroll 4
     for (int m = 0; m < ROWS; m++) {
-      T* const to = slots.at[m][last.to] + i;
+      T* const to = slots.at[m][strip.to] + i;
 #pragma GCC unroll 4
       for (int n = 0; n < UNROLL; n++) put(to + n * LANES, r[m][n]);
     }
