@@ -1,5 +1,6 @@
 // The interpreter's speed beside that of compiled kernels: two processes, one for each executor, make the same calls in turns. Prints
-// a table and writes all times. `node scripts/interpreter-speed/measure.mjs [--wasm] [--out FILE] [--rounds N]`, after `pnpm build`.
+// a table and writes all times. `node scripts/interpreter-speed/measure.mjs [--wasm] [--out FILE] [--rounds N] [--threads N]`, after
+// `pnpm build`.
 // With `--wasm` that of WebAssembly beside the native interpreter at x86-64-v2, both on one thread.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +14,13 @@ const { values } = parseArgs({
     wasm: { type: 'boolean', default: false },
     out: { type: 'string' },
     rounds: { type: 'string', default: '15' },
+    threads: { type: 'string' },
   },
 });
 const rounds = Number(values.rounds);
 const ALONE = { MERCER_CPU_THREADS: '1' };
+/** @type {Record<string, string>} */
+const THREADS = values.threads === undefined ? {} : { MERCER_CPU_THREADS: values.threads };
 /** The slower one last. */
 const MODES = values.wasm
   ? [
@@ -24,8 +28,8 @@ const MODES = values.wasm
       { mode: 'wasm', env: ALONE },
     ]
   : [
-      { mode: 'compiled', env: {} },
-      { mode: 'interpreted', env: {} },
+      { mode: 'compiled', env: THREADS },
+      { mode: 'interpreted', env: THREADS },
     ];
 
 const children = MODES.map(({ mode, env }) =>
@@ -90,7 +94,7 @@ for (const child of children) child.disconnect();
 
 if (values.out !== undefined) {
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
-  const command = `node scripts/interpreter-speed/measure.mjs ${values.wasm ? '--wasm ' : ''}--out ${values.out} --rounds ${rounds}`;
+  const command = `node scripts/interpreter-speed/measure.mjs ${values.wasm ? '--wasm ' : ''}--out ${values.out} --rounds ${rounds}${values.threads === undefined ? '' : ` --threads ${values.threads}`}`;
   const measured = 'least and median of the times of whole calls; the executors took turns';
   writeFileSync(
     values.out,

@@ -7,7 +7,7 @@ import { interpret, type TileProgram } from './interpret.js';
 const code = (expected: string): unknown => expect.objectContaining({ code: expected });
 
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32] = [6, 0, 0];
+const [VERSION, MAP, FLOAT32] = [7, 0, 0];
 const [CONSTANT, UNIFORM, INPUT, REGISTER, TABLE] = [0, 1, 3, 4, 5];
 const [COPY, ADD, MUL, LESS, SELECT] = [0, 1, 3, 17, 23];
 const ELEMENT_FLOAT32 = 1;

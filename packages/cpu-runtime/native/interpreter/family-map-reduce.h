@@ -24,7 +24,8 @@ struct MapReduceFamily {
   T *ownTiles, *otherTiles, *gatheredTiles, *pairTiles, *parameters;
   T **totals, **parts;  // by reduction
   const T** values;
-  Factor* factors;  // of the first sums, where several rows are added
+  Factor* factors;  // of values, where several rows are added
+  RootUse* uses;
   int64_t* seen;
 
   int64_t firstRoot() const { return set.own; }
@@ -79,6 +80,7 @@ struct MapReduceFamily {
     }
     values = arena.take<const T*>(atOnce * results + most);
     factors = arena.take<Factor>(results);
+    uses = arena.take<RootUse>(results);
     seen = arena.take<int64_t>(set.selects() ? tile : 0);
   }
 
@@ -240,8 +242,12 @@ struct MapReduceFamily {
     own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
     other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
     const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
-    const ManyRows rows{firstOther(), firstParameter(), true, sumsOfProducts(), firstPair()};
-    eachPairMachine([&](Machine& one) { one.prepare(view, nullptr, isScalar, rows); });
+    findUses();
+    const auto prepare = [&](Machine& one, const RootUse* used) {
+      one.prepare(view, nullptr, isScalar, ManyRows{firstOther(), firstParameter(), true, used, firstPair()});
+    };
+    eachPairMachine([&](Machine& one) { prepare(one, nullptr); });
+    for (int64_t m = 0; atOnce > 1 && m < atOnce; m++) prepare(pairs[m], uses);
     findOnes();
     const int64_t blocks = blocks_of(g.kept, block);
     for (int64_t task = begin; task < end; task++) {
@@ -303,15 +309,19 @@ struct MapReduceFamily {
     if (!set.selects()) write(g, layer * g.kept + first, rows, reduced);
   }
 
-  // Results of the first reductions that several rows may be added to as products: sums.
-  int64_t sumsOfProducts() const {
-    int64_t sums = 0;
-    for (int32_t r = 0; atOnce > 1 && !set.selects() && r < set.reductions; r++) {
-      const Reducer& one = reducers[r];
-      if ((one.kind != kSum && one.kind != kMean) || (one.careful() && !one.rounds())) break;
-      sums += one.dim;
+  // What rows are added to: a block where there are blocks.
+  Reducer adding(int32_t r) const { return reducers[r].rounds() ? reducers[r].plain() : reducers[r]; }
+  T* addedTo(int32_t r) const { return reducers[r].rounds() ? parts[r] : totals[r]; }
+
+  void findUses() const {
+    RootUse* use = uses;
+    for (int32_t r = 0; atOnce > 1 && r < set.reductions; r++) {
+      const Reducer one = adding(r);
+      const bool sums = (one.kind == kSum || one.kind == kMean) && !one.careful();
+      for (int32_t c = 0; c < one.arity(); c++) {
+        *use++ = RootUse{sums ? addedTo(r) + c * tile : nullptr, one.base2() && c > 0};
+      }
     }
-    return sums;
   }
 
   // Weights of exponentials that need not be read.
@@ -370,9 +380,8 @@ struct MapReduceFamily {
 
   void addRow(const T* const* f, int64_t row, int64_t whole) const {
     for (int32_t r = 0; r < set.reductions; r++) {
-      const Reducer& one = reducers[r];
-      if (one.rounds()) one.plain().add(parts[r], f, row, whole);
-      else one.add(totals[r], f, row, whole);
+      const Reducer one = adding(r);
+      one.add(addedTo(r), f, row, whole);
       f += one.arity();
     }
   }
@@ -393,11 +402,9 @@ struct MapReduceFamily {
       factors[one.root] = Factor{one.times, pairs[0].slots(place)[one.value], pairs[0].at[one.input]};
     }
     const T* const* f = values;
-    const int64_t sums = sumsOfProducts();
     for (int32_t r = 0; r < set.reductions; r++) {
-      const Reducer one = reducers[r].rounds() ? reducers[r].plain() : reducers[r];
-      const Factor* const own = f - values < sums ? factors + (f - values) : nullptr;
-      SeveralRows{one, results, own}.add(reducers[r].rounds() ? parts[r] : totals[r], f, row, whole);
+      const Reducer one = adding(r);
+      SeveralRows{one, results, factors + (f - values)}.add(addedTo(r), f, row, whole);
       f += one.arity();
     }
     for (int64_t p = 0; p < pairs[0].productCount; p++) {

@@ -36,19 +36,25 @@ struct Uniforms {
   }
 };
 
+// What several rows do with a root: they add it to `sum` (null: they do not), or it is a weight that they may read as one number.
+struct RootUse {
+  T* sum;
+  bool weighs;
+};
+
 // What a code that runs for many rows is told: which inputs are one value of each row; that nobody redirects a root, so that one
-// which is a constant is written once; how many roots, from the first on, may be left as products when several
-// rows are run; and the inputs, from `own` on, that are tiles of each of these rows.
+// which is a constant is written once; what several rows do with the roots (null: nothing); and the inputs, from `own` on, that are
+// tiles of each of these rows.
 struct ManyRows {
   int64_t first = 0, end = 0;
   bool rootsStay = false;
-  int64_t products = 0;
+  const RootUse* uses = nullptr;
   int64_t own = INT64_MAX;
 };
 
-// A root that is a tile times a value of the row, or times the difference of an input and that value, which may be turned: the
-// value less the input.
-enum Times : int32_t { kNothing, kValue, kDifference, kTurned };
+// A root that several rows do not write: a tile times a value of the row, or times the difference of an input and that value, which may be
+// turned (the value less the input); a value of the row; or what the strip that computes it adds up.
+enum Times : int32_t { kNothing, kValue, kDifference, kTurned, kCopied, kAdded };
 struct Product {
   Times times;
   int32_t step, root, tile, value, input;
@@ -57,10 +63,10 @@ struct Product {
 // A code made ready to run: `at` has the address of every slot, `steps` the function of every instruction.
 struct Machine {
   Step* steps;
-  // Consecutive steps: one by one, or a chain.
+  Link* links;  // of every step
+  // Consecutive steps: one by one, or a strip where that has links.
   struct Run {
-    ChainFn chain;
-    ChainRowsFn rows;  // where the tiles that it reads are inputs and the values move
+    Strip strip;
     int64_t first, length;
   };
   Run* runs;
@@ -80,6 +86,7 @@ struct Machine {
     count = code->instructionCount;
     inputs = inputCount;
     steps = arena.take<Step>(count);
+    links = arena.take<Link>(count);
     runs = arena.take<Run>(count);
     products = arena.take<Product>(code->rootCount);
     at = arena.take<T*>(code->slotCount);
@@ -132,11 +139,15 @@ struct Machine {
     };
     for (int64_t i = 0; i < count; i++) {
       const Instruction& one = code->instructions[i];
-      const int32_t operation = (int32_t)one.operation, arity = arityOf(one.operation);
+      const int32_t arity = arityOf(one.operation);
       const int32_t b = arity > 1 ? one.b : one.a, c = arity > 2 ? one.c : one.a;
-      steps[i] = Step{STEPS[operation][mask_of(one)], one.to, one.a, b, c};
-      if (rows.rootsStay && copiesConstant(one)) fill(at[one.to], *at[one.a], tile_);
-      else if (!isProduct(i) && code->chains[i] > 0) addRuns(i, code->chains[i], mask_of, rows);
+      steps[i] = Step{STEPS[(int32_t)one.operation][mask_of(one)], one.to, one.a, b, c};
+    }
+    for (int64_t i = 0; i < count;) {
+      const Instruction& one = code->instructions[i];
+      if (rows.rootsStay && copiesConstant(one)) fill(at[one.to], *at[one.a], tile_), i++;
+      else if (isProduct(i)) i++;
+      else i += addRun(i, scalar, rows);
     }
   }
 
@@ -156,22 +167,29 @@ struct Machine {
 
   // `number` values, a multiple of STEP.
   INLINE_METHOD void run(int64_t number, int64_t row = 0) const {
-    for (int64_t r = 0; r < runCount; r++) runOne(runs[r], number, row);
-    for (int64_t p = 0; p < productCount; p++) runSteps(products[p].step, 1, number, row);
+    const Slots place = slots(row);
+    const RowSlots<1> alone{{at}, moves, row};
+    for (int64_t r = 0; r < runCount; r++) {
+      if (runs[r].strip.links != nullptr) run_strip(runs[r].strip, alone, number);
+      else runSteps(runs[r].first, runs[r].length, number, place);
+    }
+    for (int64_t p = 0; p < productCount; p++) {
+      if (products[p].times != kAdded) runSteps(products[p].step, 1, number, place);
+    }
   }
 
   // ROWS_AT_ONCE machines of one code, which have the same tiles as inputs but for those of `ManyRows::own`, for as many rows from
   // `row` on, without the products.
   static void runRows(const Machine* machines, int64_t number, int64_t row) {
-    Slots tables[ROWS_AT_ONCE];
-    for (int m = 0; m < ROWS_AT_ONCE; m++) tables[m] = machines[m].slots(row + m);
+    RowSlots<ROWS_AT_ONCE> together{{}, machines[0].moves, row};
+    for (int m = 0; m < ROWS_AT_ONCE; m++) together.at[m] = machines[m].at;
     for (int64_t r = 0; r < machines[0].runCount; r++) {
       const Run& one = machines[0].runs[r];
-      if (one.rows != nullptr) {
-        one.rows(machines[0].steps + one.first, one.length, tables, number);
+      if (one.strip.links != nullptr) {
+        run_strip(one.strip, together, number);
         continue;
       }
-      for (int m = 0; m < ROWS_AT_ONCE; m++) machines[m].runOne(machines[m].runs[r], number, row + m);
+      for (int m = 0; m < ROWS_AT_ONCE; m++) machines[m].runSteps(one.first, one.length, number, machines[m].slots(row + m));
     }
   }
 
@@ -191,7 +209,8 @@ struct Machine {
   template <class IsScalar>
   void findProducts(const ManyRows& rows, const IsScalar& scalar) {
     productCount = 0;
-    for (int32_t r = 0; r < rows.products; r++) {
+    for (int32_t r = 0; rows.uses != nullptr && r < code->rootCount; r++) {
+      if (rows.uses[r].sum == nullptr && !rows.uses[r].weighs) continue;
       const int32_t root = code->roots[r];
       Product found{kNothing, -1, r, 0, 0, 0};
       for (int32_t i = 0; i < count; i++) {
@@ -210,7 +229,11 @@ struct Machine {
     // tiles of one row, and those that all rows share
     const auto isOwn = [&](int32_t slot) { return code->slots[slot].kind == SlotKind::kRegister || isOwnInput(slot, rows); };
     const auto isShared = [&](int32_t slot) { return !isOwn(slot) && !scalar(slot); };
-    if (one.operation == Operation::k_mul) {
+    if (rows.uses[root].weighs) {
+      const bool copied = one.operation == Operation::k_copy && moves[one.a] != 0;
+      return {copied ? kCopied : kNothing, step, root, one.to, one.a, one.a};
+    }
+    if (one.operation == Operation::k_mul && code->follows[step] == 0) {
       if (isOwn(one.a) && moves[one.b] != 0) return {kValue, step, root, one.a, one.b, one.b};
       if (isOwn(one.b) && moves[one.a] != 0) return {kValue, step, root, one.b, one.a, one.a};
     } else if (one.operation == Operation::k_scaledDifference && isOwn(one.a)) {
@@ -227,44 +250,77 @@ struct Machine {
   }
   bool isProduct(int64_t step) const {
     for (int64_t p = 0; p < productCount; p++) {
-      if (products[p].step == step) return true;
+      if (products[p].step == step && products[p].times != kAdded) return true;
     }
     return false;
   }
 
-  INLINE_METHOD void runSteps(int64_t first, int64_t length, int64_t number, int64_t row) const {
-    const Slots place = slots(row);
+  INLINE_METHOD void runSteps(int64_t first, int64_t length, int64_t number, const Slots& place) const {
     for (int64_t i = first; i < first + length; i++) {
       const Step& s = steps[i];
       s.fn(place[s.to], place[s.a], place[s.b], place[s.c], number);
     }
   }
 
-  INLINE_METHOD void runOne(const Run& one, int64_t number, int64_t row) const {
-    if (one.chain != nullptr) return one.chain(steps + one.first, one.length, slots(row), number);
-    runSteps(one.first, one.length, number, row);
+  // Adds the strip that begins at step `first`, or that step alone: how many steps.
+  template <class IsScalar>
+  int64_t addRun(int64_t first, const IsScalar& scalar, const ManyRows& rows) {
+    int32_t begin = -1;
+    int64_t end = first;
+    const auto takes = [&](int32_t before) {
+      if (!setLink(end, before, scalar, rows)) return false;
+      end++;
+      return true;
+    };
+    if (!takes(-1)) {
+      const int32_t operands[] = {steps[first].c, steps[first].a, steps[first].b};
+      for (const int32_t slot : operands) {
+        if (!scalar(slot) && takes(begin = slot)) break;
+      }
+    }
+    while (end > first && end < count && code->follows[end] != 0 && !isProduct(end) && takes(steps[end - 1].to)) {
+    }
+    T* const sum = end > first ? sumOf(end - 1, rows) : nullptr;
+    if (end - first > 1 || sum != nullptr) {
+      runs[runCount++] = Run{Strip{links + first, links + end, begin, steps[end - 1].to, sum}, first, end - first};
+      return end - first;
+    }
+    Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;
+    if (last != nullptr && last->strip.links == nullptr && last->first + last->length == first) last->length++;
+    else runs[runCount++] = Run{Strip{nullptr, nullptr, -1, -1, nullptr}, first, 1};
+    return 1;
   }
 
-  // A chain falls apart where what is one value changes; the value that it begins with is a tile or its head.
-  template <class MaskOf>
-  void addRuns(int64_t first, int64_t length, const MaskOf& mask_of, const ManyRows& rows) {
-    for (int64_t i = first; i < first + length;) {
-      const int mask = mask_of(code->instructions[i]);
-      int64_t end = i + 1;
-      while (end < first + length && mask_of(code->instructions[end]) == mask) end++;
-      ChainFns fns = end - i > 1 ? chains_of(code->instructions[i].operation, mask) : ChainFns{};
-      for (int64_t k = i; fns.rows != nullptr && k < end; k++) {
-        const Instruction& one = code->instructions[k];
-        const int32_t tile = mask == 1 ? one.b : one.a;
-        const bool isInput = code->slots[tile].kind == SlotKind::kInput && !isOwnInput(tile, rows);
-        if (!isInput || moves[mask == 1 ? one.a : one.b] == 0) fns.rows = nullptr;
-      }
-      Run* const last = runCount > 0 ? runs + runCount - 1 : nullptr;
-      const bool follows = last != nullptr && last->chain == nullptr && last->first + last->length == i;
-      if (fns.one == nullptr && follows) last->length += end - i;
-      else runs[runCount++] = Run{fns.one, fns.rows, i, end - i};
-      i = end;
+  // Whether a strip can do a step, whose operand `before` is what the strip has in registers (-1: nothing).
+  template <class IsScalar>
+  bool setLink(int64_t step, int32_t before, const IsScalar& scalar, const ManyRows& rows) {
+    const Instruction& one = code->instructions[step];
+    const int32_t operands[] = {one.a, one.b, one.c};
+    int32_t roles[] = {kNone, kNone, kNone};
+    int32_t tiles[] = {-1, -1}, numbers[] = {-1, -1};
+    for (int32_t n = 0; n < arityOf(one.operation); n++) {
+      const int32_t slot = operands[n];
+      const bool isOwn = code->slots[slot].kind == SlotKind::kRegister || isOwnInput(slot, rows);
+      roles[n] = slot == before ? kBefore : scalar(slot) ? kNumber : isOwn ? kOwn : kShared;
+      if (roles[n] == kBefore) continue;
+      int32_t* const list = roles[n] == kNumber ? numbers : tiles;
+      if (list[0] < 0) list[0] = slot;
+      else list[1] = slot;
     }
+    const LinkKind kind = kind_of(one.operation, roles[0], roles[1], roles[2]);
+    links[step] = Link{kind, numbers[0], tiles[0], tiles[1] >= 0 ? tiles[1] : numbers[1]};
+    return kind != kNoLink;
+  }
+
+  // Where several rows add up the root that a step is, if they do.
+  T* sumOf(int64_t step, const ManyRows& rows) {
+    for (int32_t r = 0; rows.uses != nullptr && code->unread[step] != 0 && r < code->rootCount; r++) {
+      const int32_t root = code->roots[r];
+      if (root != steps[step].to || rows.uses[r].sum == nullptr) continue;
+      products[productCount++] = {kAdded, (int32_t)step, r, root, root, root};
+      return rows.uses[r].sum;
+    }
+    return nullptr;
   }
 
   T* constants_;

@@ -26,7 +26,7 @@ class Program {
   std::vector<int32_t> words_;
   std::vector<double> constants_;
   std::vector<Code> codes_;
-  std::vector<std::vector<int32_t>> chains_;
+  std::vector<std::vector<uint8_t>> follows_, unread_;
   View view_{};
   size_t argBytes_ = 0;
 };

@@ -10,7 +10,7 @@ namespace mercer::cpu::interpreter {
 namespace {
 
 constexpr int32_t kMostSegments = 512;
-constexpr int32_t kVersion = 6;
+constexpr int32_t kVersion = 7;
 constexpr int32_t kMostRegisters = 1 << 16;
 constexpr int32_t kMostSlots = 1 << 21;
 constexpr int32_t kMostSettings = 1 << 20;
@@ -62,7 +62,7 @@ class Reader {
     program_.view_.codes = program_.codes_.data();
     program_.view_.constants = program_.constants_.data();
     checkFamily();
-    for (Code& code : program_.codes_) findChains(code);
+    for (Code& code : program_.codes_) findReaders(code);
   }
 
  private:
@@ -98,34 +98,31 @@ class Reader {
     program_.codes_.push_back(code);
   }
 
-  // Chains of one operation, whose differing operands are one value or a tile alike.
-  void findChains(Code& code) {
-    std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
-    const auto count = [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; };
-    for (int32_t i = 0; i < code.instructionCount; ++i) {
-      const Instruction& one = code.instructions[i];
+  // Instructions that read the value of the one before, which nobody else reads, and those whose own value none reads.
+  void findReaders(Code& code) {
+    const auto operands = [](const Instruction& one, const auto& each) {
       const int32_t arity = arityOf(one.operation);
-      count(one.a);
-      if (arity > 1) count(one.b);
-      if (arity > 2) count(one.c);
+      each(one.a);
+      if (arity > 1) each(one.b);
+      if (arity > 2) each(one.c);
+    };
+    std::vector<int32_t> uses(static_cast<size_t>(code.slotCount), 0);
+    std::vector<bool> isRoot(static_cast<size_t>(code.slotCount), false);
+    for (int32_t i = 0; i < code.instructionCount; ++i)
+      operands(code.instructions[i], [&](int32_t slot) { ++uses[static_cast<size_t>(slot)]; });
+    for (int32_t i = 0; i < code.rootCount; ++i) isRoot[static_cast<size_t>(code.roots[i])] = true;
+    std::vector<uint8_t> follows, unread;
+    for (int32_t i = 0; i < code.instructionCount; ++i) {
+      const int32_t before = i > 0 ? code.instructions[i - 1].to : -1;
+      int32_t reads = 0;
+      operands(code.instructions[i], [&](int32_t slot) { reads += slot == before ? 1 : 0; });
+      follows.push_back(reads > 0 && uses[static_cast<size_t>(before)] == reads && !isRoot[static_cast<size_t>(before)]);
+      unread.push_back(uses[static_cast<size_t>(code.instructions[i].to)] == 0);
     }
-    for (int32_t i = 0; i < code.rootCount; ++i) count(code.roots[i]);
-    std::vector<int32_t> chains(static_cast<size_t>(code.instructionCount), 1);
-    for (int32_t i = 0; i < code.instructionCount;) {
-      const Operation adder = adderOf(code.instructions[i].operation);
-      int32_t end = i + 1;
-      for (; addsUp(adder) && end < code.instructionCount; ++end) {
-        const Instruction &one = code.instructions[end], &before = code.instructions[end - 1];
-        if (one.operation != adder || one.c != before.to || one.a == before.to || one.b == before.to ||
-            uses[static_cast<size_t>(before.to)] != 1)
-          break;
-        chains[static_cast<size_t>(end)] = 0;
-      }
-      chains[static_cast<size_t>(i)] = end - i;
-      i = end;
-    }
-    program_.chains_.push_back(std::move(chains));
-    code.chains = program_.chains_.back().data();
+    program_.follows_.push_back(std::move(follows));
+    program_.unread_.push_back(std::move(unread));
+    code.follows = program_.follows_.back().data();
+    code.unread = program_.unread_.back().data();
   }
 
   int32_t setting(int32_t i) const {

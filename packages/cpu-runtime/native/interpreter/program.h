@@ -82,27 +82,27 @@ struct Code {
   const int32_t* roots;
   int32_t rootCount;
   int32_t registers;
-  // Of every instruction how many, from it on, add one after the other to one value that nobody else reads; 0 within them.
-  const int32_t* chains;
+  // Of every instruction whether it reads the value of the one before, which nobody else reads; and whether no instruction reads its own.
+  const uint8_t* follows;
+  const uint8_t* unread;
 };
 
-// Operations whose third operand is what they add to.
-constexpr bool addsUp(Operation operation) {
-  return operation == Operation::k_multiplyAdd || operation == Operation::k_addAbsoluteDifference ||
-         operation == Operation::k_addSquaredDifference;
-}
-
-// The operation that adds what this one is: chains of it may begin with this one.
-constexpr Operation adderOf(Operation operation) {
+// Operations of which the first two operands may change places.
+constexpr bool commutes(Operation operation) {
   switch (operation) {
+    case Operation::k_add:
     case Operation::k_mul:
-      return Operation::k_multiplyAdd;
+    case Operation::k_multiplyAdd:
     case Operation::k_absoluteDifference:
-      return Operation::k_addAbsoluteDifference;
     case Operation::k_squaredDifference:
-      return Operation::k_addSquaredDifference;
+    case Operation::k_addAbsoluteDifference:
+    case Operation::k_addSquaredDifference:
+    case Operation::k_addPower3:
+    case Operation::k_addPower4:
+    case Operation::k_maxAbsoluteDifference:
+      return true;
     default:
-      return operation;
+      return false;
   }
 }
 

@@ -61,9 +61,10 @@ struct Reducer {
                     : kind < kMin ? 0 : isLeast(kind) ? infinity : -infinity;
     // Doubles of `count` rows reach into the second tile of their two.
     const int64_t used = wide() ? tile : count;
-    for (int64_t p = 0; p < slots(); p++) {
+    const int64_t together = ranked() ? k : 1;  // tiles that are one list
+    for (int64_t p = 0; p < slots(); p += together) {
       const bool index = indexed() && p >= places();
-      for (int64_t i = 0; i < used; i += LANES) {
+      for (int64_t i = 0; i < used * together; i += LANES) {
         const V empty = counts() ? (V)number(kind == kAll ? 1 : 0)
                         : index ? (V)number(-1) : splat(isExponential(kind) && p > 0 ? 0 : first);
         put(state + p * tile + i, empty);
@@ -141,7 +142,7 @@ struct Reducer {
   void write(const T* state, int64_t lane, int64_t reduced, T* out, int32_t* index) const {
     for (int64_t p = 0; p < indexCount(); p++) {
       L found;
-      __builtin_memcpy(&found, indices((T*)state) + p * tile + lane, sizeof found);
+      __builtin_memcpy(&found, indices((T*)state) + at(p, lane), sizeof found);
       index[p] = (int32_t)found;
     }
     const T top = state[lane];
@@ -161,7 +162,7 @@ struct Reducer {
       } else if (kind == kSum || kind == kMean) {
         out[p] = sumOf(state, p, lane, kind == kMean ? (double)reduced : 1);
       } else {
-        out[p] = state[p * tile + lane];
+        out[p] = state[at(p, lane)];
       }
       if (kind == kVar) out[p] = state[(1 + dim + p) * tile + lane] / (T)reduced;
     }
@@ -290,22 +291,25 @@ struct Reducer {
 
   static INLINE_METHOD V scaledPower(V x, V top) { return exp2_v(x * splat(LOG2E) - top); }
 
-  // The vector at `i` of a row, by the rule of reducers/base2-exponentials.ts.
-  INLINE_METHOD void addBase2At(T* state, const T* const* f, int64_t i) const {
+  // The vector `x` at `i` of a row, whose weights are `weight(w)`, by the rule of reducers/base2-exponentials.ts.
+  template <class Weight>
+  INLINE_METHOD void addBase2At(T* state, V x, int64_t i, const Weight& weight) const {
     const V none = splat(-(T)__builtin_inf()), infinity = splat((T)__builtin_inf());
-    const V x = get(f[0] + i), before = get(state + i), exponent = x * splat(LOG2E);
+    const V before = get(state + i), exponent = x * splat(LOG2E);
     const V top = (I)(exponent <= before) | (I)(before != before) ? before : round_v(exponent);
     const V keep = before == top ? splat(1) : exp2_v(before - top);
     const V share = abs_v(top) == infinity ? (exponent == top ? splat(1) : splat(0)) : scaledPower(x, top);
     for (int32_t w = 1; w <= weights; w++) {
       const V sum = get(state + w * tile + i);
-      put(state + w * tile + i, x == none ? sum : scaled(sum, keep) + scaled(get(f[w] + i), share));
+      put(state + w * tile + i, x == none ? sum : scaled(sum, keep) + scaled(weight(w), share));
     }
     put(state + i, x == none ? before : top);
   }
 
   void addBase2(T* state, const T* const* f, int64_t count) const {
-    for (int64_t i = 0; i < count; i += LANES) addBase2At(state, f, i);
+    for (int64_t i = 0; i < count; i += LANES) {
+      addBase2At(state, get(f[0] + i), i, [&](int32_t w) INLINE_LAMBDA { return get(f[w] + i); });
+    }
   }
 
   void mergeBase2(T* state, const T* part, int64_t count) const {
@@ -351,8 +355,13 @@ struct Reducer {
     put(state + c * tile + i, better ? x : best);
   }
 
-  // Where in a list of the K best component `c` of the vector at `i` has its entry number `r`.
-  int64_t entry(int64_t r, int32_t c, int64_t i) const { return (r * dim + c) * tile + i; }
+  // Where in a list of the K best component `c` of the vector at `i` has its entry number `r`: a list lies in one piece, since entries
+  // that are a power of two apart would share few places of the first-level cache.
+  int64_t entry(int64_t r, int32_t c, int64_t i) const { return (c * tile + i) * k + r * LANES; }
+  // Where place `p` of the results has its value of one kept row.
+  int64_t at(int64_t p, int64_t lane) const {
+    return ranked() ? entry(p / dim, (int32_t)(p % dim), lane / LANES * LANES) + lane % LANES : p * tile + lane;
+  }
 
   // NaN comes last, and equal values keep the order of their rows.
   template <bool LEAST>
@@ -365,12 +374,12 @@ struct Reducer {
     if (!any(before(x, get(state + last), (I)get(index + last)))) return;
     I number_of = number(row), taken = number(0);
     for (int32_t r = 0; r < k; r++) {
-      const int64_t at = entry(r, c, i);
-      const V old = get(state + at);
-      const I old_index = (I)get(index + at);
+      const int64_t place = entry(r, c, i);
+      const V old = get(state + place);
+      const I old_index = (I)get(index + place);
       taken |= before(x, old, old_index);
-      put(state + at, taken ? x : old);
-      put(index + at, (V)(taken ? number_of : old_index));
+      put(state + place, taken ? x : old);
+      put(index + place, (V)(taken ? number_of : old_index));
       x = taken ? old : x;
       number_of = taken ? old_index : number_of;
     }

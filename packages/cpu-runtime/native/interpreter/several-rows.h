@@ -1,4 +1,5 @@
-// What the values of several rows are multiplied by where they are added: a number of each row, or its difference from a tile.
+// What the values of several rows are multiplied by where they are added: a number of each row, or its difference from a tile; or how they
+// come without being written: as a number of each row, or added already.
 struct Factor {
   Times times = kNothing;
   const T* rows = nullptr;
@@ -6,8 +7,8 @@ struct Factor {
 };
 
 // Rows added ROWS_AT_ONCE at a time: running results are read and written once for all of them, and in most vectors one test shows
-// that nothing changes or that nothing is unusual. Values of the rows are `stride` pointers apart; those of sums may come with
-// factors, by value (null: none).
+// that nothing changes or that nothing is unusual. Values of the rows are `stride` pointers apart; they may come with factors, by
+// value.
 struct SeveralRows {
   const Reducer& one;
   int64_t stride;
@@ -71,8 +72,9 @@ struct SeveralRows {
 
   void addSums(T* state, const T* const* f, int64_t count) const {
     for (int32_t c = 0; c < one.dim;) {
-      switch (factors == nullptr ? kNothing : factors[c].times) {
+      switch (factors[c].times) {
         case kNothing:
+        case kCopied:
           c += addColumns<kNothing>(state, f, c, count);
           break;
         case kValue:
@@ -83,6 +85,9 @@ struct SeveralRows {
           break;
         case kTurned:
           c += addColumns<kTurned>(state, f, c, count);
+          break;
+        case kAdded:
+          c++;
           break;
       }
     }
@@ -148,6 +153,11 @@ struct SeveralRows {
     }
   }
 
+  // Weight number `w` of row `m`.
+  INLINE_METHOD V weight(const T* const* f, int32_t w, int m, int64_t i) const {
+    return factors[w].times == kCopied ? splat(factors[w].rows[m]) : get(f[m * stride + w] + i);
+  }
+
   // Above a mean of 2^5 of what the rows count, the power of two that sums are taken by is chosen anew.
   static constexpr int MOST_A_ROW = 32;
 
@@ -162,18 +172,19 @@ struct SeveralRows {
       for (int m = 0; m < ROWS_AT_ONCE; m++) share[m] = Reducer::scaledPower(x[m], top);
       const V counted = total(share);
       if (any(~(I)(counted < most))) {
-        for (int m = 0; m < ROWS_AT_ONCE; m++) one.addBase2At(state, f + m * stride, i);
+        for (int m = 0; m < ROWS_AT_ONCE; m++) {
+          one.addBase2At(state, x[m], i, [&](int32_t w) INLINE_LAMBDA { return weight(f, w, m, i); });
+        }
         continue;
       }
       for (int32_t w = 1; w <= one.weights; w++) {
         T* const sum = state + w * one.tile + i;
         V added = counted;
         if (!one.isOne(w - 1)) {
-          Values weight;
-          value(f, w).read(weight, i);
+          Values weighted;
 #pragma GCC unroll 4
-          for (int m = 0; m < ROWS_AT_ONCE; m++) weight[m] = Reducer::scaled(weight[m], share[m]);
-          added = total(weight);
+          for (int m = 0; m < ROWS_AT_ONCE; m++) weighted[m] = Reducer::scaled(weight(f, w, m, i), share[m]);
+          added = total(weighted);
         }
         put(sum, get(sum) + added);
       }
@@ -234,14 +245,14 @@ struct SeveralRows {
 
   template <bool LEAST>
   void enterAll(T* state, const T* const* f, int32_t c, int64_t row, int64_t count) const {
-    const T* const last = state + one.entry(one.k - 1, c, 0);
     const Row values = value(f, c);
     for (int64_t i = 0; i < count; i += LANES) {
       Values x;
       values.read(x, i);
       const V check = total(x), most = best<LEAST>(x);
+      const V last = get(state + one.entry(one.k - 1, c, i));
       const I odd = ~(I)(check - check == splat(0));
-      if (!any(odd | Reducer::beats<LEAST>(most, get(last + i)) | (I)(get(last + i) != get(last + i)))) continue;
+      if (!any(odd | Reducer::beats<LEAST>(most, last) | (I)(last != last))) continue;
       if (any(odd)) {
         for (int m = 0; m < ROWS_AT_ONCE; m++) one.insertAt<LEAST>(state, x[m], c, row + m, i);
         continue;
@@ -255,23 +266,21 @@ struct SeveralRows {
   INLINE_METHOD void enter(T* state, V x, int32_t c, int64_t row, int64_t i) const {
     const auto stays = [x](V old) INLINE_LAMBDA { return LEAST ? (I)(x >= old) : (I)(x <= old); };
     const I number_of = Reducer::number(row);
-    T* const index = one.indices(state);
-    int64_t at = one.entry(one.k - 1, c, i);
-    const int64_t step = one.dim * one.tile;
-    I here = stays(get(state + at));
-    for (int32_t r = one.k - 1; any(~here); r--, at -= step) {
-      const V old = get(state + at);
-      const I old_index = (I)get(index + at);
+    T* at = state + one.entry(one.k - 1, c, i);
+    const int64_t indices = one.indices(state) - state;
+    V old = get(at);
+    I old_index = (I)get(at + indices), here = stays(old);
+    for (int32_t r = one.k - 1; any(~here); r--, at -= LANES) {
       if (r == 0) {
-        put(state + at, here ? old : x);
-        put(index + at, (V)(here ? old_index : number_of));
+        put(at, here ? old : x);
+        put(at + indices, (V)(here ? old_index : number_of));
         return;
       }
-      const V above = get(state + at - step);
-      const I above_index = (I)get(index + at - step), before = stays(above);
-      put(state + at, before ? (here ? old : x) : above);
-      put(index + at, (V)(before ? (here ? old_index : number_of) : above_index));
-      here = before;
+      const V above = get(at - LANES);
+      const I above_index = (I)get(at - LANES + indices), before = stays(above);
+      put(at, before ? (here ? old : x) : above);
+      put(at + indices, (V)(before ? (here ? old_index : number_of) : above_index));
+      old = above, old_index = above_index, here = before;
     }
   }
 };

@@ -151,7 +151,7 @@ struct Slots {
   INLINE_METHOD T* operator[](int32_t slot) const { return at[slot] + row * moves[slot]; }
 };
 
-#include "chains.h"
+#include "strips.h"
 
 #define S1(name) step<Op_##name, 0>, step<Op_##name, 1>
 #define S2(name) S1(name), step<Op_##name, 2>, step<Op_##name, 3>

@@ -51,6 +51,7 @@ double apply(Operation operation, double x, double y, double z) {
     case Operation::k_scaledDifference: return x * (y - z);
     case Operation::k_scaledAbsoluteDifference: return x * std::fabs(y - z);
     case Operation::k_scaledSign: return x * apply(Operation::k_sign, y - z, 0, 0);
+    case Operation::k_mulAbsolute: return x * std::fabs(y);
     case Operation::k_expOfNegative: return std::exp(-x);
     default: break;  // functions, which are refused here
   }

@@ -60,7 +60,12 @@ function fuse(node: Expr, context: InstructionContext): ChosenInstruction | unde
   }
   if (second === undefined) return undefined;
   if (node.op === 'mul') {
-    return fuseScaled(first, second, context) ?? fuseScaled(second, first, context);
+    return (
+      fuseOwnSize(first, second, context) ??
+      fuseOwnSize(second, first, context) ??
+      fuseScaled(first, second, context) ??
+      fuseScaled(second, first, context)
+    );
   }
   if (node.op === 'add' && context.rounded) return undefined;
   if (node.op === 'add') return fuseSum(first, second, context) ?? fuseSum(second, first, context);
@@ -74,7 +79,7 @@ function fuseSum(
   term: Expr,
   context: InstructionContext,
 ): ChosenInstruction | undefined {
-  if (!isPrivate(term, context)) return undefined;
+  if (!isPrivate(term, context) && !isComputedAgain(term, context)) return undefined;
   const [first, second] = term.args;
   if (first === undefined) return undefined;
   const isSquare = term.op === 'mul' && first === second;
@@ -90,6 +95,23 @@ function fuseSum(
     : undefined;
 }
 
+/** A scaled difference times its size, which is written as the size of the difference scaled likewise. */
+function fuseOwnSize(
+  value: Expr,
+  size: Expr,
+  context: InstructionContext,
+): ChosenInstruction | undefined {
+  if (value.op !== 'mul' || size.op !== 'mul' || !isPrivate(size, context)) return undefined;
+  const absolute = size.args.find(({ op }) => op === 'abs');
+  const factor = size.args.find((arg) => arg !== absolute);
+  const difference = absolute?.args[0];
+  if (factor === undefined || difference?.op !== 'sub') return undefined;
+  const isSame = value.args.includes(factor) && value.args.includes(difference);
+  return isSame && isNonNegative(factor, context.nonNegative)
+    ? { operation: 'mulAbsolute', args: [value, value] }
+    : undefined;
+}
+
 const SCALED = { abs: 'scaledAbsoluteDifference', sign: 'scaledSign' } as const;
 
 /** A difference, its size or its sign, times a factor: a difference is computed again rather than kept. */
@@ -101,7 +123,9 @@ function fuseScaled(
   const signed = value.op === 'abs' || value.op === 'sign' ? SCALED[value.op] : undefined;
   const difference = signed === undefined ? value : value.args[0];
   if (difference?.op !== 'sub' || context.given(difference)) return undefined;
-  if (signed !== undefined && !isPrivate(value, context)) return undefined;
+  if (signed !== undefined && !isPrivate(value, context) && !isComputedAgain(value, context)) {
+    return undefined;
+  }
   return { operation: signed ?? 'scaledDifference', args: [factor, ...difference.args] };
 }
 
@@ -115,11 +139,12 @@ const POWERS = [
 ] as const;
 const [LEAST_POWER, MOST_POWER] = [3, 8];
 
-/** A product of one difference and its size that is a power of the size, and of which nobody else reads a part. */
-function powerOfDifference(
-  term: Expr,
-  { uses, given }: InstructionContext,
-): ChosenInstruction | undefined {
+/**
+ * A product of one difference and its size that is a power of the size, and of which nobody else reads a part that would have to be
+ * kept.
+ */
+function powerOfDifference(term: Expr, context: InstructionContext): ChosenInstruction | undefined {
+  const { uses, given } = context;
   const parts = new Set<Expr>();
   let difference: Expr | undefined;
   let [signed, power] = [0, 0];
@@ -145,7 +170,10 @@ function powerOfDifference(
     if (part === difference) continue;
     for (const arg of new Set(part.args)) readers.set(arg, (readers.get(arg) ?? 0) + 1);
   }
-  const isOwn = [...parts].every((part) => uses.get(part) === readers.get(part) && !given(part));
+  const isOwn = [...parts].every(
+    (part) =>
+      !given(part) && (uses.get(part) === readers.get(part) || isComputedAgain(part, context)),
+  );
   return isOwn ? { operation, args: difference.args } : undefined;
 }
 
@@ -164,11 +192,17 @@ function fuseMax(
   return ends && { operation: 'maxAbsoluteDifference', args: [...ends, largest] };
 }
 
-/** The ends of a difference that need not be kept: one node alone reads it, or it is of values that are there already. */
+/** The ends of a difference that need not be kept: one node alone reads it, or it is computed again. */
 function differenceOf(node: Expr, context: InstructionContext): readonly Expr[] | undefined {
   if (node.op !== 'sub' || context.given(node)) return undefined;
-  const isThere = (end: Expr): boolean => context.given(end) || end.value !== undefined;
-  return isPrivate(node, context) || node.args.every(isThere) ? node.args : undefined;
+  return isPrivate(node, context) || isComputedAgain(node, context) ? node.args : undefined;
+}
+
+/** Whether a node is a difference of values that are there already, its size or its sign: that is computed again rather than kept. */
+function isComputedAgain(node: Expr, { given }: InstructionContext): boolean {
+  const difference = node.op === 'abs' || node.op === 'sign' ? node.args[0] : node;
+  const isThere = (end: Expr): boolean => given(end) || end.value !== undefined;
+  return !given(node) && difference?.op === 'sub' && difference.args.every(isThere);
 }
 
 /** Whether one node alone reads this one, so that it need not be kept. */

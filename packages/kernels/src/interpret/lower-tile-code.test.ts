@@ -55,12 +55,32 @@ describe('codes over tiles', () => {
       ['sub', 'squaredDifference', 'multiplyAdd'],
     ],
     [
-      'a power of which others read a part',
+      'a power of which others read a part that is computed again',
       add(add(s, simplify(pow(abs(difference), 3))), abs(difference)),
-      ['squaredDifference', 'absoluteDifference', 'multiplyAdd', 'add'],
+      ['addPower3', 'addAbsoluteDifference'],
+    ],
+    [
+      'a power of which others read a part that must be kept',
+      add(add(s, simplify(pow(abs(far), 3))), abs(far)),
+      ['exp', 'sub', 'mul', 'abs', 'multiplyAdd', 'add'],
+    ],
+    [
+      'the size of a difference scaled, which others read',
+      mul(mul(abs(difference), s), exp(abs(difference))),
+      ['absoluteDifference', 'scaledAbsoluteDifference', 'exp', 'mul'],
     ],
     ['a difference scaled', mul(s, difference), ['scaledDifference']],
     ['the size of a difference scaled', mul(abs(difference), s), ['scaledAbsoluteDifference']],
+    [
+      'a scaled difference times its size',
+      mul(mul(exp(s), difference), mul(abs(difference), exp(s))),
+      ['exp', 'scaledDifference', 'mulAbsolute'],
+    ],
+    [
+      'the same by a factor of any sign',
+      mul(mul(s, difference), mul(abs(difference), s)),
+      ['scaledDifference', 'scaledAbsoluteDifference', 'mul'],
+    ],
     ['its sign scaled', mul(s, sign(difference)), ['scaledSign']],
     [
       'a difference that others read, computed again',

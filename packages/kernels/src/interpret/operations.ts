@@ -100,7 +100,7 @@ const ARITHMETIC = [
   ...(['addAbsoluteDifference', 'addSquaredDifference', 'maxAbsoluteDifference'] as const),
   'expOfNegative',
   ...(['addPower3', 'addPower4', 'addPower5', 'addPower6', 'addPower7', 'addPower8'] as const),
-  ...(['scaledDifference', 'scaledAbsoluteDifference', 'scaledSign'] as const),
+  ...(['scaledDifference', 'scaledAbsoluteDifference', 'scaledSign', 'mulAbsolute'] as const),
 ] as const;
 
 /** An operation of the interpreter. */

@@ -21,7 +21,7 @@ export const TILE_FAMILIES = ['map', 'map-reduce', 'pairwise', 'cdist-grad'] as 
 /** A family of kernels that the interpreter has. */
 export type TileFamily = (typeof TILE_FAMILIES)[number];
 
-const VERSION = 6;
+const VERSION = 7;
 
 /** Straight-line code over tiles: slots (kind, index), instructions (operation, result, operands), results. */
 export interface TileCode {

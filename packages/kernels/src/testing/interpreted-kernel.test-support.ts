@@ -65,7 +65,7 @@ function functionOf(
 }
 
 // The layout that native/interpreter/program.cc reads.
-const [VERSION, MAP, FLOAT32, COPY] = [6, 0, 0, 0];
+const [VERSION, MAP, FLOAT32, COPY] = [7, 0, 0, 0];
 const [CONSTANT, REGISTER] = [0, 4];
 const REGISTERS = 512;
 
