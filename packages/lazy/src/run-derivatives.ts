@@ -118,7 +118,7 @@ function ownNumbers(
   };
 }
 
-/** Results of reductions over one list of inputs, by place: a pass for each side. */
+/** Results of reductions over one list of inputs, by place: a pass for each side, whose kernels are compiled side by side. */
 async function executeBySide(
   what: string,
   reductions: readonly Reduction[],
@@ -126,15 +126,24 @@ async function executeBySide(
   options: DerivativeOptions,
 ): Promise<readonly Results[]> {
   const results = reductions.map((): Results => NO_RESULTS);
+  const pass = async (axis: Reduction['axis']): Promise<void> => {
+    const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
+    const [first, ...others] = reductions.filter((one) => one.axis === axis);
+    if (first === undefined) return;
+    const task = { what, reductions: [first, ...others] as const, inputs, names: undefined };
+    const found = await computed(task, [], options);
+    for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
+  };
+  const isCut = cutsRows(options) || readsRows(inputs, []);
+  const passes: Promise<void>[] = [];
   try {
     for (const axis of new Set(reductions.map((one) => one.axis))) {
-      const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
-      const [first, ...others] = reductions.filter((one) => one.axis === axis);
-      if (first === undefined) continue;
-      const task = { what, reductions: [first, ...others] as const, inputs, names: undefined };
-      const found = await computed(task, [], options);
-      for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
+      passes.push(pass(axis));
+      // memory has room for the blocks of one
+      if (isCut) await passes.at(-1);
     }
+    await Promise.allSettled(passes);
+    await Promise.all(passes);
     return results;
   } catch (error) {
     for (const { value, index } of results) for (const one of [value, index]) one?.dispose();
