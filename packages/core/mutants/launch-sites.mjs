@@ -569,4 +569,53 @@ function without(
  *
  * @type {readonly Mutant[]}
  */
-export const launchSites = [...order, ...enqueuing, ...overtaking, ...signals, ...memory, ...kept];
+const ASKED = {
+  promise: 'kernels that are only asked for',
+  test: '../tensor/src/capture/ask-ahead.fake-gpu.test.ts',
+  pattern: 'are all requested before one is there',
+};
+const asked = [
+  {
+    ...ASKED,
+    name: 'their calls are remembered',
+    file: `${TENSOR}/operation/operation.ts`,
+    find: ' && !isOnlyAsked()',
+    replace: '',
+  },
+  {
+    ...ASKED,
+    name: 'those that are there already are launched',
+    file: `${TENSOR}/device-kernel.ts`,
+    find: ' || core.onlyAsks',
+    replace: '',
+    pattern: 'launch nothing where they are there already',
+  },
+  {
+    ...ASKED,
+    name: 'libraries are called',
+    file: `${TENSOR}/operation/known-call.ts`,
+    find: 'if (queue.onlyAsks) return;',
+    replace: '',
+    test: '../linalg/src/kernels-side-by-side.fake-gpu.test.ts',
+    pattern: 'are no reason to call a library',
+  },
+  {
+    ...ASKED,
+    name: 'a solve learns of them one by one',
+    file: '../../solvers/src/iterative-solve.ts',
+    find: 'await askAhead(wide.device, kindOf(what, parts), ahead);',
+    replace: 'kindOf(what, parts);',
+    test: '../solvers/src/first-solve.fake-gpu.test.ts',
+    pattern: 'asks for all of its kernels',
+  },
+];
+
+export const launchSites = [
+  ...order,
+  ...enqueuing,
+  ...overtaking,
+  ...signals,
+  ...memory,
+  ...kept,
+  ...asked,
+];

@@ -123,10 +123,10 @@ const faults = [
     pattern: 'its scale and its diagonal',
   },
   {
-    file: '../../pairwise/src/blocks/compute-blocks.ts',
+    file: '../../pairwise/src/blocks/run-blocks.ts',
     test: '../pairwise/src/blocks/blocks.test.ts',
     name: 'what a call that ends early has written is kept',
-    find: 'await sink.abandon();',
+    find: 'await into.abandon();',
     replace: '',
     pattern: 'leaves files as they were',
   },
@@ -137,6 +137,30 @@ const faults = [
     find: 'if (block[axis] !== whole[axis]) break;',
     replace: '',
     pattern: 'holds blocks of any axes in any order',
+  },
+  {
+    file: '../../lazy/src/run-derivatives.ts',
+    test: '../lazy/src/shards/group.test.ts',
+    name: 'a gradient by what all processes have is that of its own rows',
+    find: 'total = await sumOfAll(spread.group, total);',
+    replace: '',
+    pattern: 'gradients of Sum over j',
+  },
+  {
+    file: '../../lazy/src/run-derivatives.ts',
+    test: '../lazy/src/shards/group.test.ts',
+    name: 'row numbers of gradients count from the first row of each process',
+    find: '[0, spread.start] : [spread.start, 0]',
+    replace: '[0, 0] : [0, 0]',
+    pattern: 'gradients by parameters, tables, row numbers',
+  },
+  {
+    file: '../../lazy/src/saved-results.ts',
+    test: '../lazy/src/shards/group.test.ts',
+    name: 'the derivative of a mean divides by its own rows',
+    find: ': total(spread.rows);',
+    replace: ': axis === 1 ? rowsJ : rowsI;',
+    pattern: 'gradients of Mean over i',
   },
 ];
 

@@ -350,6 +350,8 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "aligned",
       "anotherHandle",
       "arrivedNow",
+      "askAhead",
+      "askForCapture",
       "assertNoOverlap",
       "assertNotPreparing",
       "assertTensor",

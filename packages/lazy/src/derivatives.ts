@@ -1,13 +1,12 @@
 import type { VectorExpr } from '@mercer/formula';
 import { MercerError, type Tensor } from '@mercer/tensor';
 import { formatShape, inSlices } from '@mercer/tensor/operation';
-import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { describeInput, isSameData, isSameInput, nodeAt, shapeOf, type Input } from './input.js';
 import { LazyError, translatedSteps } from './lazy-error.js';
 import { checkVariable, type LazyFormula } from './lazy-formula.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
-import { savedNodes, type SavedOptions } from './saved-results.js';
+import { savedNodes, type SavedCall } from './saved-results.js';
 import { sharesOf, type Share } from './shares.js';
 import type { Task } from './task.js';
 import { shapeAfter } from './view-step.js';
@@ -36,7 +35,7 @@ export async function derivativesBy(
   what: string,
   { task, cotangent }: Differentiated,
   places: readonly number[],
-  options: SavedOptions & Pick<CallOptions, 'device'>,
+  options: SavedCall,
   made: Tensor[],
 ): Promise<Derivatives> {
   const kept = keptSide(task);

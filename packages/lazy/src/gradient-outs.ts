@@ -20,8 +20,9 @@ import { gradientShape, type Differentiated } from './derivatives.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { asOut } from './result-of-kind.js';
-import { pairCall } from './pair-call.js';
+import { pairCall, type PairCall } from './pair-call.js';
 import { readsRows } from './row-reader.js';
+import type { ReductionGroup } from './shards/reduction-group.js';
 import { checkShardedOuts } from './shards/sharded-reductions.js';
 import { asTensors, checkOuts, NO_RESULTS, wantedResults, type Results } from './results.js';
 import type { SavedForward } from './saved-results.js';
@@ -42,6 +43,8 @@ export interface GradientOuts {
   readonly stream?: Stream | undefined;
   /** How rows are cut, if they are. */
   readonly shards?: ShardOptions | undefined;
+  /** The processes that rows are spread over, if they are. */
+  readonly group?: ReductionGroup | undefined;
 }
 
 /**
@@ -54,21 +57,22 @@ export function checkGradientOuts(
   what: string,
   { task, cotangent }: Differentiated,
   outs: GradientOuts,
-): { readonly device: Device | undefined } {
+): Pick<PairCall, 'sizes'> & { readonly device: Device | undefined } {
   const {
     gradients,
     stream,
     shards = {},
+    group,
     ...given
-  } = own(outs, 'gradients', 'value', 'saved', 'stream', 'shards');
+  } = own(outs, 'gradients', 'value', 'saved', 'stream', 'shards', 'group');
   const { value = NO_RESULTS, saved = {} } = given;
   const inputs = [...task.inputs, ...(cotangent === undefined ? [] : [cotangent])];
   const reductions = [task.reduction] as const;
   const values = asTensors(reductions, [value]);
   const all = [...values, ...gradients.map(({ out }) => out)];
-  const isCut = cutsRows(shards) || readsRows(inputs, []);
+  const isCut = cutsRows(shards) || readsRows(inputs, []) || group !== undefined;
   const devices = checkShardOptions(what, shards);
-  const known = isCut ? (devices?.[0] ?? deviceAmong(inputs, all)) : undefined;
+  const known = isCut ? (devices?.[0] ?? group?.device ?? deviceAmong(inputs, all)) : undefined;
   const where = { outs: isCut ? [] : all, stream, device: known, dtype: undefined };
   const anywhere = isCut ? inputs.map((one) => ({ ...one, device: undefined })) : inputs;
   const call = pairCall(what, formulasOf(reductions), anywhere, where);

@@ -19,6 +19,7 @@ import type { LazyData } from './make-input.js';
 import { checkCompute } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import type { SavedOptions } from './saved-results.js';
+import { checkGroup, groupRows } from './shards/reduction-group.js';
 import { tablesApart } from './tables-apart.js';
 import { holdTraced } from './traced-inputs.js';
 import { checkBound } from './transforms.js';
@@ -37,6 +38,7 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
   fastMath: true,
   stream: true,
   ranges: true,
+  group: true,
   ...SHARD_OPTIONS,
   ...LOAD_OPTIONS,
 };
@@ -60,6 +62,9 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  *
  * With `devices`, `maxBytes` or `onProgress`, or with rows of a file, each pass is cut into blocks of rows as a reduction is, and the gradient is on
  * the first device; progress counts the blocks of each pass. Gradients by values of pairs are dense and have no blocks.
+ *
+ * With `group` the rows of the reduced side are spread over processes, as those of a reduction are, and all make this call with the same cotangent. Each has the gradient by rows of its
+ * own, and by values of pairs; the gradient by the kept side, a parameter or a table is that of all rows, with the same bits on each. Unlike under `grad`, nothing counts once for each process.
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name; also where it is only a table
  * @param cotangent (..batch, rows, dim), as the result
@@ -86,8 +91,9 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
 ): Pending<Tensor<D>> {
   const gradients = pendingOf(async (): Promise<Tensor<D>> => {
     const what = 'gradient';
-    const { out, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
+    const { out, group: processes, ...options } = readOptions(what, given, GRADIENT_OPTIONS);
     checkCompute(what, options);
+    const group = processes === undefined ? undefined : checkGroup(what, processes, options);
     checkReduction(what, of);
     const { dim } = of;
     checkBound(what, of.inputs);
@@ -97,15 +103,16 @@ export function gradient<K extends ReductionKind, D extends LazyDType>(
     const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
     const { saved, stream, ranges, debug, signal, accumulate, sumScheme, fastMath } = options;
     const shards = shardsOf(options);
-    const outs = { gradients: [{ by, out }], saved, stream, shards };
-    const { device } = checkGradientOuts(what, whole, outs);
+    const outs = { gradients: [{ by, out }], saved, stream, shards, group };
+    const { device, sizes } = checkGradientOuts(what, whole, outs);
     const made: Tensor[] = [];
     try {
-      const where = { ...options, device };
+      const spread = group && (await groupRows(what, group, task.reduction, sizes));
+      const where = { ...options, device, spread };
       const derivatives = await derivativesBy(what, whole, [place], where, made);
       const compute = { accumulate, sumScheme, fastMath };
       const call = { stream, device, ranges, debug, signal, ...shards, ...compute };
-      const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call);
+      const { gradients } = await runDerivatives(what, derivatives, [by], undefined, call, spread);
       const [total] = await delivered(gradients, [out], { stream, signal });
       return total as Tensor<D>;
     } finally {

@@ -1,6 +1,6 @@
-import type { Reduction } from '@mercer/formula';
+import { substituteVector, type Reduction } from '@mercer/formula';
 import { sumTo, type ShardOptions, type Tensor } from '@mercer/tensor';
-import { cutsRows, shardsOf } from '@mercer/tensor/operation';
+import { cutsRows, formulasOf, shardsOf } from '@mercer/tensor/operation';
 import { addTensors } from './add-tensors.js';
 import { gradientShape, rowShape, type Derivatives } from './derivatives.js';
 import type { CallOptions } from './call-options.js';
@@ -12,7 +12,10 @@ import { NO_RESULTS, type Results } from './results.js';
 import { readsRows } from './row-reader.js';
 import { checkPairs, scatterPairs } from './scatter-pairs.js';
 import { indexRows, scatterRows } from './scatter-rows.js';
+import { numbered } from './shards/cell-task.js';
+import { sumOfAll, type GroupRows } from './shards/reduction-group.js';
 import { rowIndex, type Share } from './shares.js';
+import { replaced } from './task.js';
 
 /** Options of the passes of gradients. */
 export type DerivativeOptions = ComputeOptions &
@@ -28,17 +31,20 @@ export interface Differentials {
 }
 
 /**
- * Computes gradients by the inputs `by`, all of one side in one pass, and with them `also`, if it is given.
+ * Computes gradients by the inputs `by`, all of one side in one pass, and with them `also`, if it is given. Where rows are spread over a group, `also` is a sum: each process computes
+ * with its own rows, and what belongs to all of them is added up.
  *
  * @throws LazyError, MercerError
  */
 export async function runDerivatives(
   what: string,
-  { shares, inputs }: Derivatives,
+  derivatives: Derivatives,
   by: readonly Input[],
-  also: Reduction | undefined,
+  forward: Reduction | undefined,
   options: DerivativeOptions,
+  spread?: GroupRows,
 ): Promise<Differentials> {
+  const { shares, inputs, also } = ownNumbers(what, derivatives, forward, spread);
   const without = cutsRows(options) || readsRows(inputs, []) ? 'blocks' : undefined;
   for (const [at, one] of by.entries()) {
     checkPairs(what, one, shares[at] ?? [], options.ranges === undefined ? without : 'ranges');
@@ -48,12 +54,16 @@ export async function runDerivatives(
     .filter((share) => share.to !== 'pairs' && rowIndex(share)?.follows !== 'pair');
   const reductions = [...(also ? [also] : []), ...summed.map(({ reduction }) => reduction)];
   const results = await executeBySide(what, reductions, inputs, options);
-  const forward = (also && results[0]) ?? NO_RESULTS;
+  let value = (also && results[0]) ?? NO_RESULTS;
   const sums = also ? results.slice(1) : results;
   const sumOf = new Map(summed.map((share, at) => [share, sums[at]?.value]));
   const gradients: Tensor[] = [];
   const made = sums.flatMap(({ value }) => (value === undefined ? [] : [value]));
   try {
+    if (spread !== undefined && value.value !== undefined) {
+      made.push(value.value);
+      value = { ...NO_RESULTS, value: await sumOfAll(spread.group, value.value) };
+    }
     for (const [at, one] of by.entries()) {
       const parts: Tensor[] = [];
       for (const share of shares[at] ?? []) {
@@ -61,19 +71,54 @@ export async function runDerivatives(
         made.push(part);
         parts.push(part);
       }
-      const total = await added(parts, options, made);
+      let total = await added(parts, options, made);
+      if (spread !== undefined && isOfAll(one, spread)) {
+        total = await sumOfAll(spread.group, total);
+        made.push(total);
+      }
       gradients.push(total.reshape(gradientShape(one)));
     }
-    return { also: forward, gradients };
+    return { also: value, gradients };
   } catch (error) {
-    for (const one of [forward.value, forward.index, ...gradients]) one?.dispose();
+    for (const one of [value.value, value.index, ...gradients]) one?.dispose();
     throw error;
   } finally {
     for (const one of made) one.dispose();
   }
 }
 
-/** Results of reductions over one list of inputs, by place: a pass for each side. */
+/** Whether all processes of a group have an input, so that its gradient is the sum of what each of them gives. */
+function isOfAll({ category, isTable }: Input, { axis }: GroupRows): boolean {
+  return isTable || (category !== (axis === 1 ? 'j' : 'i') && category !== 'pair');
+}
+
+/** The same for the rows of this process alone, whose numbers count from the first row of all. */
+function ownNumbers(
+  what: string,
+  { shares, inputs }: Derivatives,
+  also: Reduction | undefined,
+  spread: GroupRows | undefined,
+): Derivatives & { readonly also: Reduction | undefined } {
+  if (spread === undefined) return { shares, inputs, also };
+  const all = shares.flat();
+  const reductions = [...(also ? [also] : []), ...all.map(({ reduction }) => reduction)];
+  const indices = all.flatMap((share) => rowIndex(share)?.index ?? []);
+  const formulas = [...formulasOf(reductions), ...indices];
+  const { parts, inputs: inputsOf } = numbered(what, formulas, inputs.length);
+  const [i, j] = spread.axis === 1 ? [0, spread.start] : [spread.start, 0];
+  return {
+    also: also && replaced(also, parts),
+    inputs: inputsOf({ i: [i, 0], j: [j, 0] }, inputs),
+    shares: shares.map((list) =>
+      list.map(({ reduction, to }) => ({
+        reduction: replaced(reduction, parts),
+        to: typeof to === 'object' ? { ...to, index: substituteVector(to.index, parts) } : to,
+      })),
+    ),
+  };
+}
+
+/** Results of reductions over one list of inputs, by place: a pass for each side, whose kernels are compiled side by side. */
 async function executeBySide(
   what: string,
   reductions: readonly Reduction[],
@@ -81,15 +126,24 @@ async function executeBySide(
   options: DerivativeOptions,
 ): Promise<readonly Results[]> {
   const results = reductions.map((): Results => NO_RESULTS);
+  const pass = async (axis: Reduction['axis']): Promise<void> => {
+    const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
+    const [first, ...others] = reductions.filter((one) => one.axis === axis);
+    if (first === undefined) return;
+    const task = { what, reductions: [first, ...others] as const, inputs, names: undefined };
+    const found = await computed(task, [], options);
+    for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
+  };
+  const isCut = cutsRows(options) || readsRows(inputs, []);
+  const passes: Promise<void>[] = [];
   try {
     for (const axis of new Set(reductions.map((one) => one.axis))) {
-      const places = [...reductions.keys()].filter((at) => reductions[at]?.axis === axis);
-      const [first, ...others] = reductions.filter((one) => one.axis === axis);
-      if (first === undefined) continue;
-      const task = { what, reductions: [first, ...others] as const, inputs, names: undefined };
-      const found = await computed(task, [], options);
-      for (const [n, at] of places.entries()) results[at] = found[n] ?? NO_RESULTS;
+      passes.push(pass(axis));
+      // memory has room for the blocks of one
+      if (isCut) await passes.at(-1);
     }
+    await Promise.allSettled(passes);
+    await Promise.all(passes);
     return results;
   } catch (error) {
     for (const { value, index } of results) for (const one of [value, index]) one?.dispose();

@@ -16,6 +16,7 @@ import type { CallOptions } from './call-options.js';
 import { commonExtent } from './extent.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
+import { total, type GroupRows } from './shards/reduction-group.js';
 import { jointly, type Task } from './task.js';
 import { isDifferentiated, isTensorLike } from './traced-inputs.js';
 
@@ -32,7 +33,7 @@ export interface SavedOptions
   extends
     ComputeOptions,
     ShardOptions,
-    Pick<CallOptions, 'stream' | 'ranges' | 'signal' | 'debug'> {
+    Pick<CallOptions, 'stream' | 'ranges' | 'group' | 'signal' | 'debug'> {
   readonly saved?: SavedForward | undefined;
 }
 
@@ -42,19 +43,33 @@ export interface SavedInputs {
   readonly count: (rows: number) => VectorExpr;
 }
 
+/** Where what derivatives need of the forward pass is computed, and what of it there is. */
+export interface SavedCall extends Omit<SavedOptions, 'group'>, Pick<CallOptions, 'device'> {
+  /** The rows of the reduced side, where they are spread over a group. */
+  readonly spread?: GroupRows | undefined;
+}
+
 /** What the derivative needs of the forward pass, as inputs of the kept side; what is computed for it is pushed to `made`. */
 export async function savedNodes(
   what: string,
   task: Task,
-  options: SavedOptions & Pick<CallOptions, 'device'>,
+  options: SavedCall,
   made: Tensor[],
   node: SavedInputs,
 ): Promise<SavedResults> {
-  const { stream, device, ranges, debug, signal } = options;
+  const { stream, device, ranges, debug, signal, spread } = options;
   const saved = own(options.saved ?? {}, 'values', 'indices');
   const { kind, formula, axis } = task.reduction;
   const run = async (reduction: Reduction): Promise<Results> => {
-    const where = { stream, device, ranges, debug, signal, ...shardsOf(options) };
+    const where = {
+      stream,
+      device,
+      ranges,
+      debug,
+      signal,
+      group: spread?.group,
+      ...shardsOf(options),
+    };
     const call = { ...where, ...computeOptionsOf(reduction, options) };
     const one = jointly({ ...task, what, reduction });
     const [results = NO_RESULTS] = await computed(one, [], call);
@@ -66,7 +81,7 @@ export async function savedNodes(
     return node.rows(x);
   };
   const { rowsI = 1, rowsJ = 1, dtype = 'float32' } = commonExtent(what, task.inputs);
-  const reduced = axis === 1 ? rowsJ : rowsI;
+  const reduced = spread === undefined ? (axis === 1 ? rowsJ : rowsI) : total(spread.rows);
   // With ranges each kept row has a count of its own.
   const count = async (): Promise<VectorExpr> =>
     ranges === undefined

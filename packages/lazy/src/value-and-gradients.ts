@@ -16,6 +16,7 @@ import { asResult } from './result-of-kind.js';
 import { computed } from './reductions.js';
 import { asResults, asTensors, checkCompute, NO_RESULTS, computeOptionsOf } from './results.js';
 import { runDerivatives } from './run-derivatives.js';
+import { checkGroup, groupRows } from './shards/reduction-group.js';
 import { jointly } from './task.js';
 import { tablesApart } from './tables-apart.js';
 import { checkBound } from './transforms.js';
@@ -32,7 +33,7 @@ export interface GradientsOptions<
   extends
     ComputeOptions,
     ShardOptions,
-    Pick<CallOptions, 'stream' | 'ranges' | 'debug' | 'signal'> {
+    Pick<CallOptions, 'stream' | 'ranges' | 'group' | 'debug' | 'signal'> {
   /** What the results are multiplied by before they are added up: of the shape of the values. Default: ones. */
   readonly cotangent?: LazyData | undefined;
   /** Takes the results, some or all. They share no memory with what is read, nor with each other; any strides will do. */
@@ -47,6 +48,7 @@ const GRADIENTS_OPTIONS: OptionNames<GradientsOptions> = {
   fastMath: true,
   stream: true,
   ranges: true,
+  group: true,
   ...SHARD_OPTIONS,
   ...LOAD_OPTIONS,
 };
@@ -83,7 +85,7 @@ const WITHOUT_FORWARD: readonly ReductionKind[] = ['Sum', 'Mean'];
  * `gradient`. Of Sum and Mean the value and all gradients by variables of the kept side and by parameters are one pass; gradients
  * by variables of the reduced side are together another one, over the other side; rows by index are of the side that the index
  * follows. Other kinds are computed first, since their derivatives need the result. `out` is written when everything is
- * computed. `devices`, `maxBytes`, `onProgress`, `accumulate`, `sumScheme` and `fastMath` are those of `gradient`; the last three hold for the value too, where it is a sum.
+ * computed. `devices`, `maxBytes`, `onProgress`, `group`, `accumulate`, `sumScheme` and `fastMath` are those of `gradient`; the last three hold for the value too, where it is a sum.
  *
  * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, INVALID_ARGUMENT; MercerError SHAPE_MISMATCH,
  * DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
@@ -112,10 +114,12 @@ export async function valueAndGradients<
   options?: GradientsOptions<NoInfer<K>, NoInfer<D>, NoInfer<V>>,
 ): Promise<ValueAndGradients<K, D, V>> {
   const what = 'valueAndGradients';
-  const { cotangent, out: given, ...rest } = readOptions(what, options, GRADIENTS_OPTIONS);
+  const read = readOptions(what, options, GRADIENTS_OPTIONS);
+  const { cotangent, out: given, group: processes, ...rest } = read;
   const out = readOptions(`${what}: out`, given, OUT_NAMES);
   checkReduction(what, of);
   checkCompute(what, rest);
+  const group = processes === undefined ? undefined : checkGroup(what, processes, rest);
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);
@@ -127,29 +131,33 @@ export async function valueAndGradients<
     value: named.value,
     stream: rest.stream,
     shards: shardsOf(rest),
+    group,
     gradients: places.map((place, at) => ({
       by: inputAt(task, place),
       name: `gradients.${names[at] ?? ''}`,
       out: named.gradients[at],
     })),
   };
-  const { device } = checkGradientOuts(what, whole, outs);
+  const { device, sizes } = checkGradientOuts(what, whole, outs);
   const where = { ...rest, device };
   const reductions = [task.reduction] as const;
   const made: Tensor[] = [];
   const written: Tensor[] = [];
   try {
-    const isFirst = !WITHOUT_FORWARD.includes(task.reduction.kind);
-    const firstCall = { ...where, ...NO_SUMS, ...computeOptionsOf(task.reduction, rest) };
+    const spread = group && (await groupRows(what, group, task.reduction, sizes));
+    const { kind } = task.reduction;
+    // Means of processes do not add up.
+    const isFirst = !WITHOUT_FORWARD.includes(kind) || (kind === 'Mean' && group !== undefined);
+    const firstCall = { ...where, group, ...NO_SUMS, ...computeOptionsOf(task.reduction, rest) };
     const [first = NO_RESULTS] = isFirst
       ? await computed(jointly({ ...task, what }), [], firstCall)
       : [];
     written.push(...present(asTensors(reductions, [first])));
     const saved = { values: first.value, indices: first.index as Tensor<'int32'> | undefined };
-    const derivatives = await derivativesBy(what, whole, places, { ...where, saved }, made);
+    const derivatives = await derivativesBy(what, whole, places, { ...where, saved, spread }, made);
     const by = places.map((place) => inputAt(task, place));
     const also = isFirst ? undefined : task.reduction;
-    const found = await runDerivatives(what, derivatives, by, also, where);
+    const found = await runDerivatives(what, derivatives, by, also, where, spread);
     written.push(...present(asTensors(reductions, [found.also])), ...found.gradients);
     const wanted = [...asTensors(reductions, [named.value]), ...named.gradients];
     const results = await delivered(written, wanted, rest);

@@ -1,7 +1,8 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { configureJitCache, device, empty, type Device, type Tensor } from '@mercer/tensor';
+import { askAhead } from '@mercer/tensor/operation';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
-import { useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
+import { callsOf, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { cholesky } from './cholesky.js';
 import { conditionEstimate } from './condition-estimate.js';
@@ -89,4 +90,14 @@ describe.skipIf(!hasNvrtc)('kernels of one call (skipped only without NVRTC)', (
       expect(lines.slice(first).filter((line) => !line.startsWith('launch '))).toEqual([]);
     },
   );
+
+  it('are no reason to call a library, where kernels are only asked for', async () => {
+    const call = (): Promise<unknown> => solveCholesky(...operands(device('cuda:0')));
+    const calls = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
+      const lines = await callsOf(work);
+      return lines.filter((line) => /potrf|potrs|trsm/i.test(line));
+    };
+    expect(await calls(() => askAhead(device('cuda:0'), 'solveCholesky', call))).toEqual([]);
+    expect(await calls(call)).not.toEqual([]);
+  });
 });

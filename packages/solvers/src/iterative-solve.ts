@@ -8,6 +8,7 @@ import {
   type TensorOperand,
 } from '@mercer/tensor';
 import {
+  askAhead,
   differentiable,
   formatShape,
   pending,
@@ -22,6 +23,7 @@ import {
 } from './iterative-solution.js';
 import { release, unlessLeft } from './krylov/columns.js';
 import {
+  askForSolve,
   iterate,
   relative,
   reportOf,
@@ -29,7 +31,7 @@ import {
   type KrylovMethod,
   type KrylovState,
 } from './krylov/iterate.js';
-import { LinearSystem } from './krylov/linear-system.js';
+import { LinearSystem, type SystemParts } from './krylov/linear-system.js';
 import { Status, type ColumnReport } from './krylov/status.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import { assertOperator, assertSquare } from './operators/linear-operator.js';
@@ -162,6 +164,13 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
       b: wide,
       x0: wideStart,
     };
+    const ahead = async (): Promise<void> => {
+      using system = await LinearSystem.of(parts);
+      await askForSolve(solver.method(system));
+    };
+    // another program's products are not called for it
+    if (parts.operator.isCapturable && parts.preconditioner?.isCapturable !== false)
+      await askAhead(wide.device, kindOf(what, parts), ahead);
     using system = await unlessLeft(
       LinearSystem.of(parts, solver.squaresOf),
       given.signal,
@@ -261,6 +270,20 @@ type System = readonly [
   others: readonly Tensor[],
   x0: Tensor | undefined,
 ];
+
+/** What solves share that launch the same kernels, but for those of their operators. */
+const kindOf = (
+  what: string,
+  {
+    operator,
+    preconditioner,
+    b,
+    x0,
+  }: Pick<SystemParts, 'operator' | 'preconditioner' | 'b' | 'x0'>,
+): string =>
+  [what, operator.dtype, preconditioner !== undefined, x0 !== undefined, b.shape[1] === 1].join(
+    ' ',
+  );
 
 /** Work that is done once, when it is first asked for. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {

@@ -117,7 +117,7 @@ export class DeviceKernel implements LoadedKernel {
   enqueue(core: StreamCore, { packer, storages, scalars, geometry }: KernelArguments): void {
     if (scalars === undefined || geometry === undefined) throw new Error('there are no scalars');
     try {
-      if (isEmpty(geometry)) return;
+      if (isEmpty(geometry) || core.onlyAsks) return;
       const keepAlive: object[] = [];
       for (let i = 0; i < storages.length; i++) {
         const handle = storages[i]?.handle;

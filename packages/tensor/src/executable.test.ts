@@ -39,6 +39,7 @@ beforeEach(() => {
         });
         compiles.push({ options, resolve, reject });
       }),
+    asked: () => Promise.resolve('asked'),
     interpreted: async (_, debug) => {
       interpretedFor.push(debug);
       const form = await interpreted();

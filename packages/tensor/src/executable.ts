@@ -8,6 +8,7 @@ import {
   type DebugOption,
 } from '@mercer/jit-cache';
 import { ambientStream } from './capture/ambient-stream.js';
+import { isOnlyAsked } from './capture/refusals.js';
 import { isTooLong, noticeTooLong } from './cpu-executor.js';
 import type { LoadOptions } from './device.js';
 
@@ -43,6 +44,8 @@ export interface ExecutableParts<T> {
   /** How long compiling it will take; 0 where that is done, in this process or in the cache. */
   compileMs(): Promise<number>;
   compiled(options: CompileOptions): Promise<T>;
+  /** What stands in its place where it is only asked for: nothing launches it. */
+  asked(): Promise<T>;
   interpreted(signal: AbortSignal, debug: DebugOption | undefined): Promise<Interpreted<T>>;
 }
 
@@ -77,6 +80,10 @@ export class Executable<T> {
     signal?.throwIfAborted();
     this.#printWith(debug);
     if (this.#compiled?.state === 'done') return this.#compiled.result;
+    if (isOnlyAsked()) {
+      this.#compile({ debug }).catch(() => undefined); // who waits for it is told
+      return this.#parts.asked();
+    }
     const ways = await this.#parts.ways();
     if (ways === 'interpreted' || this.#isTooLong)
       return (await this.#interpret(signal, debug)).form;

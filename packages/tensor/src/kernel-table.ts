@@ -69,6 +69,7 @@ export class KernelTable {
       executable = new Executable({
         ...this.partsOf([kernel]),
         compiled: (within) => this.compiled(kernel, within),
+        asked: () => Promise.resolve(this.asked(kernel)),
         interpreted: async (_, debug) => {
           const form = await this.interpreted(kernel, debug);
           return { form, milliseconds: (values) => this.interpreterMs([kernel], values) };
@@ -127,6 +128,12 @@ export class KernelTable {
     return new DeviceKernel(this.#device, kernel, native, debug);
   }
 
+  /** A kernel that is only asked for: it is not there, and never launched. */
+  asked(kernel: LaunchableKernel): LoadedKernel {
+    if (!isEmitted(kernel)) return this.builtin(kernel);
+    return new DeviceKernel(this.#device, kernel, NOT_THERE, undefined);
+  }
+
   /** How long the interpreter will take for kernels that compute so many values each. */
   interpreterMs(kernels: readonly LaunchableKernel[], values: number): number {
     const { limits } = this.#device;
@@ -175,6 +182,14 @@ export class KernelTable {
     collectGarbage();
   }
 }
+
+const NOT_THERE: NativeFunction = {
+  isImage: false,
+  executor: undefined,
+  launch: () => {
+    throw new Error('the kernel was only asked for');
+  },
+};
 
 /** @throws MercerError DEVICE_MISMATCH for a kernel whose text is for the other kind of device */
 export function checkDialect(device: Device, kernel: EmittedKernel): void {

@@ -215,6 +215,7 @@ function executableOf<P extends object>(
   return new Executable({
     ...kernels.partsOf(kernelsOf(planned)),
     compiled: (options) => load(planned, (kernel) => kernels.compiled(kernel, options)),
+    asked: () => load(planned, (kernel) => kernels.asked(kernel)),
     interpreted: async (signal, debug) => {
       let own = planned;
       if (replan !== undefined) {
@@ -234,7 +235,7 @@ const kernelsOf = ({ program }: Planned<unknown>): Parameters<KernelTable['parts
 
 async function load<P extends object>(
   { plan, program }: Planned<P>,
-  loaded: (kernel: LaunchableKernel) => Promise<LoadedKernel>,
+  loaded: (kernel: LaunchableKernel) => LoadedKernel | Promise<LoadedKernel>,
 ): Promise<LoadedProgram<P>> {
   const steps = await Promise.all(
     program.steps.map(async (step): Promise<LoadedStep> => {

@@ -84,6 +84,8 @@ export abstract class StreamCore<E extends NativeEvent = NativeEvent> implements
   private readonly handle = HANDLE;
   readonly device: Device;
   readonly label: string;
+  /** Whether kernels are only asked for where they would be launched. */
+  onlyAsks = false;
   /** Number of operations enqueued so far. */
   enqueued = 0;
   #disposed = false;

@@ -1,6 +1,5 @@
-import { describeValue } from '@mercer/options';
-import { MercerError, tensor, type Tensor } from '@mercer/tensor';
-import { assertNotPreparing, formulasOf, sidesOf } from '@mercer/tensor/operation';
+import type { Tensor } from '@mercer/tensor';
+import { formulasOf, sidesOf } from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from '../bind-arguments.js';
 import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
@@ -13,7 +12,7 @@ import { holdTraced } from '../traced-inputs.js';
 import { cellTask } from './cell-task.js';
 import { begun } from './compute-shards.js';
 import { mergeRule, type PartialResult } from './merge-rules.js';
-import { gatherOf, type ReductionGroup } from './reduction-group.js';
+import { checkGroup, gatherOf, groupRows, type ReductionGroup } from './reduction-group.js';
 import { written, type ComputeTask } from './run-shards.js';
 import { disposeState, merged, type ShardState } from './shard-state.js';
 import { checkShardedOuts } from './sharded-reductions.js';
@@ -32,8 +31,7 @@ export async function groupReductions(
 ): Promise<Tensor[]> {
   const { what, reductions } = task;
   const { group: of, out, ...options } = readOptions<ReductionOptions>(what, given, CALL_OPTIONS);
-  assertNotPreparing(what, 'computes with other processes');
-  const group = checkGroup(what, of);
+  const group = checkGroup(what, of, options);
   const outs = asOuts(task, out);
   checkArguments(what, args);
   checkIndexDtype(what, options.indexDtype, reductions);
@@ -55,10 +53,9 @@ export async function groupReductions(
   );
   checkShardedOuts(task, wanted, outs, read, device);
   const { dtype, rowsI, rowsJ } = call.sizes;
-  const { reducedRows, keptRows } = sidesOf(reductions[0], call.sizes);
-  const rows = await rowsOfAll(what, group, { keptRows, reducedRows });
+  const { reducedRows } = sidesOf(reductions[0], call.sizes);
+  const { rows, start } = await groupRows(what, group, reductions[0], call.sizes);
   checkLists(task, rows);
-  const start = rows.slice(0, group.rank).reduce((sum, count) => sum + count, 0);
   const { debug, signal, indexDtype = 'int32', outDtype } = options;
   const rules = reductions.map((one) =>
     mergeRule(one, {
@@ -98,41 +95,6 @@ export async function groupReductions(
   } finally {
     for (const one of [all, ...waiting]) disposeState(one);
   }
-}
-
-/** @throws LazyError INVALID_ARGUMENT */
-function checkGroup(what: string, group: unknown): ReductionGroup {
-  const { size, rank, device, allGather } = Object(group) as Partial<ReductionGroup>;
-  const isOne = size !== undefined && rank !== undefined && device !== undefined;
-  if (isOne && typeof allGather === 'function') return group as ReductionGroup;
-  throw new LazyError(
-    'INVALID_ARGUMENT',
-    `${what}: group is ${describeValue(group)}. Pass what joinGroup() gives, or leave it out.`,
-  );
-}
-
-/**
- * How many rows of the reduced side each process has.
- *
- * @throws MercerError SHAPE_MISMATCH, on all of them, where they keep different numbers of rows
- */
-async function rowsOfAll(
-  what: string,
-  group: ReductionGroup,
-  { keptRows, reducedRows }: { readonly keptRows: number; readonly reducedRows: number },
-): Promise<readonly number[]> {
-  using own = await tensor([keptRows, reducedRows], { dtype: 'float64', device: group.device });
-  using all = await group.allGather(own);
-  const counts = await all.toTypedArray();
-  const ranks = Array.from({ length: group.size }, (_, rank) => rank);
-  const other = ranks.find((rank) => counts[2 * rank] !== keptRows);
-  if (other !== undefined) {
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `${what}: rank ${other} keeps ${counts[2 * other]} rows, and rank ${group.rank} ${keptRows}. With group the rows of the reduced side are spread over the processes, and all have the others.`,
-    );
-  }
-  return ranks.map((rank) => counts[2 * rank + 1] ?? 0);
 }
 
 /** @throws LazyError INVALID_ARGUMENT, on all processes */

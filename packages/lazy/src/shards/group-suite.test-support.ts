@@ -1,7 +1,17 @@
 import { REDUCTION_KINDS, traitsOf, type ReductionKind } from '@mercer/formula';
-import { device, stack, type Tensor } from '@mercer/tensor';
+import { concat, device, empty, stack, tensor, type Tensor } from '@mercer/tensor';
 import { expect, it } from 'vitest';
-import { lazyI, lazyJ, param, type LazyReduction, type ReductionGroup } from '../index.js';
+import {
+  gradient,
+  lazyI,
+  lazyJ,
+  lazyPair,
+  param,
+  rowNumberJ,
+  valueAndGradients,
+  type LazyReduction,
+  type ReductionGroup,
+} from '../index.js';
 import { byName } from '../reductions-suite.test-support.js';
 import { numbers, upload } from '../reference.test-support.js';
 
@@ -138,6 +148,14 @@ export function describeGroups(groupOf: () => readonly ReductionGroup[]): void {
         .sub(lazyJ(y))
         .square();
       await expect(fewer.sum('j', { group: one })).rejects.toThrow(/keeps \d+ rows, and rank/);
+      await expect(
+        gradient(
+          fewer.reduction('Sum', 'j'),
+          lazyJ(y),
+          Array.from({ length: isNone ? 2 : M }, () => [1, 1]),
+          { group: one },
+        ),
+      ).rejects.toThrow(/gradient: rank \d+ keeps \d+ rows, and rank/);
       return [await out.toTypedArray(), rows[1]];
     });
     const count = ROWS.slice(0, length - 1).reduce((sum, one) => sum + one, 0);
@@ -153,5 +171,141 @@ export function describeGroups(groupOf: () => readonly ReductionGroup[]): void {
       const [found] = one.value as [Float64Array];
       for (const [at, value] of wanted.entries()) expect(found[at]).toBeCloseTo(value, 12);
     }
+  });
+
+  /** The rows of all processes that are there, and those of one. */
+  const ownRows = async (
+    whole: Parameters<typeof upload>[0],
+    one: ReductionGroup,
+    [first, end]: readonly [number, number],
+  ): Promise<Tensor<'float64'>> =>
+    (await upload<'float64'>(whole, 'float64', one.device)).slice([first, end]);
+
+  /** Gradients by what all have, which have the same bits on each, and by rows of each, one after the other. */
+  const expectGradients = async (
+    ends: readonly PromiseSettledResult<unknown>[],
+    whole: Readonly<Record<string, Tensor>>,
+    own: readonly string[],
+  ): Promise<void> => {
+    const found = ends.map((one) => {
+      if (one.status === 'rejected') throw one.reason;
+      return one.value as Readonly<Record<string, Tensor>>;
+    });
+    for (const [name, wanted] of Object.entries(whole)) {
+      const parts = await Promise.all(found.map(async (one) => one[name]!.to(device('cpu'))));
+      if (own.includes(name)) {
+        await expectSame(
+          await concat(parts as Tensor<'float64'>[], name === 'pairs' ? 1 : 0),
+          wanted,
+        );
+        continue;
+      }
+      for (const part of parts) {
+        await expectSame(part, wanted);
+        expect(await part.toTypedArray()).toEqual(await parts[0]!.toTypedArray());
+      }
+    }
+  };
+
+  it.each<[ReductionKind, 'i' | 'j']>([
+    ['Sum', 'j'],
+    ['Sum', 'i'],
+    ['Mean', 'i'],
+    ['Var', 'j'],
+    ['Prod', 'j'],
+    ['LogSumExp', 'i'],
+    ['SumSoftMaxWeight', 'j'],
+    ['Min', 'j'],
+    ['MaxArgMax', 'i'],
+    ['KMin', 'j'],
+  ])(
+    'gradients of %s over %s are those of all rows, with shares of any size',
+    async (kind, axis) => {
+      const ranks = groupOf().length;
+      const count = ROWS.slice(0, ranks).reduce((sum, one) => sum + one, 0);
+      const rows = [numbers(2, count, 2), numbers(3, count, 2, { low: 0.5, high: 2 })] as const;
+      const cotangentOf = numbers(9, M, 8);
+      const work = async (
+        one: ReductionGroup,
+        range: readonly [number, number],
+        group: ReductionGroup | undefined,
+      ): Promise<Record<string, Tensor>> => {
+        const x = await upload<'float64'>(numbers(1, M, 2), 'float64', one.device);
+        const [y, g] = [await ownRows(rows[0], one, range), await ownRows(rows[1], one, range)];
+        const of = reductionOf(kind, axis, [x, y, g]);
+        const seed = await upload<'float64'>(cotangentOf, 'float64', one.device);
+        const cotangent = seed.slice(null, [0, of.dim]);
+        const kept = axis === 'j' ? lazyI(x) : lazyJ(x);
+        const reduced = axis === 'j' ? lazyJ(y) : lazyI(y);
+        const { value, gradients } = await valueAndGradients(
+          of,
+          { kept, reduced },
+          { cotangent, group },
+        );
+        const out = empty(y.shape, { dtype: 'float64', device: one.device });
+        expect(await gradient(of, reduced, cotangent, { group, out })).toBe(out);
+        return { value: byName(value).value!, ...gradients, out };
+      };
+      const alone = groupInMemory(1)[0]!;
+      const whole = await work(alone, [0, count], undefined);
+      const ends = await onAll((one, range) => work(one, range, one));
+      await expectGradients(ends, whole, ['reduced', 'out']);
+    },
+  );
+
+  it('gradients by parameters, tables, row numbers and values of pairs, with a process without rows', async () => {
+    const { length } = groupOf();
+    const count = ROWS.slice(0, length - 1).reduce((sum, one) => sum + one, 0);
+    const table = [
+      [1, 2],
+      [0.5, -1],
+      [3, 1],
+    ];
+    const work = async (
+      one: ReductionGroup,
+      range: readonly [number, number],
+      group: ReductionGroup | undefined,
+    ): Promise<Record<string, Tensor>> => {
+      const to = { dtype: 'float64', device: one.device } as const;
+      const x = lazyI(await upload<'float64'>(numbers(1, M, 2), 'float64', one.device));
+      const y = lazyJ(await ownRows(numbers(2, count, 2), one, range));
+      const s = param(await tensor([0.3], to));
+      const rows = lazyI(await tensor(table, to));
+      const which = await tensor(
+        Float64Array.from({ length: count }, (_, j) => j % 3),
+        {
+          ...to,
+          shape: [count, 1],
+        },
+      );
+      const near = lazyJ(which.slice([...range]));
+      const far = lazyI(
+        await tensor(
+          Float64Array.from({ length: M }, (_, i) => i % 2),
+          { ...to, shape: [M, 1] },
+        ),
+      );
+      const values = await upload<'float64'>(numbers(5, M, count), 'float64', one.device);
+      const pairs = lazyPair(values.slice(null, [...range]));
+      const of = x
+        .sqdist(y)
+        .mul(s)
+        .neg()
+        .exp()
+        .mul(pairs)
+        .mul(rowNumberJ().mul(0.1).add(1))
+        .add(near.gather(rows).sum().square().mul(s))
+        .add(near.gather(x).sum().mul(0.1))
+        .add(far.gather(rows).mul(y).sum())
+        .add(far.add(near).gather(rows).sum().mul(x.sum()))
+        .reduction('Sum', 'j');
+      const { gradients } = await valueAndGradients(of, { x, y, s, pairs, rows }, { group });
+      return gradients;
+    };
+    const whole = await work(groupInMemory(1)[0]!, [0, count], undefined);
+    const ends = await onAll((one, range) =>
+      work(one, one.rank === length - 1 ? [count, count] : range, one),
+    );
+    await expectGradients(ends, whole, ['y', 'pairs']);
   });
 }

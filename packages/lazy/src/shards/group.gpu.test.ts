@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createGroupId, devices, joinGroup, tensor, type ProcessGroup } from '@mercer/tensor';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { lazyI, lazyJ } from '../index.js';
+import { lazyI, lazyJ, valueAndGradients } from '../index.js';
 import { numbers, upload } from '../reference.test-support.js';
 import { describeGroups } from './group-suite.test-support.js';
 
@@ -50,7 +50,7 @@ function otherProcess(
     import { createRequire } from 'node:module';
     import { pathToFileURL } from 'node:url';
     const resolve = (name) => pathToFileURL(createRequire(${JSON.stringify(entry)}).resolve(name)).href;
-    const { lazyI, lazyJ } = await import(${JSON.stringify(entry)});
+    const { lazyI, lazyJ, valueAndGradients } = await import(${JSON.stringify(entry)});
     const { joinGroup, tensor } = await import(resolve('@mercer/tensor'));
     ${body}`;
   return new Promise((done, reject) => {
@@ -119,32 +119,50 @@ if (why === undefined)
       const y = await of(${JSON.stringify([...y.values].slice(2 * 17))}, 14);
       const square = lazyI(x).sub(lazyJ(y)).square().sum();
       const results = [await square.sum('j', { group }), await square.logSumExp('j', { group }), await square.argKMin(3, 'j', { group })];
-      const nested = await Promise.all(results.map((one) => one.toNested()));
+      const variables = { x: lazyI(x), y: lazyJ(y) };
+      const { gradients } = await valueAndGradients(square.reduction('LogSumExp', 'j'), variables, { group });
+      const nested = await Promise.all([...results, gradients.x, gradients.y].map((one) => one.toNested()));
       await group.close();
       console.log(JSON.stringify(nested));`;
       const other = otherProcess(program);
       const group = await joinGroup({ id, size: 2, rank: 0, device: first, timeoutMs: 60_000 });
       const x = await upload<'float64'>(numbers(1, 13, 2), 'float64', group.device);
       const whole = await upload<'float64'>(y, 'float64', group.device);
-      const square = lazyI(x)
-        .sub(lazyJ(whole.slice([0, 17])))
-        .square()
-        .sum();
+      const own = whole.slice([0, 17]);
+      const square = lazyI(x).sub(lazyJ(own)).square().sum();
       const results = [
         await square.sum('j', { group }),
         await square.logSumExp('j', { group }),
         await square.argKMin(3, 'j', { group }),
       ];
+      const { gradients } = await valueAndGradients(
+        square.reduction('LogSumExp', 'j'),
+        { x: lazyI(x), y: lazyJ(own) },
+        { group },
+      );
       const nested = await Promise.all(results.map((one) => one.toNested()));
       await group.close();
       const { code, text } = await other;
       expect(code, text).toBe(0);
-      expect(JSON.parse(text.trim().split('\n').at(-1) ?? '')).toEqual(nested);
+      const told = JSON.parse(text.trim().split('\n').at(-1) ?? '') as readonly number[][][];
+      const byAll = await gradients.x.toNested<number[][]>();
+      expect(told.slice(0, -1)).toEqual([...nested, byAll]);
       const all = lazyI(x).sub(lazyJ(whole)).square().sum();
-      const wanted = await (await all.sum('j')).toTypedArray();
-      const found = await results[0]!.toTypedArray();
-      for (const [at, value] of wanted.entries()) {
-        expect(Math.abs(Number(found[at]) - value)).toBeLessThanOrEqual(1e-12 * value);
+      const alone = await valueAndGradients(all.reduction('LogSumExp', 'j'), {
+        x: lazyI(x),
+        y: lazyJ(whole),
+      });
+      const byOwn = [...(await gradients.y.toNested<number[][]>()), ...(told.at(-1) ?? [])];
+      for (const [found, one] of [
+        [await results[0]!.toNested(), await all.sum('j')],
+        [byAll, alone.gradients.x],
+        [byOwn, alone.gradients.y],
+      ] as const) {
+        const values = (found as number[][]).flat();
+        for (const [at, value] of (await one.toTypedArray()).entries()) {
+          const bound = 1e-12 * Math.max(1, Math.abs(value));
+          expect(Math.abs((values[at] ?? NaN) - value)).toBeLessThanOrEqual(bound);
+        }
       }
       expect(nested[2]).toEqual(await (await all.argKMin(3, 'j')).toNested());
     }, 180_000);

@@ -71,15 +71,6 @@ export function checkDevices(
   }
 }
 
-/** A device that computes blocks. */
-export interface BlockWorker {
-  readonly device: Device;
-  /** Ends with the call's own, and with the first error of a device. */
-  readonly signal: AbortSignal;
-  /** Called behind each block. */
-  readonly onDone: () => Promise<void>;
-}
-
 /** Tensors of a call on a device. */
 export class MovedTensors implements Disposable {
   readonly #device: Device;

@@ -15,27 +15,14 @@ import {
 import {
   checkShardOptions,
   cutsRows,
-  deviceOf,
-  HeldBlocks,
   isRowReader,
   isTraced,
-  progressOf,
-  runSteps,
-  shardsWithin,
   sizeOfShape,
-  Workers,
-  type Rows,
 } from '@mercer/tensor/operation';
 import type { PairwiseInput } from '../place.js';
-import {
-  checkDevices,
-  MAX_PAIR_BYTES,
-  MovedTensors,
-  oneDevice,
-  refuseBesideBlocks,
-  type BlockWorker,
-} from './blocked-call.js';
+import { checkDevices, MAX_PAIR_BYTES, oneDevice, refuseBesideBlocks } from './blocked-call.js';
 import { isHostOut, resultSink, type HostOut, type ResultSink } from './result-sink.js';
+import { ofNothing, readRowsOf, runBlocks, type BlockCut, type DeviceWork } from './run-blocks.js';
 import { sideRows, type SideRows } from './side-rows.js';
 
 /** A matrix whose rows and columns are computed block by block. */
@@ -97,100 +84,52 @@ export async function computeBlocks(call: BlockedCall): Promise<unknown> {
     const rows = sideRows(`${what}: a`, a, dtype, made);
     const columns = b === undefined ? rows : sideRows(`${what}: b`, b, dtype, made);
     const devices = named ?? [oneDevice(call.device, tensors)];
-    checkDevices(what, [rows.tensor, columns.tensor, ...parameters], devices);
-    const job: Job = { call, rows, columns, devices, home: devices[0] as Device };
-    const form = await formOf(job);
+    const read = [rows.tensor, columns.tensor, ...parameters];
+    checkDevices(what, read, devices);
+    const reads = { a: readRowsOf('rows', rows), b: readRowsOf('columns', columns) };
+    const job = { call, devices, reads };
+    const form = await ofNothing(job, async ({ inputs, ...given }) => {
+      const of = { ...inputs, b: b === undefined ? undefined : inputs.b };
+      using block = await call.compute({ ...of, ...given, first: [0, 0], out: undefined });
+      const sides = [rows, columns].map(({ shape }) => shape.at(-2) ?? 0);
+      return { shape: [...block.shape.slice(0, -2), ...sides], dtype: block.dtype };
+    });
+    const home = devices[0] as Device;
     const sink = await resultSink(out, {
       ...form,
       what,
       signal,
-      home: job.home,
-      read: [rows.tensor, columns.tensor, ...parameters].filter((one) => one !== undefined),
+      home,
+      read: read.filter((one) => one !== undefined),
     });
-    try {
-      await runBlocks(job, form, sink);
-      return await sink.finish();
-    } catch (error) {
-      await sink.abandon();
-      throw error;
-    }
+    const sizes = sizesOf(call, rows, columns, devices, form);
+    return await runBlocks(job, { sizes, byRows: true }, sentHome(call, sink), sink);
   } finally {
     for (const one of made) one.dispose();
   }
 }
 
-interface Job {
-  readonly call: BlockedCall;
-  readonly rows: SideRows;
-  readonly columns: SideRows;
-  readonly devices: readonly Device[];
-  readonly home: Device;
-}
-
+/** Shape and dtype of the whole. */
 interface Form {
   readonly shape: readonly number[];
   readonly dtype: DType;
 }
 
-/** Shape and dtype of the whole: of no rows nothing is computed, but everything is checked. */
-async function formOf({ call, rows, columns, home }: Job): Promise<Form> {
-  const { signal = new AbortController().signal, parameters, compute, b } = call;
-  using stream = home.createStream();
-  using held = new MovedTensors(home);
-  const place = { device: home, stream, signal };
-  using x = await rows.bring([0, 0], place);
-  using y = b === undefined ? undefined : await columns.bring([0, 0], place);
-  using none = await compute({
-    a: x,
-    b: y,
-    parameters: await held.all(parameters, signal),
-    first: [0, 0],
-    out: undefined,
-    signal,
-  });
-  const m = rows.shape.at(-2) ?? 0;
-  const n = columns.shape.at(-2) ?? 0;
-  return { shape: [...none.shape.slice(0, -2), m, n], dtype: none.dtype };
-}
-
-interface Step {
-  readonly rows: Rows;
-  readonly columns: Rows;
-}
-
-async function runBlocks(job: Job, form: Form, sink: ResultSink): Promise<void> {
-  const { call, devices } = job;
-  const { what, maxBytes, onProgress, signal: ended } = call;
-  const plan = shardsWithin(what, sizesOf(job, form), devices, maxBytes);
-  const shards = plan.kept.flatMap((rows) =>
-    plan.runs.map(([first, count]) =>
-      plan.reduced.slice(first, first + count).map((columns): Step => ({ rows, columns })),
-    ),
-  );
-  const onDone = progressOf(plan.kept.length * plan.reduced.length, onProgress);
-  const workers = new Workers(ended);
-  await workers.run(devices, async (device, at) => {
-    const own = shards.filter((_, shard) => deviceOf(shard, shards.length, devices.length) === at);
-    await computeSteps(own.flat(), job, sink, {
-      device,
-      signal: workers.signal,
-      onDone,
-    });
-  });
-}
-
 /** Sizes that decide how rows are cut. */
 function sizesOf(
-  { call: { out, parameters }, rows, columns, devices, home }: Job,
+  { out, parameters }: BlockedCall,
+  rows: SideRows,
+  columns: SideRows,
+  devices: readonly Device[],
   { shape, dtype }: Form,
-): Parameters<typeof shardsWithin>[1] {
+): BlockCut['sizes'] {
   const width = dtypeBytes(dtype);
   const rowBytes = ({ shape: of }: SideRows): number =>
     width * sizeOfShape(of.slice(0, -2)) * (of.at(-1) ?? 0);
   const pair = width * sizeOfShape(shape.slice(0, -2));
   const whole = pair * (shape.at(-2) ?? 0) * (shape.at(-1) ?? 0);
   // Where kernels write the result itself, blocks of it take no memory beside.
-  const lies = out === undefined ? home : isTensor(out) ? out.device : undefined;
+  const lies = out === undefined ? devices[0] : isTensor(out) ? out.device : undefined;
   const isDirect = devices.every((one) => one === lies);
   return {
     rowsKept: shape.at(-2) ?? 0,
@@ -206,61 +145,32 @@ function sizesOf(
   };
 }
 
-/** All blocks of one device: while one is computed, the next one's inputs arrive and the one before goes home. */
-async function computeSteps(
-  steps: readonly Step[],
-  { call, rows, columns }: Job,
-  sink: ResultSink,
-  { device, signal, onDone }: BlockWorker,
-): Promise<void> {
-  if (steps.length === 0) return;
-  using stream = device.createStream();
-  using homeward = device.createStream();
-  using moved = new MovedTensors(device);
-  const parameters = await moved.all(call.parameters, signal);
-  const held = new HeldBlocks<Tensor>((block) => {
-    block.dispose();
-  });
-  const place = { device, stream, signal };
-  const keys = ({ rows: [i], columns: [j] }: Step): readonly [string, string] => [`a${i}`, `b${j}`];
-  let delivery = Promise.resolve();
-  const compute = async (step: Step, [a, b]: readonly [Tensor, Tensor]): Promise<void> => {
-    using room = sink.room(device, step.rows, step.columns);
-    const first = [step.rows[0], step.columns[0]] as const;
-    const block = await call.compute({ a, b, parameters, first, out: room, signal });
-    if (room !== undefined) return;
-    const before = delivery;
-    delivery = (async () => {
-      using one = block;
-      await before;
-      await sink.put(one, step.rows, step.columns, { stream: homeward, signal });
-    })();
-    delivery.catch(() => undefined);
-    await before;
+/** The blocks of a device go home while the next ones are computed. */
+const sentHome =
+  (call: BlockedCall, sink: ResultSink): DeviceWork<'a' | 'b'> =>
+  async (device, run) => {
+    using homeward = device.createStream();
+    let delivery = Promise.resolve();
+    try {
+      await run(async ({ rows, columns }, { inputs, ...given }) => {
+        using room = sink.room(device, rows, columns);
+        const first = [rows[0], columns[0]] as const;
+        const block = await call.compute({ ...inputs, ...given, first, out: room });
+        if (room !== undefined) return;
+        const before = delivery;
+        delivery = (async () => {
+          using one = block;
+          await before;
+          await sink.put(one, rows, columns, { stream: homeward, signal: given.signal });
+        })();
+        delivery.catch(() => undefined);
+        await before;
+      });
+      await delivery;
+    } finally {
+      await Promise.allSettled([delivery]);
+    }
   };
-  try {
-    await runSteps(steps, {
-      device,
-      signal,
-      onDone,
-      compute,
-      take: async (step) => {
-        const [x, y] = keys(step);
-        const both = [
-          held.take(x, () => rows.bring(step.rows, place)),
-          held.take(y, () => columns.bring(step.columns, place)),
-        ];
-        return (await Promise.all(both)) as [Tensor, Tensor];
-      },
-      release: async (step) => {
-        for (const key of keys(step)) await held.release(key);
-      },
-    });
-    await delivery;
-  } finally {
-    await Promise.allSettled([delivery]);
-  }
-}
 
 /** @throws MercerError UNSUPPORTED where a call is prepared that is computed block by block */
 export function refuseBlocks(

@@ -1,33 +1,35 @@
 import { own } from '@mercer/options';
-import { dtypeBytes, isTensor, MercerError, type Device, type Tensor } from '@mercer/tensor';
+import {
+  dtypeBytes,
+  isTensor,
+  MercerError,
+  type Device,
+  type DType,
+  type Tensor,
+} from '@mercer/tensor';
 import {
   checkShardOptions,
   cutsRows,
-  deviceOf,
   formatShape,
-  HeldBlocks,
   isRowReader,
   isTraced,
-  progressOf,
-  runSteps,
-  shardsWithin,
   sizeOfShape,
-  Workers,
-  type Rows,
 } from '@mercer/tensor/operation';
+import type { GradientsByLabel } from '../gradients-by-label.js';
 import type { BlockedBackward } from './blocked-backward.js';
-import {
-  checkDevices,
-  MAX_PAIR_BYTES,
-  MovedTensors,
-  oneDevice,
-  refuseBesideBlocks,
-  type BlockWorker,
-} from './blocked-call.js';
+import { checkDevices, MAX_PAIR_BYTES, oneDevice, refuseBesideBlocks } from './blocked-call.js';
 import { isBlocked } from './compute-blocks.js';
-import { gradientResults, type GradientForm, type GradientResults } from './gradient-results.js';
+import { gradientResults, type GradientForm } from './gradient-results.js';
 import { GroupSums } from './group-sums.js';
 import { pairValues, type PairValues } from './pair-values.js';
+import {
+  ofNothing,
+  readPairs,
+  readRowsOf,
+  runBlocks,
+  type BlockCut,
+  type DeviceWork,
+} from './run-blocks.js';
 import { sideRows, type SideRows } from './side-rows.js';
 
 interface Job {
@@ -89,18 +91,34 @@ export async function gradientsInBlocks(
     checkUpstreamShape(what, pairs, rows, columns);
     const both = b === undefined && wrt.includes('a') ? [...wrt, 'b'] : wrt;
     const job: Job = { call, gradient: pairs, rows, columns, devices, wrt: both };
+    const reads = {
+      gradient: readPairs(pairs),
+      a: readRowsOf('rows', rows),
+      b: readRowsOf('columns', columns),
+    };
+    const blocked = { call, devices, reads };
+    const form = await ofNothing(blocked, async ({ inputs: none, ...given }) => {
+      const found = await call.compute({ ...none, ...given, first: [0, 0], wrt: both });
+      return formOf(job, found, none.a.dtype);
+    });
     const results = await gradientResults(call, {
-      ...(await formOf(job)),
+      ...form,
       home: devices[0] as Device,
       read: read.filter((one) => one !== undefined),
     });
-    try {
-      await addBlocks(job, results);
-      return await results.finish();
-    } catch (error) {
-      await results.abandon();
-      throw error;
-    }
+    const [m = 0, n = 0] = pairs.shape.slice(-2);
+    // The rows of a file are read in their order, once.
+    const byRows = pairs.isRead || m >= n;
+    const cut = { byRows, sizes: sizesOf(job, byRows), groups: GROUPS };
+    const addUp: DeviceWork<keyof typeof reads> = async (_, run) => {
+      using sums = new GroupSums();
+      await run(async ({ rows: [i], columns: [j], group, isLast }, { inputs, ...given }) => {
+        const found = await call.compute({ ...inputs, ...given, first: [i, j], wrt: both });
+        await sums.add(found, { a: i, b: j });
+        if (isLast) await results.add(group, await sums.take());
+      });
+    };
+    return await runBlocks(blocked, cut, addUp, results);
   } finally {
     for (const one of made) one.dispose();
   }
@@ -123,81 +141,24 @@ function checkUpstreamShape(
   );
 }
 
-/** What gradients look like: of no rows nothing is computed, but everything is checked. */
-async function formOf({ call, gradient, rows, columns, devices }: Job): Promise<GradientForm> {
-  const { signal = new AbortController().signal, parameters, compute, wrt } = call;
-  const device = devices[0] as Device;
-  using stream = device.createStream();
-  using held = new MovedTensors(device);
-  const place = { device, stream, signal };
-  using g = await gradient.bring([0, 0], [0, 0], place);
-  using x = await rows.bring([0, 0], place);
-  using y = await columns.bring([0, 0], place);
-  const found = await compute({
-    gradient: g,
-    a: x,
-    b: y,
-    parameters: await held.all(parameters, signal),
-    first: [0, 0],
-    wrt,
-    signal,
-  });
+/** What gradients look like, of those of no rows, which are given up. */
+function formOf({ rows, columns }: Job, found: GradientsByLabel, dtype: DType): GradientForm {
   const shapes = Object.entries(found).map(([label, one]): [string, readonly number[]] => {
     const side = { a: rows, b: columns }[label];
     return [label, side?.shape ?? one?.shape ?? []];
   });
   for (const one of Object.values(found)) one?.dispose();
-  return { shapes: new Map(shapes), dtype: x.dtype };
-}
-
-interface Step {
-  readonly rows: Rows;
-  readonly columns: Rows;
-  /** Of the group, after which the sums go home. */
-  readonly isLast: boolean;
-  readonly group: number;
+  return { shapes: new Map(shapes), dtype };
 }
 
 /** How many parts of the shards are added up apart, each on one device. */
 const GROUPS = 8;
 
-async function addBlocks(job: Job, results: GradientResults): Promise<void> {
-  const { call, devices, gradient } = job;
-  const { what, maxBytes, onProgress, signal: ended } = call;
-  const [m = 0, n = 0] = gradient.shape.slice(-2);
-  // The rows of a file are read in their order, once.
-  const byRows = gradient.isRead || m >= n;
-  const plan = shardsWithin(what, sizesOf(job, byRows), devices, maxBytes);
-  const shards = plan.kept.flatMap((kept) =>
-    plan.runs.map(([first, count]) =>
-      plan.reduced
-        .slice(first, first + count)
-        .map((other) => (byRows ? { rows: kept, columns: other } : { rows: other, columns: kept })),
-    ),
-  );
-  const count = Math.min(GROUPS, shards.length);
-  const groups = Array.from({ length: count }, (_, group) => {
-    const own = shards.filter((_, shard) => deviceOf(shard, shards.length, count) === group).flat();
-    return own.map((one, at): Step => ({ ...one, group, isLast: at === own.length - 1 }));
-  });
-  results.expect(groups.length);
-  const onDone = progressOf(plan.kept.length * plan.reduced.length, onProgress);
-  const workers = new Workers(ended);
-  await workers.run(devices, async (device, at) => {
-    const own = groups.filter((_, group) => deviceOf(group, count, devices.length) === at);
-    await computeSteps(own.flat(), job, results, {
-      device,
-      signal: workers.signal,
-      onDone,
-    });
-  });
-}
-
 /** Sizes that decide how rows are cut. What lies on a device counts too, so that the number of devices changes nothing. */
 function sizesOf(
   { call: { parameters }, gradient, rows, columns, wrt, devices }: Job,
   byRows: boolean,
-): Parameters<typeof shardsWithin>[1] {
+): BlockCut['sizes'] {
   const width = dtypeBytes((rows.tensor ?? gradient.tensor)?.dtype ?? 'float64');
   const entries = ({ shape: of }: SideRows): number =>
     sizeOfShape(of.slice(0, -2)) * (of.at(-1) ?? 0);
@@ -226,52 +187,4 @@ function sizesOf(
     bytesResults: 2 * sums(keptLabel, kept),
     maxPairBytes: MAX_PAIR_BYTES,
   };
-}
-
-/** All blocks of one device: while one is computed, the next one's inputs arrive. */
-async function computeSteps(
-  steps: readonly Step[],
-  { call, gradient, rows, columns, wrt }: Job,
-  results: GradientResults,
-  { device, signal, onDone }: BlockWorker,
-): Promise<void> {
-  if (steps.length === 0) return;
-  using stream = device.createStream();
-  using moved = new MovedTensors(device);
-  const parameters = await moved.all(call.parameters, signal);
-  const held = new HeldBlocks<Tensor>((block) => {
-    block.dispose();
-  });
-  using sums = new GroupSums();
-  const place = { device, stream, signal };
-  const keys = ({ rows: i, columns: j }: Step): readonly [string, string, string] => [
-    `g${i.join()} ${j.join()}`,
-    `a${i.join()}`,
-    `b${j.join()}`,
-  ];
-  type Inputs = readonly [Tensor, Tensor, Tensor];
-  await runSteps<Step, Inputs>(steps, {
-    device,
-    signal,
-    onDone,
-    compute: async (step, [g, a, b]) => {
-      const [i, j] = [step.rows[0], step.columns[0]];
-      const first = [i, j] as const;
-      const found = await call.compute({ gradient: g, a, b, parameters, first, wrt, signal });
-      await sums.add(found, { a: i, b: j });
-      if (step.isLast) await results.add(step.group, await sums.take());
-    },
-    take: async (step) => {
-      const [p, x, y] = keys(step);
-      const all = [
-        held.take(p, () => gradient.bring(step.rows, step.columns, place)),
-        held.take(x, () => rows.bring(step.rows, place)),
-        held.take(y, () => columns.bring(step.columns, place)),
-      ];
-      return (await Promise.all(all)) as unknown as Inputs;
-    },
-    release: async (step) => {
-      for (const key of keys(step)) await held.release(key);
-    },
-  });
 }

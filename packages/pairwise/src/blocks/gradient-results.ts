@@ -27,12 +27,10 @@ interface ResultsForm extends GradientForm {
 
 /** Where the sums of groups are put together. */
 export interface GradientResults {
-  /** How many groups there are. */
-  readonly expect: (groups: number) => void;
   /** Takes over the sums of a group. */
   readonly add: (group: number, sums: SumsByPlace) => Promise<void>;
-  /** The gradients, or what was given for them, once all groups are there. */
-  readonly finish: () => Promise<Readonly<Record<string, unknown>>>;
+  /** The gradients, or what was given for them, once all of so many groups are there. */
+  readonly finish: (groups: number) => Promise<Readonly<Record<string, unknown>>>;
   /** The call has ended early. */
   readonly abandon: () => Promise<void>;
 }
@@ -55,16 +53,13 @@ export async function gradientResults(
   }
   const merging = new Merging();
   return {
-    expect: (groups) => {
-      merging.groups = groups;
-    },
     add: (group, sums) => merging.add(group, sums),
     abandon: async () => {
       merging.dispose();
       await abandon();
     },
-    finish: async () => {
-      using totals = merging.totals();
+    finish: async (groups) => {
+      using totals = merging.totals(groups);
       const results: Record<string, unknown> = {};
       for (const [label, writer] of writers) {
         using whole = await totals.of(label, label === 'a' && call.b === undefined);
@@ -138,7 +133,6 @@ const onDevice = (whole: Tensor, device: Device): Promise<Tensor> =>
 
 /** Sums of groups that are added up in the order of the groups, whatever the order is in which they come. */
 class Merging {
-  groups = 0;
   readonly #waiting = new Map<number, SumsByPlace>();
   readonly #sums: SumsByPlace = new Map();
   #next = 0;
@@ -162,8 +156,8 @@ class Merging {
     }
   }
 
-  totals(): Totals {
-    if (this.#next !== this.groups) throw new Error('not all groups have been added');
+  totals(groups: number): Totals {
+    if (this.#next !== groups) throw new Error('not all groups have been added');
     return new Totals(this.#sums);
   }
 

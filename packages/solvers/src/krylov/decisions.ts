@@ -64,21 +64,23 @@ const failed = ge(v('status'), Status.indefinite);
 export const MODERATE = 2 ** 20;
 
 /** What a right-hand side is divided by, of its largest element: 1 unless that is very large or small. */
-export const UNIT = {
-  unit: select(
-    and(
-      and(gt(v('most'), 0), isFinite(v('most'))),
-      or(gt(v('most'), MODERATE), lt(v('most'), 1 / MODERATE)),
-    ),
-    v('most'),
-    1,
+const unit = select(
+  and(
+    and(gt(v('most'), 0), isFinite(v('most'))),
+    or(gt(v('most'), MODERATE), lt(v('most'), 1 / MODERATE)),
   ),
-};
+  v('most'),
+  1,
+);
 
-/** The norm of a right-hand side in these units, and where a column is done. */
+/** A right-hand side in these units. */
+export const RIGHT_HAND_SIDE = div(v('b'), unit);
+
+/** The unit, the norm of a right-hand side in it, and where a column is done. */
 export const GOAL = {
+  unit,
   scale: sqrt(v('bb')),
-  tolerance: larger(mul(v('rtol'), sqrt(v('bb'))), div(v('atol'), v('unit'))),
+  tolerance: larger(mul(v('rtol'), sqrt(v('bb'))), div(v('atol'), unit)),
 };
 
 /** How a method sees the true residual of a column, `norm2` its square. */

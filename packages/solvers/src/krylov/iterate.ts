@@ -1,7 +1,7 @@
 import { prepare, type Prepared } from '@mercer/autodiff';
 import { prepareWarm } from '@mercer/autodiff/transform';
 import { MercerError, stack, type Tensor } from '@mercer/tensor';
-import { isAmbientByContext, unlessAborted } from '@mercer/tensor/operation';
+import { askForCapture, isAmbientByContext, unlessAborted } from '@mercer/tensor/operation';
 import { release, unlessLeft, type State } from './columns.js';
 import type { LinearSystem } from './linear-system.js';
 import { CHECK_EVERY, Status, throwFailure, type ColumnReport } from './status.js';
@@ -35,6 +35,17 @@ export interface KrylovMethod<S extends KrylovState> {
   readonly step: (state: S) => Promise<S>;
   /** Computes true residuals: columns go on, from these where need be, or are done. */
   readonly check: (state: S) => Promise<S>;
+}
+
+/** Asks for the kernels of a solve, as `askAhead` says: what it does before the host learns anything of it, a check and the end. */
+export async function askForSolve<S extends KrylovState>(method: KrylovMethod<S>): Promise<void> {
+  const { system } = method;
+  if (system.isCapturable && method.isCapturable !== false) askForCapture(system.device);
+  const first = await method.start();
+  const next = await method.step(first);
+  const checked = await method.check(next);
+  const ends = { asked: await standing(first, system), x: await system.restored(checked.x) };
+  for (const one of [first, next, checked, ends]) release(one);
 }
 
 /** What a caller is told on the way. */

@@ -4,7 +4,7 @@ import { unitOf } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { Dots, IN_FLOAT64, keeping, release, type State } from './columns.js';
-import { GOAL, UNIT, v } from './decisions.js';
+import { GOAL, RIGHT_HAND_SIDE, v } from './decisions.js';
 import { sizeOf } from './size.js';
 
 /** A system with its numbers. */
@@ -92,20 +92,19 @@ export class LinearSystem implements Disposable {
     const made: State[] = [];
     try {
       using most = await given.abs().max(0);
-      const { unit } = await map(UNIT, { most }, IN_FLOAT64);
-      made.push({ unit });
-      const b = await map(div(v('b'), v('unit')), { b: given, unit }, { dtype });
+      const b = await map(RIGHT_HAND_SIDE, { b: given, most }, { dtype });
       made.push({ b });
+      using bb = await dots.of(b, b);
+      const goal = await map(GOAL, { bb, most }, { parameters: { rtol, atol }, ...IN_FLOAT64 });
+      made.push(goal);
+      const { unit } = goal;
       const size = squaresOf.includes(dtype) ? await operatorSize(operator, b) : 1;
       const x0 =
         startGiven &&
         (await map(IN_UNITS, { x: startGiven, unit }, { dtype, parameters: { size } }));
       if (x0 !== undefined) made.push({ x0 });
-      using bb = await dots.of(b, b);
-      const parameters = { rtol, atol };
-      const goal = await map(GOAL, { bb, unit }, { parameters, ...IN_FLOAT64 });
       const scaled = size === 1 ? operator : operator.scale(1 / size);
-      return new LinearSystem({ ...parts, operator: scaled, b, x0 }, dots, { ...goal, unit }, size);
+      return new LinearSystem({ ...parts, operator: scaled, b, x0 }, dots, goal, size);
     } catch (error) {
       dots[Symbol.dispose]();
       for (const one of made) release(one);

@@ -5,6 +5,8 @@ import type { Stream } from '../device.js';
 export interface AmbientStream extends Stream {
   /** Who captures its work; undefined in the first run. */
   readonly capture: { readonly waitsForCompiler: boolean; isProvisional: boolean } | undefined;
+  /** Whether the function is only called to ask for its kernels: see `askAhead`. */
+  readonly onlyAsks: boolean;
 }
 
 /** Whether what other programs call while a function is prepared stays out of it. */

@@ -25,6 +25,9 @@ export function assertNotPreparing(what: string, does = 'reads values'): void {
 /** Whether work that is called now is captured, to be done in replays alone: in the second of the calls by which a function is prepared. */
 export const isOnlyCaptured = (): boolean => ambientStream()?.capture !== undefined;
 
+/** Whether kernels of work that is called now are only asked for: what is loaded for it is not there, and is not to be remembered. */
+export const isOnlyAsked = (): boolean => ambientStream()?.onlyAsks === true;
+
 /** Whether a function that is prepared calls. */
 export const isPreparing = (): boolean => ambientStream() !== undefined;
 

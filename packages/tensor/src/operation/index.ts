@@ -41,6 +41,7 @@
  */
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
 export { isAmbientByContext } from '../capture/ambient-stream.js';
+export { askAhead, askForCapture } from '../capture/ask-ahead.js';
 export { captured } from '../capture/capture-calls.js';
 export { belongsToPrepared } from '../capture/prepared-work.js';
 export { assertNotPreparing, isOnlyCaptured, isPreparing } from '../capture/refusals.js';

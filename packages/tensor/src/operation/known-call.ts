@@ -178,7 +178,8 @@ export class KnownCall {
       for (const one of this.#programs) {
         const { routine } = one;
         if (routine === undefined) enqueue(one, parts, queue, numbers);
-        else routine.is.now?.(routineCall(one, routine.pointers, parts, stream, numbers, watch));
+        else if (!queue.onlyAsks)
+          routine.is.now?.(routineCall(one, routine.pointers, parts, stream, numbers, watch));
       }
       return this.#told(parts);
     } catch (error) {
@@ -241,6 +242,8 @@ export class KnownCall {
     numbers: Scalars | undefined,
     watch: RoutineWatch,
   ): Enqueuing {
+    // what a routine loads and remembers on its way is to be there
+    if (queue.onlyAsks) return;
     const routines = this.#programs.map((one) => {
       const { routine } = one;
       if (routine === undefined) return undefined;

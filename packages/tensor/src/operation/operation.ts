@@ -2,6 +2,7 @@ import type { DebugOption } from '@mercer/jit-cache';
 import type { Scalars } from '@mercer/kernels';
 import { own, type OptionNames, type OptionReader, type ReadOptions } from '@mercer/options';
 import { inTurn, keptPlace, type Turn } from '../call-order.js';
+import { isOnlyAsked } from '../capture/refusals.js';
 import type { Device, LoadOptions, Stream, WorkOptions } from '../device.js';
 import { turnBeforeCall } from '../event-loop-turn.js';
 import { MercerError } from '../mercer-error.js';
@@ -263,7 +264,7 @@ export class Operation<
           : call.launchChecked(plan.tensors, queue, numbers),
       );
       // The next call may have compiled kernels.
-      if (known?.key !== undefined && made.length === 0 && !isInterpreted) {
+      if (known?.key !== undefined && made.length === 0 && !isInterpreted && !isOnlyAsked()) {
         this.#calls.set(plan.steps.device, known.key, bound);
       }
       return results;
