@@ -164,6 +164,9 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
       b: wide,
       x0: wideStart,
     };
+    // before anything is waited for: it reads b and x0 as they are now
+    const begun = LinearSystem.of(parts, solver.squaresOf);
+    begun.catch(() => undefined);
     const ahead = async (): Promise<void> => {
       using system = await LinearSystem.of(parts);
       await askForSolve(solver.method(system));
@@ -171,13 +174,9 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     // another program's products are not called for it
     if (parts.operator.isCapturable && parts.preconditioner?.isCapturable !== false)
       await askAhead(wide.device, kindOf(what, parts), ahead);
-    using system = await unlessLeft(
-      LinearSystem.of(parts, solver.squaresOf),
-      given.signal,
-      (late) => {
-        late[Symbol.dispose]();
-      },
-    );
+    using system = await unlessLeft(begun, given.signal, (late) => {
+      late[Symbol.dispose]();
+    });
     const end = await iterate(solver.method(system), given, what);
     columns = end.columns;
     const { x, ...rest } = end.state;
