@@ -15,7 +15,10 @@ export interface LaunchGeometry {
   readonly sharedMemBytes: number;
   /** Blocks per cluster (compute capability 9.0 and newer). */
   readonly cluster?: readonly [x: number, y: number, z: number] | undefined;
-  /** Lets the kernel begin before the one ahead has ended; it must wait with griddepcontrol itself. */
+  /**
+   * Lets the kernel begin before the one ahead has ended; it must wait with griddepcontrol itself. The one ahead should be such a kernel too: others are launched as graphs once they are
+   * launched often, of which the whole is waited for (`MERCER_CUDA_LAUNCH_GRAPHS=0` has none).
+   */
   readonly programmatic?: boolean | undefined;
 }
 

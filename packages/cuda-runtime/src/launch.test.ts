@@ -272,10 +272,47 @@ describe('launches as graphs of one kernel', () => {
     stream.record(event);
     other.wait(event);
     for (let n = 0; n < 2 * OFTEN; n++) kernel.launch(one, other, ...pointers(buffer));
+    expect(() => device.allocate(8, other)).toThrow('while the stream captures a graph');
+    other.record(event);
+    stream.wait(event);
     using graph = stream.endCapture();
     expect(graph.nodeCount).toBeGreaterThanOrEqual(2 * OFTEN);
+    device.allocate(8, other).free();
     await other.whenDone();
     expect(await settled()).toBe(before);
+    // afterwards they are, on both
+    using after = device.loadModule(fakeImage('increment(8,8)'));
+    for (let n = 0; n < OFTEN; n++)
+      for (const on of [stream, other])
+        after.function('increment').launch(one, on, ...pointers(buffer));
+    expect(await settled()).toBe(before + 2);
+  });
+
+  test('a stream on which a function was launched once leaves a graph to those where it is launched often', async () => {
+    const before = await settled();
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    const streams = Array.from({ length: 5 }, () => device.createStream());
+    using buffer = zeros(4);
+    await stream.whenDone();
+    for (const on of streams) kernel.launch(one, on, ...pointers(buffer));
+    for (let n = 0; n < OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    expect(await settled()).toBe(before + 1);
+    for (const on of streams) on.dispose();
+  });
+
+  test('a graph that the driver does not launch gives way to the launch itself', async () => {
+    const before = await settled();
+    using code = device.loadModule(fakeImage('increment(8,8)'));
+    const kernel = code.function('increment');
+    using buffer = zeros(4);
+    fake('GRAPH_LAUNCHES', 0);
+    for (let n = 0; n < 2 * OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    fake('GRAPH_LAUNCHES', undefined);
+    expect(await bytesOf(buffer)).toEqual(Array(4).fill(2 * OFTEN));
+    expect(await settled()).toBe(before);
+    for (let n = 0; n < OFTEN; n++) kernel.launch(one, stream, ...pointers(buffer));
+    expect(await settled()).toBe(before + 1);
   });
 
   test('an empty grid is the same error as before, and later launches run', async () => {

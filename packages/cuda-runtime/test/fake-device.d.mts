@@ -8,6 +8,7 @@ export type FakeSetting =
   | 'KERNEL_US'
   | 'LOOPS'
   | 'FAULT_AT'
+  | 'GRAPH_LAUNCHES'
   | 'PINNED_BYTES'
   | 'PTX_TOO_NEW'
   | 'LOAD_WAITS'

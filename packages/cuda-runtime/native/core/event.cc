@@ -20,15 +20,15 @@ void Event::record(Stream& stream) {
   MERCER_CU(&device, cuEventRecord, event_.get(), stream.handle());
   stream.keepForCapture(event_);
   recorded_ = true;
-  ofCapture_ = stream.inCapture();
+  capture_ = stream.captured();
 }
 
 void Event::waitedBy(Stream& stream) {
   use->enter();
   Device& device = stream.enter();
   MERCER_CU(&device, cuStreamWaitEvent, stream.handle(), event_.get(), 0u);
+  stream.joinCapture(capture_.lock());
   stream.keepForCapture(event_);
-  if (ofCapture_) stream.joinCapture();
 }
 
 bool Event::query() {

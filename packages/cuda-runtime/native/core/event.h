@@ -20,7 +20,7 @@ class Event {
  private:
   std::shared_ptr<cu::CUevent_st> event_;
   bool recorded_ = false;
-  bool ofCapture_ = false;
+  std::weak_ptr<Capture> capture_;  // it was recorded into
 };
 
 }  // namespace mercer

@@ -1,11 +1,13 @@
 #include "launch_graphs.h"
 
+#include <algorithm>
+
 namespace mercer {
 namespace {
 
 /// Making a graph takes the time that four launches save, and 113 kB of the device.
 constexpr uint32_t kOften = 16;
-constexpr size_t kMostStreams = 4;
+constexpr ptrdiff_t kMostStreams = 4;
 
 }  // namespace
 
@@ -24,9 +26,12 @@ void LaunchGraphs::One::release() noexcept {
 }
 
 bool LaunchGraphs::One::make(const cu::CUDA_KERNEL_NODE_PARAMS& kernel) {
-  if (++launches_ % kOften != 0 || use_->device.launchGraphs >= use_->mostLaunchGraphs) return false;
-  if (driver().cuGraphCreate(&graph_, 0)) return false;
-  use_->device.launchGraphs++;
+  if (++launches_ % kOften != 0) return false;
+  auto& count = use_->device.launchGraphs;
+  if (count.fetch_add(1) >= use_->mostLaunchGraphs || driver().cuGraphCreate(&graph_, 0)) {
+    count--;
+    return false;
+  }
   if (driver().cuGraphAddKernelNode(&node_, graph_, nullptr, 0, &kernel) ||
       driver().cuGraphInstantiateWithFlags(&exec_, graph_, 0)) {
     exec_ = nullptr;
@@ -37,21 +42,24 @@ bool LaunchGraphs::One::make(const cu::CUDA_KERNEL_NODE_PARAMS& kernel) {
 
 bool LaunchGraphs::One::launch(Stream& stream, const cu::CUDA_KERNEL_NODE_PARAMS& kernel) {
   if (exec_ ? driver().cuGraphExecKernelNodeSetParams(exec_, node_, &kernel) != cu::kSuccess : !make(kernel)) return false;
-  MERCER_CU(&use_->device, cuGraphLaunch, exec_, stream.handle());
-  return true;
+  // the driver may want memory for the first one
+  if (driver().cuGraphLaunch(exec_, stream.handle()) == cu::kSuccess) return true;
+  release();
+  return false;
 }
 
-LaunchGraphs::One* LaunchGraphs::on(const SharedStream& stream) {
+LaunchGraphs::One& LaunchGraphs::on(const SharedStream& stream) {
   for (auto& one : all_)
-    if (one.isOf(stream)) return &one;
+    if (one.isOf(stream)) return one;
   all_.remove_if([](const One& one) { return one.isLeft(); });
-  return all_.size() < kMostStreams ? &all_.emplace_back(stream) : nullptr;
+  return all_.emplace_back(stream);
 }
 
 bool LaunchGraphs::launch(const SharedStream& stream, const cu::CUDA_KERNEL_NODE_PARAMS& kernel) {
   if (!stream->launchesGraphs()) return false;
-  One* const one = on(stream);
-  return one && one->launch(*stream, kernel);
+  One& one = on(stream);
+  const auto made = [this] { return std::count_if(all_.begin(), all_.end(), [](const One& o) { return o.isMade(); }); };
+  return (one.isMade() || made() < kMostStreams) && one.launch(*stream, kernel);
 }
 
 }  // namespace mercer

@@ -11,8 +11,8 @@ namespace mercer {
 /// The graphs of one function, one for each stream that it is often launched on. Environment's thread only.
 class LaunchGraphs {
  public:
-  /// Launches the kernel so, or returns false where it has to be launched as itself: seldom launched, more graphs than a device keeps, or values that
-  /// the driver refuses, for which an ordinary launch has the better error.
+  /// Launches the kernel so, or returns false where it has to be launched as itself: seldom launched, more graphs than a device keeps, or refused by the
+  /// driver, in which case the ordinary launch succeeds or has the better error.
   bool launch(const SharedStream& stream, const cu::CUDA_KERNEL_NODE_PARAMS& kernel);
 
  private:
@@ -24,6 +24,7 @@ class LaunchGraphs {
 
     bool isOf(const SharedStream& stream) const noexcept;
     bool isLeft() const noexcept { return stream_.expired(); }
+    bool isMade() const noexcept { return exec_ != nullptr; }
     bool launch(Stream& stream, const cu::CUDA_KERNEL_NODE_PARAMS& kernel);
 
    private:
@@ -37,7 +38,7 @@ class LaunchGraphs {
     cu::CUgraphNode node_ = nullptr;
     cu::CUgraphExec exec_ = nullptr;
   };
-  One* on(const SharedStream& stream);
+  One& on(const SharedStream& stream);
   std::list<One> all_;
 };
 

@@ -28,7 +28,13 @@ void Module::close() noexcept {
     std::shared_ptr<cu::CUmod_st> code;
     std::map<cu::CUfunction, LaunchGraphs> graphs;
   };
-  uses.holdUntilIdle(std::make_shared<Loaded>(Loaded{std::move(code_), std::move(graphs_)}));
+  try {
+    uses.holdUntilIdle(std::make_shared<Loaded>(Loaded{code_, std::move(graphs_)}));
+  } catch (...) {
+    // Out of host memory: what is under way is not waited for.
+    graphs_.clear();
+  }
+  code_.reset();
 }
 
 Device& Module::enter() {

@@ -63,8 +63,8 @@ Stream::~Stream() {
 }
 
 void Stream::launched(const std::shared_ptr<void>& kept) {
-  if (capture_) {
-    if (kept && (capture_->kept.empty() || capture_->kept.back() != kept)) capture_->kept.push_back(kept);
+  if (const auto capture = captured()) {
+    if (kept && (capture->kept.empty() || capture->kept.back() != kept)) capture->kept.push_back(kept);
     return;
   }
   if (++launched_ % kLaunchesPerMark == 0) addMark();
@@ -90,9 +90,10 @@ void Stream::dropFinishedMarks() {
 }
 
 uint64_t Stream::inFlight() {
-  if (!capture_) enter();
+  const bool isCaptured = capturing();
+  if (!isCaptured) enter();
   std::lock_guard lock(mutex_);
-  if (!capture_) dropFinishedMarks();
+  if (!isCaptured) dropFinishedMarks();
   return launched_ - completed_;
 }
 
@@ -169,7 +170,7 @@ void Stream::synchronize() {
 }
 
 void Stream::refuseCapture(const char* what) const {
-  if (capture_)
+  if (capturing())
     misuse("CAPTURING", std::string(what) + " is not possible while the stream captures a graph");
 }
 
@@ -178,20 +179,26 @@ void Stream::beginCapture() {
   Device& device = enter();
   std::lock_guard lock(device.streamsMutex);
   MERCER_CU(&device, cuStreamBeginCapture, handle_, cu::kCaptureModeRelaxed);
-  capture_.emplace();
+  capture_ = std::make_shared<Capture>();
+}
+
+void Stream::joinCapture(const std::shared_ptr<Capture>& capture) {
+  if (!capture || capture == captured()) return;
+  std::lock_guard lock(use->device.streamsMutex);
+  joined_ = capture;
 }
 
 std::shared_ptr<Graph> Stream::endCapture() {
   if (!capture_) misuse("NOT_CAPTURING", "the stream does not capture a graph");
   Device& device = enter();
   std::lock_guard lock(device.streamsMutex);
-  Capture capture = std::move(*capture_);
+  const auto capture = std::move(capture_);
   capture_.reset();
   cu::CUgraph graph = nullptr;
   const auto result = driver().cuStreamEndCapture(handle_, &graph);
-  for (auto address : capture.frees) driver().cuMemFreeAsync(address, handle_);
+  for (auto address : capture->frees) driver().cuMemFreeAsync(address, handle_);
   check(result, "cuStreamEndCapture", &device);
-  return std::make_shared<Graph>(use, graph, std::move(capture.kept), std::move(capture.points));
+  return std::make_shared<Graph>(use, graph, std::move(capture->kept), std::move(capture->points));
 }
 
 uint32_t Stream::capturePoint() {
@@ -237,11 +244,11 @@ bool Stream::settleIdle(Device& device) {
 }
 
 void Stream::keepForCapture(std::shared_ptr<void> kept) {
-  if (capture_) capture_->kept.push_back(std::move(kept));
+  if (const auto capture = captured()) capture->kept.push_back(std::move(kept));
 }
 
 void Stream::keepUntilDone(std::shared_ptr<void> kept) {
-  if (capture_) return keepForCapture(std::move(kept));
+  if (capturing()) return keepForCapture(std::move(kept));
   // Also after the environment's use of the device has ended: the work is under way.
   Device& device = use->device;
   device.enter();
@@ -252,19 +259,19 @@ void Stream::keepUntilDone(std::shared_ptr<void> kept) {
 }
 
 void Stream::checkHealth() {
-  if (capture_) return;
+  if (capturing()) return;
   Device& device = enter();
   const auto result = driver().cuStreamQuery(handle_);
   if (isFatal(result)) check(result, "cuStreamQuery", &device);
 }
 
 Solver& Stream::solver() {
-  if (capture_ && !solver_.made()) refuseCapture("making the cuSOLVER handle");
+  if (capturing() && !solver_.made()) refuseCapture("making the cuSOLVER handle");
   return makeSolver();
 }
 
 Blas& Stream::blas() {
-  if (capture_ && !blas_.made()) refuseCapture("making the cuBLAS handle");
+  if (capturing() && !blas_.made()) refuseCapture("making the cuBLAS handle");
   return makeBlas();
 }
 
@@ -279,8 +286,8 @@ Beside& Stream::beside() {
 
 void Stream::freeAsync(cu::CUdeviceptr address) noexcept {
   if (!use->device.tryEnter()) return;
-  if (capture_) {
-    capture_->frees.push_back(address);
+  if (const auto capture = captured()) {
+    capture->frees.push_back(address);
     return;
   }
   driver().cuMemFreeAsync(address, handle_);

@@ -4,7 +4,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "device.h"
@@ -16,6 +15,13 @@ class Graph;
 class Blas;
 class Solver;
 class Beside;
+
+/// A capture under way: what the graph will keep, and what is freed behind it.
+struct Capture {
+  std::vector<std::shared_ptr<void>> kept;
+  std::vector<cu::CUdeviceptr> frees;
+  std::vector<std::vector<cu::CUgraphNode>> points;
+};
 
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
@@ -42,13 +48,14 @@ class Stream : public std::enable_shared_from_this<Stream> {
   bool query();
   void synchronize();
 
-  bool capturing() const noexcept { return capture_.has_value(); }
-  /// Waited for an event of a capture, which takes the stream's work into that capture.
-  void joinCapture() noexcept { joinedCapture_ = true; }
-  /// What is enqueued may become part of a graph.
-  bool inCapture() const noexcept { return capturing() || joinedCapture_; }
+  /// Its work becomes part of a graph: it began a capture, or waited for an event of one that is not over.
+  bool capturing() const noexcept { return captured() != nullptr; }
+  /// What its work is captured into, if it is.
+  std::shared_ptr<Capture> captured() const noexcept { return capture_ ? capture_ : joined_.lock(); }
+  /// Waited for an event of a capture, which takes the stream's work in until it ends.
+  void joinCapture(const std::shared_ptr<Capture>& capture);
   /// Kernels may be launched as graphs: these are no part of others, and have no priority.
-  bool launchesGraphs() const noexcept { return priority == 0 && !inCapture(); }
+  bool launchesGraphs() const noexcept { return priority == 0 && !capturing(); }
   /// Synchronises the streams that have nothing to do, which costs nothing: the pool counts memory
   /// as free only after a synchronisation, however long ago it was freed.
   /// True if that was all of them; the device must be current.
@@ -85,12 +92,6 @@ class Stream : public std::enable_shared_from_this<Stream> {
     uint64_t sequence;
     SharedEvent event;
   };
-  struct Capture {
-    std::vector<std::shared_ptr<void>> kept;
-    std::vector<cu::CUdeviceptr> frees;
-    std::vector<std::vector<cu::CUgraphNode>> points;
-  };
-
   void addMark();
   void dropFinishedMarks();
   void completed(uint64_t sequence);
@@ -100,8 +101,8 @@ class Stream : public std::enable_shared_from_this<Stream> {
   uint64_t launched_ = 0;
   uint64_t completed_ = 0;
   std::deque<Mark> marks_;
-  std::optional<Capture> capture_;
-  bool joinedCapture_ = false;
+  std::shared_ptr<Capture> capture_;
+  std::weak_ptr<Capture> joined_;
   LazyHandle<Solver> solver_;
   LazyHandle<Blas> blas_;
   std::shared_ptr<Beside> beside_;  // environment's thread only
