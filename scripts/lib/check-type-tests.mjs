@@ -13,8 +13,35 @@ const host = {
 const parsed = ts.getParsedCommandLineOfConfigFile(config, { noEmit: true }, host);
 if (parsed === undefined) throw new Error(`${config} cannot be read`);
 const program = ts.createProgram(parsed.fileNames, parsed.options);
+/** Modules that a declaration declares, as Node's are. */
+const ambient = new Set(
+  program
+    .getTypeChecker()
+    .getAmbientModules()
+    .map((one) => one.name.slice(1, -1)),
+);
+/** Imports of sources, which are not checked themselves, that lead nowhere: what they name would have any type in the tests. */
+const unresolved = program
+  .getSourceFiles()
+  .filter((file) => !file.isDeclarationFile)
+  .flatMap((file) =>
+    ts
+      .preProcessFile(file.text)
+      .importedFiles.map(({ fileName }) => fileName)
+      .filter(
+        (name) =>
+          !ts.resolveModuleName(name, file.fileName, parsed.options, ts.sys).resolvedModule &&
+          !ambient.has(name),
+      )
+      .map(
+        (name) =>
+          `${file.fileName}(1,1): error TS2307: '${name}' leads nowhere. Build the packages first.\n`,
+      ),
+  );
 const found = [
   ...parsed.errors,
+  ...program.getOptionsDiagnostics(),
+  ...program.getGlobalDiagnostics(),
   ...parsed.fileNames.flatMap((name) => {
     const file = program.getSourceFile(name);
     return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)];
@@ -27,4 +54,5 @@ process.stdout.write(
     getNewLine: () => '\n',
   }),
 );
-process.exitCode = found.length > 0 ? 2 : 0;
+process.stdout.write(unresolved.join(''));
+process.exitCode = found.length + unresolved.length > 0 ? 2 : 0;

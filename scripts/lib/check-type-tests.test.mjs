@@ -34,4 +34,19 @@ describe('the checker of type tests', () => {
     expect(status).toBe(2);
     expect(stdout).toMatch(/^one\.test-d\.ts\(2,14\): error TS2322: .*\n$/);
   });
+
+  it('refuses imports that lead nowhere, of which all types would be right', () => {
+    writeFileSync(join(folder, 'one.ts'), "export { one } from '@mercer/absent';\n");
+    const { status, stdout } = checked('export const other: string = one;');
+    expect(status).toBe(2);
+    expect(stdout).toContain("one.ts(1,1): error TS2307: '@mercer/absent' leads nowhere");
+  });
+
+  it('refuses options that the compiler refuses', () => {
+    const config = { compilerOptions: { types: ['absent'] }, include: ['*.test-d.ts'] };
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+    const { status, stdout } = checked('export const same: number = one;');
+    expect(status).toBe(2);
+    expect(stdout).toContain('TS2688');
+  });
 });

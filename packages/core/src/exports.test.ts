@@ -386,6 +386,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "isAmbientByContext",
       "isDense",
       "isKnownResult",
+      "isOnlyAsked",
       "isOnlyCaptured",
       "isPreparing",
       "isRowMajor",

@@ -64,7 +64,8 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  * the first device; progress counts the blocks of each pass. Gradients by values of pairs are dense and have no blocks.
  *
  * With `group` the rows of the reduced side are spread over processes, as those of a reduction are, and all make this call with the same cotangent. Each has the gradient by rows of its
- * own, and by values of pairs; the gradient by the kept side, a parameter or a table is that of all rows, with the same bits on each. Unlike under `grad`, nothing counts once for each process.
+ * own, and by values of pairs; the gradient by the kept side, a parameter or a table is that of all rows, with the same bits on each. (`grad` differentiates the sum over all processes, in which
+ * what they share counts once for each.) Where a call fails on one process alone, the others wait for the group's `timeoutMs`.
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name; also where it is only a table
  * @param cotangent (..batch, rows, dim), as the result

@@ -92,7 +92,7 @@ function isOfAll({ category, isTable }: Input, { axis }: GroupRows): boolean {
   return isTable || (category !== (axis === 1 ? 'j' : 'i') && category !== 'pair');
 }
 
-/** The same for the rows of this process alone, whose numbers count from the first row of all. */
+/** Derivatives by the rows of this process, in which numbers of rows count from the first row of all processes; as they are without a group. */
 function ownNumbers(
   what: string,
   { shares, inputs }: Derivatives,

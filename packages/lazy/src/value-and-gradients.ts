@@ -123,9 +123,13 @@ export async function valueAndGradients<
   const { dim } = of;
   checkBound(what, of.inputs);
   const task = tablesApart(of.task);
-  const places = Object.values(variables).map((one) => placeOf(what, task, one));
+  // in an order that the formula gives, in which the processes of a group add up
+  const wanted = Object.entries(variables)
+    .map(([name, one]) => [placeOf(what, task, one), name] as const)
+    .sort(([a], [b]) => a - b);
+  const places = wanted.map(([place]) => place);
   const whole = { task, cotangent: cotangentInput(what, task, dim, cotangent) };
-  const names = Object.keys(variables);
+  const names = wanted.map(([, name]) => name);
   const named = namedOuts(what, task.reduction, names, out);
   const outs = {
     value: named.value,
@@ -159,14 +163,15 @@ export async function valueAndGradients<
     const also = isFirst ? undefined : task.reduction;
     const found = await runDerivatives(what, derivatives, by, also, where, spread);
     written.push(...present(asTensors(reductions, [found.also])), ...found.gradients);
-    const wanted = [...asTensors(reductions, [named.value]), ...named.gradients];
-    const results = await delivered(written, wanted, rest);
+    const targets = [...asTensors(reductions, [named.value]), ...named.gradients];
+    const results = await delivered(written, targets, rest);
     const [value = NO_RESULTS] = asResults(reductions, results);
     const gradients = results.slice(results.length - names.length);
-    const byName = names.map((name, at) => [name, gradients[at]] as const);
+    const byName = new Map(names.map((name, at) => [name, gradients[at]]));
+    const asNamed = Object.keys(variables).map((name) => [name, byName.get(name)] as const);
     return {
       value: asResult<K, D>(value),
-      gradients: Object.fromEntries(byName) as ValueAndGradients<K, D, V>['gradients'],
+      gradients: Object.fromEntries(asNamed) as ValueAndGradients<K, D, V>['gradients'],
     };
   } catch (error) {
     for (const one of written) one.dispose();

@@ -1,13 +1,15 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { lazyI, lazyJ } from '@mercer/lazy';
 import { configureJitCache, device, zeros } from '@mercer/tensor';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
-import { cg, gmres, minres } from './index.js';
+import { cg, gmres, minres, operator } from './index.js';
 
 /** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
 describe.skipIf(!nvrtcFound())('a first solve on a GPU (skipped only without NVRTC)', () => {
+  afterEach(() => void vi.restoreAllMocks());
+
   it('asks for all of its kernels before one of them is compiled', async () => {
     await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
     await useFakeSolvers();
@@ -49,5 +51,45 @@ describe.skipIf(!nvrtcFound())('a first solve on a GPU (skipped only without NVR
       await expect(solving).rejects.toThrow('enough');
       expect(requests).toHaveLength(kernels);
     }
+  });
+
+  it('calls no function of another program for it, and ends with its signal', async () => {
+    const gpu = device('cuda:0');
+    const b = await zeros([10, 2], { device: gpu });
+    let calls = 0;
+    const foreign = operator({
+      shape: [10, 10],
+      dtype: 'float32',
+      device: gpu,
+      capturable: true,
+      matvec: (v) => (++calls, v.mul(2)),
+      rmatvec: 'symmetric',
+    });
+    const counts: number[] = [];
+    for (const one of [foreign.shift(1), foreign.shift(1), foreign.scale(2), foreign.scale(2)]) {
+      calls = 0;
+      const controller = new AbortController();
+      const onIteration = (): void => {
+        if (!controller.signal.aborted) counts.push(calls);
+        controller.abort(new Error('enough'));
+      };
+      const solving = cg(one, b, { signal: controller.signal, onIteration });
+      await expect(solving).rejects.toThrow('enough');
+    }
+    const [first] = counts;
+    expect(first).toBeGreaterThan(0);
+    expect(counts).toEqual(counts.map(() => first));
+    const never = operator({
+      shape: [10, 10],
+      dtype: 'float32',
+      device: gpu,
+      matvec: () => new Promise<never>(() => undefined),
+      rmatvec: 'symmetric',
+    });
+    const controller = new AbortController();
+    const solving = minres(never, b, { signal: controller.signal });
+    solving.catch(() => undefined);
+    controller.abort(new Error('enough'));
+    await expect(solving).rejects.toThrow('enough');
   });
 });

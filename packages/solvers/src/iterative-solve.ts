@@ -166,15 +166,17 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
     };
     // before anything is waited for: it reads b and x0 as they are now
     const begun = LinearSystem.of(parts, solver.squaresOf);
-    begun.catch(() => undefined);
     const ahead = async (): Promise<void> => {
       using system = await LinearSystem.of(parts);
       await askForSolve(solver.method(system));
     };
-    // another program's products are not called for it
-    if (parts.operator.isCapturable && parts.preconditioner?.isCapturable !== false)
-      await askAhead(wide.device, kindOf(what, parts), ahead);
-    using system = await unlessLeft(begun, given.signal, (late) => {
+    const operators = [parts.operator, parts.preconditioner ?? parts.operator];
+    const isOwn = operators.every((one) => one.isCapturable && !one.isForeign);
+    const { signal } = given;
+    const asked =
+      isOwn && signal?.aborted !== true && askAhead(wide.device, kindOf(what, parts), ahead);
+    const ready = Promise.all([begun, asked]).then(([one]) => one);
+    using system = await unlessLeft(ready, signal, (late) => {
       late[Symbol.dispose]();
     });
     const end = await iterate(solver.method(system), given, what);

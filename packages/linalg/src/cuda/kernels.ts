@@ -21,7 +21,7 @@ import {
   type Scalars,
 } from '@mercer/kernels';
 import type { Device, LoadedKernel, LoadOptions, PointerArgument } from '@mercer/tensor';
-import { waited, type Enqueuing } from '@mercer/tensor/operation';
+import { isOnlyAsked, waited, type Enqueuing } from '@mercer/tensor/operation';
 import type { Within } from './cuda-call.js';
 
 /** One kernel value for each choice of types, so that a device finds what it has loaded. */
@@ -79,7 +79,7 @@ export async function loadKept(
   options: LoadOptions,
 ): Promise<LoadedKernel> {
   const made = await device.load(kernel, options);
-  loadedFor(device, options).set(kernel, made);
+  if (!isOnlyAsked()) loadedFor(device, options).set(kernel, made);
   return made;
 }
 

@@ -155,8 +155,9 @@ export class History {
       numbers.set(pair.withDirections, this.#line(k));
       numbers.set(pair.withChanges, this.#line(this.#size + k));
     }
-    if (from.length > 0) await map(x, { x: from }, { out });
+    // memory for all of it is there before anything is written
     using all = await tensor(numbers, { device: given.device });
+    if (from.length > 0) await map(x, { x: from }, { out });
     await given.copyFrom(all);
   }
 

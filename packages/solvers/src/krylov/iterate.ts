@@ -41,11 +41,19 @@ export interface KrylovMethod<S extends KrylovState> {
 export async function askForSolve<S extends KrylovState>(method: KrylovMethod<S>): Promise<void> {
   const { system } = method;
   if (system.isCapturable && method.isCapturable !== false) askForCapture(system.device);
-  const first = await method.start();
-  const next = await method.step(first);
-  const checked = await method.check(next);
-  const ends = { asked: await standing(first, system), x: await system.restored(checked.x) };
-  for (const one of [first, next, checked, ends]) release(one);
+  const made: State[] = [];
+  try {
+    const first = await method.start();
+    made.push(first);
+    const next = await method.step(first);
+    made.push(next);
+    const checked = await method.check(next);
+    made.push(checked);
+    made.push({ asked: await standing(first, system) });
+    made.push({ x: await system.restored(checked.x) });
+  } finally {
+    for (const one of made) release(one);
+  }
 }
 
 /** What a caller is told on the way. */

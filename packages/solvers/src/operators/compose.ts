@@ -11,7 +11,8 @@ function joined<D extends OperatorDType>(
 ): {
   readonly parameters: readonly Tensor[];
   readonly rebound: Rebound;
-  readonly isCapturable: boolean;
+  /** What is the same for all of them. */
+  readonly nature: Pick<OperatorForm, 'isCapturable' | 'isForeign'>;
 } {
   const parameters = operands.flatMap((one) => one.parameters);
   const rebound: Rebound = (given) => {
@@ -21,7 +22,11 @@ function joined<D extends OperatorDType>(
       return one.withParameters(own);
     });
   };
-  return { parameters, rebound, isCapturable: operands.every((one) => one.isCapturable) };
+  const nature = {
+    isCapturable: operands.every((one) => one.isCapturable),
+    isForeign: operands.some((one) => one.isForeign),
+  };
+  return { parameters, rebound, nature };
 }
 
 /** The sum of tensors, which it disposes. */
@@ -57,11 +62,11 @@ const all = (operands: readonly Operand[], has: 'hasTranspose' | 'hasDiagonal'):
 export function sum<D extends OperatorDType>(
   operands: readonly [Operand<D>, ...Operand<D>[]],
 ): OperatorParts<D> {
-  const { parameters, rebound, isCapturable } = joined(operands);
+  const { parameters, rebound, nature } = joined(operands);
   const total = (call: (one: Operand) => Promise<Tensor>) => async (given: readonly Tensor[]) =>
     addUp(await each(rebound(given), call));
   return {
-    form: { ...formOf(operands[0]), isCapturable },
+    form: { ...formOf(operands[0]), ...nature },
     parameters,
     rules: {
       matvec: (v, given) => total((one) => one.matvec(v as never))(given),
@@ -81,9 +86,9 @@ export function product<D extends OperatorDType>(
   right: Operand<D>,
 ): OperatorParts<D> {
   const operands = [left, right];
-  const { parameters, rebound, isCapturable } = joined(operands);
+  const { parameters, rebound, nature } = joined(operands);
   return {
-    form: { ...formOf(left), shape: [left.shape[0], right.shape[1]], isCapturable },
+    form: { ...formOf(left), shape: [left.shape[0], right.shape[1]], ...nature },
     parameters,
     rules: {
       matvec: async (v, given) => {
@@ -213,7 +218,7 @@ export function stacked<D extends OperatorDType>(
   operands: readonly [Operand<D>, ...Operand<D>[]],
   axis: 0 | 1,
 ): OperatorParts<D> {
-  const { parameters, rebound, isCapturable } = joined(operands);
+  const { parameters, rebound, nature } = joined(operands);
   const extents = operands.map(({ shape }) => shape[axis]);
   const total = extents.reduce((before, one) => before + one, 0);
   const across = operands[0].shape[1 - axis] as number;
@@ -246,7 +251,7 @@ export function stacked<D extends OperatorDType>(
     form: {
       ...formOf(operands[0]),
       shape: axis === 0 ? [total, across] : [across, total],
-      isCapturable,
+      ...nature,
     },
     parameters,
     rules: {
@@ -285,4 +290,5 @@ const formOf = <D extends OperatorDType>({
   dtype,
   device,
   isCapturable,
-}: OperatorForm<D>): OperatorForm<D> => ({ shape, dtype, device, isCapturable });
+  isForeign,
+}: OperatorForm<D>): OperatorForm<D> => ({ shape, dtype, device, isCapturable, isForeign });

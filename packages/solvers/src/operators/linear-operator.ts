@@ -44,6 +44,8 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
   readonly device: Device;
   /** @internal */
   readonly isCapturable: boolean;
+  /** @internal */
+  readonly isForeign: boolean;
   /** @internal The tensors that it is made of: what its products are differentiated by. */
   readonly parameters: readonly Tensor[];
   readonly #rules: OperatorRules;
@@ -55,6 +57,7 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
     this.dtype = form.dtype;
     this.device = form.device;
     this.isCapturable = form.isCapturable;
+    this.isForeign = form.isForeign ?? false;
     this.parameters = parameters;
     this.#rules = rules;
     this.#owned = owned;

@@ -96,7 +96,13 @@ export function operator<D extends OperatorDType>(options: OperatorOptions<D>): 
   for (const [at, one] of parameters.entries())
     if (!isTraced(one)) assertTensor(one, `${what}: parameter ${at}`);
   return new LinearOperator({
-    form: { shape: [...shape], dtype, device: device(given.device), isCapturable: capturable },
+    form: {
+      shape: [...shape],
+      dtype,
+      device: device(given.device),
+      isCapturable: capturable,
+      isForeign: true,
+    },
     parameters: [...parameters],
     rules: {
       matvec: matvec as OperatorRules['matvec'],

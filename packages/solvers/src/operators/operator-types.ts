@@ -14,6 +14,8 @@ export interface OperatorForm<D extends OperatorDType = OperatorDType> {
   readonly device: Device;
   /** Whether its products may be captured and replayed, as `prepare` does: they are work on tensors alone, the same each time. */
   readonly isCapturable: boolean;
+  /** Whether its products call functions of another program, also where these may be captured. */
+  readonly isForeign?: boolean | undefined;
 }
 
 /** What an operator computes from the tensors that it is made of. Vectors are columns (N, K); results are new tensors. */

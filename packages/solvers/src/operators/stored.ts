@@ -55,7 +55,13 @@ export async function storedOperator<D extends OperatorDType>(
   const of = (tensors: readonly Tensor[]): LinearOperator<D> =>
     tensors.every((one, at) => one === parameters[at]) ? stored : operator.withParameters(tensors);
   return new LinearOperator<D>({
-    form: { shape, dtype, device, isCapturable: operator.isCapturable },
+    form: {
+      shape,
+      dtype,
+      device,
+      isCapturable: operator.isCapturable,
+      isForeign: operator.isForeign,
+    },
     parameters,
     owned: [matrix],
     rules: {

@@ -83,6 +83,19 @@ describe.skipIf(!nvrtcFound())(
       expect(launches).not.toHaveBeenCalled();
     });
 
+    it('end where a call is prepared, which later calls would launch', async () => {
+      const f = fresh();
+      const prepared = vi.fn();
+      await askAhead(gpu, 'prepares', async () => {
+        await map.prepare(f, { x });
+        prepared();
+      });
+      expect(prepared).not.toHaveBeenCalled();
+      const call = await map.prepare(f, { x });
+      call({ x }).dispose();
+      expect(launches).toHaveBeenCalledTimes(1);
+    });
+
     it('are not told of errors, which the work itself tells', async () => {
       const read = vi.fn();
       await askAhead(gpu, 'reads', async () => {

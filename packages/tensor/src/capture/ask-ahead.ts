@@ -23,21 +23,19 @@ export async function askAhead(
   if (keys === undefined) asked.set(device, (keys = new Set()));
   if (keys.has(key)) return;
   keys.add(key);
-  const stream = coreOf(device).createStream();
-  stream.onlyAsks = true;
   try {
+    using stream = coreOf(device).createStream();
+    stream.onlyAsks = true;
     await withAmbientStream(stream, async () => {
       await work();
       await preparedWork();
     });
   } catch {
     // told where the work is done
-  } finally {
-    stream.dispose();
   }
 }
 
-/** The same for what captures work, and repeats it. */
+/** Asks for the kernels that `prepare` and loops of a device launch themselves: they copy arguments and results, and decide whether there is another repetition. */
 export function askForCapture(device: Device): void {
   pieceCopier(coreOf(device)).catch(() => undefined);
 }

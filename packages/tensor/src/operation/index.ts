@@ -44,7 +44,12 @@ export { isAmbientByContext } from '../capture/ambient-stream.js';
 export { askAhead, askForCapture } from '../capture/ask-ahead.js';
 export { captured } from '../capture/capture-calls.js';
 export { belongsToPrepared } from '../capture/prepared-work.js';
-export { assertNotPreparing, isOnlyCaptured, isPreparing } from '../capture/refusals.js';
+export {
+  assertNotPreparing,
+  isOnlyAsked,
+  isOnlyCaptured,
+  isPreparing,
+} from '../capture/refusals.js';
 export type { Replay } from '../capture/replay.js';
 export { collapseBatchStride, strideOverBatch } from '../batch-stride.js';
 export { keptPlace } from '../call-order.js';

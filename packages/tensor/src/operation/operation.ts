@@ -282,6 +282,8 @@ export class Operation<
   async prepare(examples: G, given: O | undefined): Promise<PreparedCalls<G>> {
     const rules = this.#rules;
     const what = this.#what(examples);
+    // what it gives is called later, when the kernels have to be there
+    if (isOnlyAsked()) throw new TypeError(`${what}.prepare while kernels are only asked for`);
     const names = rules.prepareOptions as OptionNames<O>;
     // Those of a call too: what a preparation does not take is not given.
     const none = rules.readOptions(what, undefined, rules.options);

@@ -165,7 +165,7 @@ function checkVectors(vectors: readonly (readonly [name: string, one: Tensor])[]
 
 /**
  * Sums of formulas over the elements of vectors that lie beside each other, in one pass over them and on a GPU in one launch, computed in float64. The bits of a sum depend on the
- * length and the number of terms alone.
+ * length, the number of terms and the dtype, on a CPU on its threads too, on a GPU on whether the vectors lie at multiples of 16 bytes.
  *
  * ```ts
  * import { mul, variable } from '@mercer/formula';
@@ -195,7 +195,7 @@ export async function sums(
 
 /**
  * Sums of formulas over all elements of tensors, and numbers that follow from the sums, on the device, computed in float64: on a GPU in one launch for tensors of one dtype that lie in rows of
- * memory, others being copied before. The bits of a sum depend on the sizes alone.
+ * memory, others being copied before. The bits of a sum depend on the sizes, on a CPU on its threads too.
  *
  * @param tensors one or more, on one device
  * @throws MercerError DEVICE_MISMATCH, DISPOSED
@@ -347,7 +347,7 @@ function onCpu(
   const found = sums ?? scratch(1);
   const none = { parameters: {}, indices: {}, computesIn: 'float64' } as const;
   const most = Math.ceil(CHUNK / count);
-  const piece = most < cores * TASK ? Math.ceil(most / cores) : most;
+  const piece = most < cores * TASK ? Math.floor(most / cores) : most;
   const chunks = chunksOf(runs, most, piece);
   const sizes = chunks.map((chunk) => chunk.reduce((sum, run) => sum + sizeOfRun(run), 0));
   const partsOf = (size: number): number =>
