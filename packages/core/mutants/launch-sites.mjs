@@ -603,10 +603,19 @@ const asked = [
     ...ASKED,
     name: 'a solve learns of them one by one',
     file: '../../solvers/src/iterative-solve.ts',
-    find: 'await askAhead(wide.device, kindOf(what, parts), ahead);',
-    replace: 'kindOf(what, parts);',
+    find: 'askAhead(wide.device, kindOf(what, parts), ahead);',
+    replace: 'kindOf(what, parts) === String(ahead);',
     test: '../solvers/src/first-solve.fake-gpu.test.ts',
     pattern: 'asks for all of its kernels',
+  },
+  {
+    ...ASKED,
+    name: 'functions of another program are called for it',
+    file: '../../solvers/src/iterative-solve.ts',
+    find: 'one.isCapturable && !one.isForeign',
+    replace: 'one.isCapturable',
+    test: '../solvers/src/first-solve.fake-gpu.test.ts',
+    pattern: 'calls no function of another program',
   },
 ];
 
