@@ -67,11 +67,11 @@ const LINK = [
 
 /**
  * What makes the module a fifth smaller at the same speed: vectors are written as often as they pay already, and the routines spend their
- * time in the tile kernels. -Os for the levels costs half of the speed of sums.
+ * time in the tile kernels. -Os for the levels costs half of the speed of sums; they have fewer links of strips instead (interpreter/strips.h).
  */
 const SMALLER = [
   { of: /^(interpreter|kernels)\/levels/, flags: ['-fno-unroll-loops'] },
-  { of: /^linalg\/routines/, flags: ['-Os'] },
+  { of: /^(linalg\/routines|interpreter\/(program|uniforms)|kernels\/kernels)/, flags: ['-Oz'] },
 ];
 
 /** Natively these are the pool's, the loader's and Node's. */

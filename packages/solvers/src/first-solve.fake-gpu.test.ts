@@ -1,19 +1,21 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { lazyI, lazyJ } from '@mercer/lazy';
 import { configureJitCache, device, zeros } from '@mercer/tensor';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
 import { nvrtcFound } from '../../cuda-runtime/test/find-nvrtc.mjs';
 import { cg, gmres, minres, operator } from './index.js';
 
 /** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
 describe.skipIf(!nvrtcFound())('a first solve on a GPU (skipped only without NVRTC)', () => {
-  afterEach(() => void vi.restoreAllMocks());
-
-  it('asks for all of its kernels before one of them is compiled', async () => {
+  beforeAll(async () => {
     await useFakeDriver({ DEVICES: 1, TOTAL_BYTES: 2 ** 30 });
     await useFakeSolvers();
     configureJitCache({ mode: 'off' });
+  });
+  afterEach(() => void vi.restoreAllMocks());
+
+  it('asks for all of its kernels before one of them is compiled', async () => {
     const gpu = device('cuda:0');
     const points = await zeros([1000, 3], { device: gpu });
     const b = await zeros([1000], { device: gpu });
