@@ -49,12 +49,13 @@ export const mostRuns = (
     numbers,
     results,
     parameters,
-  }: Pick<TotalsProblem, 'elements' | 'numbers' | 'results' | 'parameters'>,
+    sums,
+  }: Pick<TotalsProblem, 'elements' | 'numbers' | 'results' | 'parameters' | 'sums'>,
   limits: CudaLimits,
 ): number =>
   Math.floor(
     (parameterLimit(limits) -
-      8 * (numbers.length + results.length + Object.keys(parameters).length + 2)) /
+      8 * (numbers.length + results.length + Number(sums) + Object.keys(parameters).length + 2)) /
       (8 * (elements.length + 2)),
   );
 

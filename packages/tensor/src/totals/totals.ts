@@ -248,7 +248,9 @@ function onGpu(steps: CallSteps, work: Work, limits: CudaLimits): CallPlan['scal
   const most = mostRuns(common, limits);
   // what is left is gathered into one run
   const runs =
-    lies.length === work.runs.length && lies.length <= most ? lies : lies.slice(0, most - 1);
+    lies.length === work.runs.length && lies.length <= most
+      ? lies
+      : lies.slice(0, Math.max(0, most - 1));
   const rest = work.runs.filter((run) => !runs.includes(run));
   const gathered = rest.reduce((sum, run) => sum + sizeOfRun(run), 0);
   const pieces = [...runs];
@@ -312,7 +314,7 @@ function cut(view: CallView, most: number): readonly CallView[] {
   return parts;
 }
 
-/** Runs in pieces, and these in chunks of so many elements, by their sizes alone. */
+/** Runs in pieces of at most so many elements, and these in chunks. */
 function chunksOf(runs: Work['runs'], most: number, piece: number): readonly Work['runs'][] {
   const chunks: (readonly CallView[])[][] = [];
   let left = 0;
@@ -347,7 +349,7 @@ function onCpu(
   const found = sums ?? scratch(1);
   const none = { parameters: {}, indices: {}, computesIn: 'float64' } as const;
   const most = Math.ceil(CHUNK / count);
-  const piece = most < cores * TASK ? Math.floor(most / cores) : most;
+  const piece = most < cores * TASK ? Math.max(1, Math.floor(most / cores)) : most;
   const chunks = chunksOf(runs, most, piece);
   const sizes = chunks.map((chunk) => chunk.reduce((sum, run) => sum + sizeOfRun(run), 0));
   const partsOf = (size: number): number =>
