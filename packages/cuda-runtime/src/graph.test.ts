@@ -82,6 +82,27 @@ describe('capture and replay', () => {
       });
   });
 
+  test('it keeps what streams were captured with that waited for captured work, and these count no launches of it', async () => {
+    const { addon } = loadAddon();
+    const before = await settledCounts(addon);
+    using other = device.createStream();
+    using event = device.createEvent();
+    const module = device.loadModule(fakeImage('none()'));
+    const kernel = module.function('none');
+    stream.beginCapture();
+    stream.record(event);
+    other.wait(event);
+    for (let n = 0; n < 40; n++) kernel.launch(one, other, new Uint8Array(0), new Uint32Array(0));
+    expect(other.inFlight).toBe(0);
+    other.record(event);
+    stream.wait(event);
+    const graph = stream.endCapture();
+    module.dispose();
+    expect((await settledCounts(addon)).modules).toBe(before.modules + 1);
+    graph.dispose();
+    await expect.poll(() => fakeCounts(addon).modules).toBe(before.modules);
+  });
+
   test('an executable graph disposed while it runs finishes first', async () => {
     const { addon } = loadAddon();
     const { execs: before } = await settledCounts(addon);
