@@ -48,7 +48,7 @@ export const HELP_EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   'bench kermac': ['bench kermac --operations laplace,weightedDifferences'],
   'bench linalg': ['bench linalg --n 64,512 --operations solveLU,eigh'],
   'bench keops': ['bench keops --n 1000,10000 --d 3,10'],
-  'bench solvers': ['bench solvers --preconditioners none,nystrom --ranks 100,300'],
+  'bench solvers': ['bench solvers --preconditioners none,nystromColumns --ranks 100,300'],
   'bench calls': ['bench calls --operations map,cdist'],
   'bench shards': ['bench shards --devices cuda:0,cuda:1 --n 1000000'],
   'bench autodiff': ['bench autodiff --operations sgdStep,chain'],

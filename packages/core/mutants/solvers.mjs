@@ -224,6 +224,14 @@ export const solvers = [
   },
   {
     ...PRECONDITIONED,
+    file: '../../solvers/src/preconditioners/low-rank.ts',
+    name: 'rows are orthonormal to the square of the condition number',
+    find: 'return await solvedBy(again, once);',
+    replace: 'return await once.clone();',
+    pattern: 'is positive definite where eigenvalues are',
+  },
+  {
+    ...PRECONDITIONED,
     file: '../../solvers/src/preconditioners/eigen-pro.ts',
     name: 'eigenvectors of equal rows are not left out',
     find: 'value > size * unit * most',
@@ -272,7 +280,7 @@ export const solvers = [
     ...PRECONDITIONED,
     file: '../../solvers/src/preconditioners/nystrom.ts',
     name: 'the rank of nystrom is not chosen by its gain',
-    find: 'if (rest > (1 - leastGain) * left) return found;',
+    find: 'if (rest > (1 - leastGain) * left) return root;',
     replace: '',
     pattern: 'nystrom ends where the trace no longer falls',
   },

@@ -30,7 +30,7 @@ export const SOLVER_NAMES = ['solve', 'inverseKernel'] as const;
 export type SolverName = (typeof SOLVER_NAMES)[number];
 
 /** Preconditioners of such systems. */
-export const PRECONDITIONER_NAMES = ['pivotedCholesky', 'nystrom'] as const;
+export const PRECONDITIONER_NAMES = ['pivotedCholesky', 'nystrom', 'nystromColumns'] as const;
 export type PreconditionerName = (typeof PRECONDITIONER_NAMES)[number];
 
 /** Iterations of Lloyd's algorithm in one call of `kMeans`. */

@@ -48,6 +48,7 @@ describe('systems with kernel matrices', () => {
     [base, 10, 0.1],
     [{ ...base, operation: 'inverseKernel' } as const, 5000, 0.8],
     [{ ...base, preconditioner: 'nystrom', rank: 20 } as const, 10, 0.1],
+    [{ ...base, preconditioner: 'nystromColumns', rank: 20 } as const, 10, 0.1],
     [{ ...base, preconditioner: 'pivotedCholesky', rank: 20 } as const, 10, 0.1],
   ])('are solved as elimination solves them: %o', async (cell, gamma, alpha) => {
     const data = dataOf(cell);

@@ -36,6 +36,7 @@ describe('mercer bench solvers', () => {
     // no rank of 900 in 150 points
     expect(report.cells.map(({ plan }) => plan)).toEqual([
       ...['cg', 'cg, pivotedCholesky of rank 40', 'cg, nystrom of rank 40'],
+      'cg, nystromColumns of rank 40',
     ]);
     const [plain = NaN, ...others] = report.cells.map(({ errors, iterative, floor }) => {
       expect(iterative).toMatchObject({ converged: true });
@@ -63,7 +64,9 @@ describe('mercer bench solvers', () => {
   it('refuses what is no preconditioner and no rank', async () => {
     const unknown = await mercer([...quiet, '--preconditioners', 'jacobi']);
     expect(unknown.status).toBe(2);
-    expect(unknown.stderr).toMatch(/'jacobi' is none of none, pivotedCholesky, nystrom/);
+    expect(unknown.stderr).toMatch(
+      /'jacobi' is none of none, pivotedCholesky, nystrom, nystromColumns/,
+    );
     const none = await mercer([...quiet, '--ranks', '0']);
     expect(none.status).toBe(2);
     expect(none.stderr).toMatch(/at least 1/);

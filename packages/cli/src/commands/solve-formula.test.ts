@@ -56,6 +56,7 @@ describe('mercer solve --formula', () => {
     ['jacobi', []],
     ['pivoted-cholesky', ['--rank', '20']],
     ['nystrom', ['--rank', '20']],
+    ['nystrom-columns', ['--rank', '20']],
   ])('solves by conjugate gradients, with the preconditioner %s', async (name, rank) => {
     const args = ['solve', at('columns.npy'), ...system(), '--alpha', '0.01', '--rtol', '1e-11'];
     const out = `${name}.npy`;

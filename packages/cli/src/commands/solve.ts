@@ -90,7 +90,7 @@ export function solveCommand(): Command {
       )
       .option('--max-iterations <count>', 'ten times the number of unknowns', parseCount)
       .option('--preconditioner <name>', PRECONDITIONERS.join(', '), parseChoice(PRECONDITIONERS))
-      .option('--rank <count>', 'of pivoted-cholesky and nystrom', parseCount),
+      .option('--rank <count>', 'of pivoted-cholesky, nystrom and nystrom-columns', parseCount),
     `where the solution goes: ${OUT_FILE}`,
     'cpu (the default) or a GPU such as cuda:0',
   ).action(action(run));

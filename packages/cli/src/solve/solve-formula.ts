@@ -24,7 +24,16 @@ import { placeArguments } from '../reduce/place-arguments.js';
 import { formulaOperator } from './formula-operator.js';
 
 /** What `--preconditioner` takes. */
-export const PRECONDITIONERS = ['none', 'jacobi', 'pivoted-cholesky', 'nystrom'] as const;
+export const PRECONDITIONERS = [
+  'none',
+  'jacobi',
+  'pivoted-cholesky',
+  'nystrom',
+  'nystrom-columns',
+] as const;
+
+/** Those of low rank. */
+const RANKED: readonly string[] = ['pivoted-cholesky', 'nystrom', 'nystrom-columns'];
 
 type PreconditionerChoice = (typeof PRECONDITIONERS)[number];
 
@@ -169,11 +178,11 @@ async function solveEntries(
 
 /** @throws CliError USAGE */
 function checkPreconditioner({ preconditioner, rank }: FormulaSystem, alpha: number): void {
-  const isRanked = preconditioner === 'pivoted-cholesky' || preconditioner === 'nystrom';
+  const isRanked = preconditioner !== undefined && RANKED.includes(preconditioner);
   if (!isRanked) {
     if (rank === undefined) return;
     throw usageError(
-      `--rank ${rank} is that of a preconditioner. Add --preconditioner pivoted-cholesky or nystrom, or leave it out.`,
+      `--rank ${rank} is that of a preconditioner. Add --preconditioner ${RANKED.join(' or ')}, or leave it out.`,
     );
   }
   if (rank === undefined) {
@@ -194,8 +203,10 @@ async function preconditionerOf(
   { rank = 0, shift }: { readonly rank: number | undefined; readonly shift: number },
 ): Promise<LinearOperator<FloatDType> | undefined> {
   if (name === 'jacobi') return await jacobi(kernel.shift(shift));
-  if (name === 'nystrom') return await nystrom(kernel, { rank, shift, key: random.key(1) });
-  return name === 'pivoted-cholesky' ? await pivotedCholesky(kernel, { rank, shift }) : undefined;
+  if (name === 'pivoted-cholesky') return await pivotedCholesky(kernel, { rank, shift });
+  if (name === 'none') return undefined;
+  const columns = name === 'nystrom-columns';
+  return await nystrom(kernel, { rank, shift, key: random.key(1), columns });
 }
 
 /** Runs a solve: errors name the formula, and those of the iteration speak of options. */

@@ -1,6 +1,6 @@
-import { cholesky, LinalgError, matmul, qr, svd } from '@mercer/linalg';
+import { cholesky, LinalgError, matmul, qr, solveTriangular, svd } from '@mercer/linalg';
 import { describeValue } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { concat, eye, MercerError, type Tensor, type TensorOperand } from '@mercer/tensor';
 import { checkCount } from '../checks.js';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
@@ -111,13 +111,10 @@ export function besideIdentity<D extends OperatorDType>(
     {
       power: async (exponent, [q, w]) => {
         const own = await (q as Tensor).clone();
-        try {
+        return await keeping({ own }, async () => {
           const grown = (await (w as Tensor).log1p().mul(exponent).expm1()) as Tensor;
           return besideIdentity(of, own, grown, scale ** exponent);
-        } catch (error) {
-          own.dispose();
-          throw error;
-        }
+        });
       },
       logdet: async ([, w]) => {
         using total = await (w as Tensor).log1p().sum();
@@ -126,6 +123,96 @@ export function besideIdentity<D extends OperatorDType>(
     },
   );
 }
+
+/**
+ * The inverse of `B B^T + shift I`, `(v - Q Q^T v) / shift`, where Q are the first N rows of the orthonormal columns that span those of `[B; sqrt(shift) I]` (Woodbury's identity;
+ * Gardner et al. 2018, appendix). It needs products and small Cholesky factors alone; eigenvalues are computed when a power or the determinant is asked for.
+ *
+ * @param rows B^T, (k, N), float64
+ */
+export async function inverseOfRoot<D extends OperatorDType>(
+  of: LinearOperator<D>,
+  rows: Tensor,
+  shift: number,
+): Promise<PoweredOperator<D>> {
+  const { shape, dtype, device } = of;
+  const [n] = shape;
+  const [k = 0] = rows.shape;
+  using identity = await eye(k, { dtype: 'float64', device });
+  using scaled: Tensor = await identity.mul(Math.sqrt(shift));
+  using stacked = await concat([rows, scaled], 1);
+  using spanning = await orthonormalRows(stacked);
+  using first = spanning.slice(null, [0, n]);
+  using turned = first.transpose();
+  const basis = await turned.clone();
+  const matvec = async (v: Tensor, [q]: readonly Tensor[]): Promise<Tensor> => {
+    using wide = await v.cast('float64');
+    using along = await times(q as Tensor, wide, { transposeA: true });
+    using low = await times(q as Tensor, along);
+    using rest: Tensor = await wide.sub(low).div(shift);
+    return await rest.cast(dtype);
+  };
+  /** By eigenvectors: of Q Q^T, whose eigenvalues are `1 - shift / (w + shift)` for those w of `B B^T`. */
+  const byEigenvectors = async ([q]: readonly Tensor[]): Promise<PoweredOperator<D>> => {
+    const { vectors, squares } = await leftSingular(q as Tensor);
+    using shares = squares;
+    return await keeping({ vectors }, async () =>
+      besideIdentity(of, vectors, await shares.neg(), 1 / shift),
+    );
+  };
+  return new PoweredOperator<D>(
+    {
+      form: { shape, dtype, device, isCapturable: true },
+      parameters: [basis],
+      owned: [basis],
+      rules: { matvec, rmatvec: matvec, diagonal: undefined },
+    },
+    {
+      power: async (exponent, parameters) => {
+        using whole = await byEigenvectors(parameters);
+        return await whole.power(exponent);
+      },
+      logdet: async (parameters) => {
+        using whole = await byEigenvectors(parameters);
+        return await whole.logdet();
+      },
+    },
+  );
+}
+
+/** What the first factor of {@link orthonormalRows} has more on its diagonal, by the trace and the number of rows: rounding of the products, so that there is a factor. */
+const FIRST_SHIFT = 2 ** -50;
+
+/**
+ * Orthonormal rows that span those of a wide matrix (k, N), float64, by Cholesky factors of their products, twice: once leaves what the square of the condition number makes of
+ * rounding, twice nothing (CholeskyQR2; Fukaya et al. 2014, with the shift of Fukaya et al. 2020).
+ */
+async function orthonormalRows(rows: Tensor): Promise<Tensor> {
+  const [k = 0] = rows.shape;
+  using products = await times(rows, rows, { transposeB: true });
+  using diagonal: Tensor = await products.diag();
+  using trace: Tensor = await diagonal.sum();
+  using definite = await raised(products, trace.mul(k * FIRST_SHIFT));
+  using once = await solvedBy(definite, rows);
+  using again = await times(once, once, { transposeB: true });
+  return await solvedBy(again, once);
+}
+
+/** A matrix (k, k) and a multiple of the identity. */
+export async function raised(matrix: Tensor, by: TensorOperand): Promise<Tensor> {
+  const { shape, dtype, device } = matrix;
+  using identity = await eye(shape[0] ?? 0, { dtype: dtype as 'float64', device });
+  return await matrix.add(identity.mul(by as Numbers));
+}
+
+/** `C^-T rows` of the upper Cholesky factor C of a positive definite matrix. */
+async function solvedBy(definite: Tensor, rows: Tensor): Promise<Tensor> {
+  using upper = kept(await cholesky(definite as Numbers, { uplo: 'upper' }), 'factor');
+  return kept(await solveTriangular(upper, rows as Numbers, TRANSPOSED), 'x');
+}
+
+/** Of the system `C^T x = b` of an upper triangular C. */
+export const TRANSPOSED = { uplo: 'upper', transpose: true } as const;
 
 /**
  * The preconditioner that damps eigenvalues to the least of them: `U ((w_k + shift) / (w + shift))^power U^T + (I - U U^T)`.

@@ -1,8 +1,8 @@
 import { qr, solveTriangular } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
-import { concat, random, type SignalOption, type Tensor } from '@mercer/tensor';
+import { concat, random, take, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
-import { checkKey, unitOf } from '../checks.js';
+import { checkFlag, checkKey, unitOf } from '../checks.js';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -10,11 +10,12 @@ import {
   checkGain,
   checkLowRank,
   choleskyOf,
-  damped,
   GAIN_OVER,
+  inverseOfRoot,
   kept,
-  leftSingular,
+  raised,
   times,
+  TRANSPOSED,
 } from './low-rank.js';
 
 type Numbers = Tensor<'float64'>;
@@ -32,6 +33,11 @@ export interface NystromOptions extends SignalOption {
    * operator's trace, which needs its diagonal. Default 0: all vectors at once.
    */
   readonly leastGain?: number | undefined;
+  /**
+   * Whether random columns of the operator take the place of its products with random vectors: `rank` rows of it instead of as many products, so that many more cost less. Points that lie
+   * far from all others are found by `pivotedCholesky` alone. Default false.
+   */
+  readonly columns?: boolean | undefined;
 }
 
 const OPTIONS: OptionNames<NystromOptions> = {
@@ -40,12 +46,12 @@ const OPTIONS: OptionNames<NystromOptions> = {
   shift: true,
   key: true,
   leastGain: true,
+  columns: true,
 };
 
 /**
- * The randomised Nyström preconditioner of `operator + shift I` (Frangella, Tropp and Udell 2023, algorithms 2.1 and 5.1): from one product with
- * `rank` random vectors come eigenvectors U and eigenvalues w of an approximation of the operator, and
- * `(w_k + shift) U (w + shift)^-1 U^T + (I - U U^T)` is applied, with the least eigenvalue w_k.
+ * The randomised Nyström preconditioner of `operator + shift I`: the products Y with `rank` random vectors Omega give the approximation `Y (Omega^T Y)^-1 Y^T` of the operator
+ * (Frangella, Tropp and Udell 2023, algorithm 2.1), and the inverse of that with the shift is applied. With `columns` the vectors are columns of the identity (Williams and Seeger 2001).
  *
  * ```ts
  * import { lazyI, lazyJ } from '@mercer/lazy';
@@ -70,96 +76,132 @@ export async function nystrom<D extends OperatorDType>(
   options: NystromOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'nystrom';
-  const { rank, shift, key, signal, leastGain = 0 } = readOptions(what, options, OPTIONS);
+  const given = readOptions(what, options, OPTIONS);
+  const { rank, shift, key, signal, leastGain = 0, columns = false } = given;
   checkLowRank(what, operator, rank, shift);
   checkKey(what, key);
   checkGain(what, leastGain);
+  checkFlag(what, 'columns', columns);
   signal?.throwIfAborted();
+  using across = await sketch(what, operator, given);
+  return await inverseOfRoot(operator, across, shift);
+}
+
+/** Vectors that an operator is multiplied with. */
+interface Vectors {
+  /** The products with those from one number to another, transposed, (count, N). */
+  readonly images: (from: number, to: number) => Promise<Tensor>;
+  /** What the first ones have of rows (count, N), (count, count). */
+  readonly along: (rows: Tensor) => Promise<Tensor>;
+}
+
+/** B^T of the approximation `B B^T` of the operator, (count, N) in float64, by as many of the vectors as gain enough of the trace. */
+async function sketch<D extends OperatorDType>(
+  what: string,
+  operator: LinearOperator<D>,
+  options: NystromOptions,
+): Promise<Tensor> {
+  const { rank, key, columns = false } = options;
   const { shape, dtype, device } = operator;
+  if (columns) {
+    using chosen = await random.choice(shape[0], [rank], { key, replace: false, device });
+    return await rooted(what, operator, options, {
+      images: async (from, to) => {
+        using some = chosen.slice([from, to]);
+        return await operator.rows(some);
+      },
+      along: async (rows) => {
+        using some = chosen.slice([0, rows.shape[0] ?? 0]);
+        return await take(rows, some, 1);
+      },
+    });
+  }
   using drawn = await random.normal([shape[0], rank], { key, dtype, device });
   using omega = kept(await qr(drawn as unknown as Numbers), 'q');
-  const found = await sketch(what, operator, omega, { leastGain, signal });
-  using root = found.root;
-  using nu = found.nu;
-  const { vectors, squares } = await leftSingular(root);
-  using larger = squares;
-  return await keeping({ vectors }, async () => {
-    using values: Tensor = await larger.sub(nu).maximum(0);
-    return await damped(operator, vectors, values, { shift, power: 1 });
+  return await rooted(what, operator, options, {
+    images: async (from, to) => {
+      using some = omega.slice(null, [from, to]);
+      using products = await operator.matvec(some as never);
+      using turned = products.transpose();
+      return await turned.clone();
+    },
+    along: async (rows) => {
+      using some = omega.slice(null, [0, rows.shape[0] ?? 0]);
+      using wide = await some.cast('float64');
+      return await times(rows, wide);
+    },
   });
 }
 
-/** A root B of the Nyström approximation `B B^T`, (N, count), and the multiple of the identity that it has too much, by float64 numbers. */
-interface Sketch {
-  readonly root: Tensor;
-  readonly nu: Tensor;
-}
-
-/** The sketch by as many of the vectors as gain enough of the trace. */
-async function sketch(
+async function rooted(
   what: string,
   operator: LinearOperator,
-  omega: Tensor,
-  { leastGain, signal }: Pick<NystromOptions, 'signal'> & { readonly leastGain: number },
-): Promise<Sketch> {
+  { rank, signal, leastGain = 0 }: NystromOptions,
+  vectors: Vectors,
+): Promise<Tensor> {
+  const unit = 2 * unitOf(operator.dtype);
+  const rootOf = async (rows: Tensor): Promise<Tensor> => {
+    using small = await vectors.along(rows);
+    return await nystromRoot(what, rows, small, unit);
+  };
+  const imagesOf = async (from: number, to: number): Promise<Tensor> => {
+    using images = await vectors.images(from, to);
+    return await images.cast('float64');
+  };
   if (leastGain === 0) {
-    using plain = await operator.matvec(omega as never);
-    return await rootOf(what, omega, plain);
+    using rows = await imagesOf(0, rank);
+    return await rootOf(rows);
   }
-  const [, rank = 0] = omega.shape;
   using diagonal = await operator.diagonal();
   using wide = await diagonal.cast('float64');
   using whole = await wide.sum();
   let left = await unlessAborted(whole.item(), signal);
-  let plain: Tensor | undefined;
+  let rows: Tensor | undefined;
   try {
     for (let count = 0; ;) {
       signal?.throwIfAborted();
       const next = Math.min(rank, count + GAIN_OVER);
-      using some = omega.slice(null, [count, next]);
-      using images = await operator.matvec(some as never);
-      const before = plain;
-      plain = before === undefined ? await images.clone() : await concat([before, images], 1);
+      using more = await imagesOf(count, next);
+      const before = rows;
+      rows = before === undefined ? await more.clone() : await concat([before, more], 0);
       before?.dispose();
       count = next;
-      using known = omega.slice(null, [0, count]);
-      const found = await rootOf(what, known, plain);
-      if (count === rank) return found;
-      const rest = await keeping({ ...found }, async () => {
-        using squares = await found.root.square().sum();
-        using excess = await found.nu.mul(count);
-        using captured = await squares.sub(excess);
+      const root = await rootOf(rows);
+      if (count === rank) return root;
+      const rest = await keeping({ root }, async () => {
+        using captured = await root.square().sum();
         using remains = await whole.sub(captured);
         return await unlessAborted(remains.item(), signal);
       });
-      if (rest > (1 - leastGain) * left) return found;
-      for (const one of [found.root, found.nu]) one.dispose();
+      if (rest > (1 - leastGain) * left) return root;
+      root.dispose();
       left = rest;
     }
   } finally {
-    plain?.dispose();
+    rows?.dispose();
   }
 }
 
-/** @param plain the operator's products with the orthonormal columns of omega */
-async function rootOf(what: string, omega: Tensor, plain: Tensor): Promise<Sketch> {
-  using norm = await plain.norm();
-  // so that rounding leaves the small matrix positive definite
-  using nu = await norm.mul(2 * unitOf(omega.dtype));
-  using y: Tensor = await plain.add(omega.mul(nu));
-  using small = await times(omega, y, { transposeA: true });
+/**
+ * B^T of the Nyström approximation `B B^T = Y (Omega^T Y)^-1 Y^T`.
+ *
+ * @param rows Y^T, the products with Omega, (count, N)
+ * @param small Omega^T Y
+ * @param unit what rounding is by the size of Y: that much more on the diagonal leaves the small matrix positive definite
+ */
+async function nystromRoot(
+  what: string,
+  rows: Tensor,
+  small: Tensor,
+  unit: number,
+): Promise<Tensor> {
+  using norm: Tensor = await rows.norm();
+  using definite = await raised(small, norm.mul(unit));
   using upper = await choleskyOf(
     what,
     "the matrix of the operator's products with random vectors",
-    small,
+    definite,
   );
-  using turned = y.transpose() as Numbers;
   // B^T = C^-T Y^T for the upper factor C of it
-  using across = kept(
-    await solveTriangular(upper, turned, { uplo: 'upper', transpose: true }),
-    'x',
-  );
-  using found = across.transpose();
-  const root: Tensor = await found.cast('float64');
-  return await keeping({ root }, async () => ({ root, nu: await nu.cast('float64') }));
+  return kept(await solveTriangular(upper, rows as Numbers, TRANSPOSED), 'x');
 }

@@ -2,11 +2,10 @@ import type { OptionNames } from '@mercer/options';
 import { MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
 import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
 import { unitOf } from '../checks.js';
-import { keeping } from '../krylov/columns.js';
 import { SolverError } from '../solver-error.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
-import { besideIdentity, checkGain, checkLowRank, GAIN_OVER, leftSingular } from './low-rank.js';
+import { checkGain, checkLowRank, GAIN_OVER, inverseOfRoot } from './low-rank.js';
 import { Pivots, type Look } from './pivots.js';
 
 /** Options of {@link pivotedCholesky}. */
@@ -31,8 +30,7 @@ const OPTIONS: OptionNames<PivotedCholeskyOptions> = {
 
 /**
  * The preconditioner of `operator + shift I` by a partial Cholesky factor L of the operator, with the largest remaining diagonal entry as the next
- * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I` (Gardner et al. 2018), applied by the
- * singular vectors U and values s of L as `(v - U (s^2 / (s^2 + shift)) U^T v) / shift`. It costs `rank` rows of the operator. Pivots are chosen on the device, which a
+ * pivot (Harbrecht, Peters and Schneider 2012): the inverse of `L L^T + shift I` (Gardner et al. 2018). It costs `rank` rows of the operator. Pivots are chosen on the device, which a
  * GPU repeats by itself; the host waits for it after every ten, to see whether to go on.
  *
  * ```ts
@@ -63,12 +61,9 @@ export async function pivotedCholesky<D extends OperatorDType>(
   checkLowRank(what, operator, rank, shift);
   checkGain(what, leastGain);
   using factor = await partialFactor(what, operator, { ...given, leastGain });
-  const { vectors, squares: values } = await leftSingular(factor);
-  using squares = values;
-  return await keeping({ vectors }, async () => {
-    const weights = await squares.neg().div(squares.add(shift));
-    return besideIdentity(operator, vectors, weights as Tensor, 1 / shift);
-  });
+  using across = factor.transpose();
+  using rows = await across.cast('float64');
+  return await inverseOfRoot(operator, rows, shift);
 }
 
 /** Columns of a Cholesky factor of the operator, pivots first, (N, k). Pivots are chosen on the device; the host looks at them after every ten. */

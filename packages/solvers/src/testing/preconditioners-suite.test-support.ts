@@ -368,6 +368,30 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       expect(found.iterations).toBeLessThan(iterations / 2);
     });
 
+    it('nystrom of random columns takes rows of the operator, and no product', async () => {
+      const a = await float64(gaussian(points), device);
+      const stored = denseOperator(a);
+      const product = vi.spyOn(stored, 'matvec');
+      using all = await nystrom(stored, { rank: N, shift: SHIFT, key, columns: true });
+      expect(product.mock.calls).toEqual([]);
+      // of all columns the approximation is the operator itself, but for what rounding adds to its diagonal
+      const expected = inverse(gaussian(points, SHIFT));
+      expect(difference(await matrixOfIt(all), expected)).toBeLessThan(1e-6);
+      const system = stored.shift(SHIFT);
+      const { iterations } = await cg(system, b, { rtol: 1e-8 });
+      using some = await nystrom(stored, { rank: 12, shift: SHIFT, key, columns: true });
+      const found = await cg(system, b, { rtol: 1e-8, preconditioner: some });
+      expect(found.converged).toBe(true);
+      expect(found.iterations).toBeLessThan(iterations / 2);
+      // ten at a time they are the same columns
+      const fifteen = { rank: 15, shift: SHIFT, key, columns: true };
+      using once = await nystrom(stored, fifteen);
+      using twice = await nystrom(stored, { ...fifteen, leastGain: 1e-9 });
+      expect(difference(await matrixOfIt(twice), await matrixOfIt(once))).toBeLessThan(1e-9);
+      using few = await nystrom(stored, { ...fifteen, leastGain: 0.999 });
+      expect(few.parameters[0]?.shape).toEqual([N, 10]);
+    });
+
     it('low rank does not cancel in float32 where eigenvalues are far above the shift', async () => {
       // eigenvalues of 1e10 beside a shift of 1
       const large = points.map((_, i) => points.map((__, j) => 1e10 * (Math.cos(i) * Math.cos(j))));
@@ -381,9 +405,26 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       const along = async (p: LinearOperator<'float32'>): Promise<number> =>
         times(transposed(direction), await nested(await p.matvec(v)))[0]?.[0] as number;
       const expected = 1 / (1e10 * size);
-      expect(Math.abs((await along(one)) / expected - 1)).toBeLessThan(0.1);
-      // damped to itself: it is the identity
-      expect(Math.abs((await along(other)) - 1)).toBeLessThan(1e-5);
+      for (const p of [one, other])
+        expect(Math.abs((await along(p)) / expected - 1)).toBeLessThan(0.1);
+    });
+
+    it('low rank is positive definite where eigenvalues are 1e12 times the shift', async () => {
+      const a = gaussian(points).map((row) => row.map((one) => 1e10 * one));
+      const stored = denseOperator(await float64(a, device));
+      const given = { rank: 25, shift: 0.1 };
+      using first = await pivotedCholesky(stored, given);
+      using second = await nystrom(stored, { ...given, key });
+      using third = await nystrom(stored, { ...given, key, columns: true });
+      const { value, vector } = dominant(a);
+      for (const one of [first, second, third]) {
+        const image = times(
+          await matrixOfIt(one),
+          vector.map((x) => [x]),
+        ).flat();
+        const along = image.reduce((sum, x, i) => sum + x * (vector[i] as number), 0);
+        expect(along * (value + given.shift)).toBeCloseTo(1, 1);
+      }
     });
 
     it('errors name the preconditioner that was called', async () => {
@@ -415,6 +456,12 @@ export function preconditionersSuite(name: string, place: () => Device): void {
       await expect(
         nystrom(noDiagonal, { rank: 3, shift: 1, key, leastGain: 0.5 }),
       ).rejects.toMatchObject({ code: 'UNSUPPORTED' });
+      await expect(
+        nystrom(kernel, { rank: 3, shift: 1, key, columns: 1 as never }),
+      ).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('nystrom: columns is 1') as string,
+      });
       await expect(nystrom(kernel, { rank: 3, shift: 1, key, leastGain: 1 })).rejects.toMatchObject(
         { message: expect.stringContaining('nystrom: leastGain is 1') as string },
       );
@@ -447,6 +494,7 @@ export function preconditionersSuite(name: string, place: () => Device): void {
         using _first = await falkon(kernel, { rows: N, penalty: 1e-3, jitter: 1e-3 });
         using _second = await eigenPro(kernel, { rank: 3, sample: 9, shift: 0.1, key });
         using _fourth = await nystrom(kernel, { rank: 20, shift: 0.1, key, leastGain: 0.5 });
+        using _fifth = await nystrom(kernel, { rank: 5, shift: 0.1, key, columns: true });
         using _third = await pivotedCholesky(kernel, { rank: 9, shift: 0.1, leastGain: 0.5 });
       };
       await call();

@@ -118,9 +118,9 @@ async function preconditionerOf(
   { preconditioner, rank = 0 }: SolverCell,
 ): Promise<Operator | undefined> {
   if (preconditioner === undefined) return undefined;
-  return preconditioner === 'nystrom'
-    ? await nystrom(kernel, { rank, shift, key: random.key(1) })
-    : await pivotedCholesky(kernel, { rank, shift });
+  if (preconditioner === 'pivotedCholesky') return await pivotedCholesky(kernel, { rank, shift });
+  const columns = preconditioner === 'nystromColumns';
+  return await nystrom(kernel, { rank, shift, key: random.key(1), columns });
 }
 
 /** Pairs of components that a check may take, and rows that it takes whatever they are. */
