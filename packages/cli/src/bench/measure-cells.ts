@@ -18,7 +18,7 @@ import { operationOf } from './operations/operations.js';
 import { toleranceOf } from './operations/solves.js';
 import { isWrittenByHand, timeHandWritten } from './measure-hand-written.js';
 import { spreadOf, type Spread } from './statistics.js';
-import { measureCalls } from './timer.js';
+import { measureCalls, STEADY_MS } from './timer.js';
 
 /** What measuring cells needs to know. */
 export interface CellSettings {
@@ -109,15 +109,15 @@ async function measureOne(
     for (const result of out) await result.ready();
     if (entry.ms === undefined) {
       entry.plan = call.plan;
-      entry.ms = spreadOf(
-        await measureCalls(device, maxSecondsPerCell, () => {
-          const results = call.run(out);
-          if (!(results instanceof Promise)) return;
-          return results.then((made) => {
-            disposeOthers(made, out);
-          });
-        }),
-      );
+      const run = (): void | Promise<void> => {
+        const results = call.run(out);
+        if (!(results instanceof Promise)) return;
+        return results.then((made) => {
+          disposeOthers(made, out);
+        });
+      };
+      const warmMs = call.iterative === undefined ? undefined : STEADY_MS;
+      entry.ms = spreadOf(await measureCalls(device, maxSecondsPerCell, run, warmMs));
       if (call.iterative !== undefined) entry.iterative = await call.iterative(maxSecondsPerCell);
       // beside it, because a CPU's speed changes from second to second
       if (device.limits.kind === 'cpu' && isWrittenByHand(cell)) {

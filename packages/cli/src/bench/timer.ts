@@ -50,6 +50,8 @@ const MOST_CALLS = 100;
 const LEAST_CALLS = 5;
 /** What only warms up: code of the host is compiled while it runs. */
 const WARM_MS = 100;
+/** After which the JavaScript of calls that make many others is compiled. */
+export const STEADY_MS = 3000;
 const MOST_WARM = 2000;
 const WARM_AT_ONCE = 20;
 

@@ -12,7 +12,8 @@ import { evenlySpread } from '../statistics.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { hashedNumbers } from './hashed-numbers.js';
 import { relativeError } from './relative-error.js';
-import { STEADY_MS, timeOfCalls } from './time-of-calls.js';
+import { STEADY_MS } from '../timer.js';
+import { timeOfCalls } from './time-of-calls.js';
 
 const DIMS = 3;
 const CHECKED_ROWS = 40;

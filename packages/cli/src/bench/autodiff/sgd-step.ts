@@ -16,7 +16,8 @@ import type { HostTimes } from '../calls.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { stepNumbers, trueGradients, WIDTHS } from './network.js';
 import { relativeError } from './relative-error.js';
-import { STEADY_MS, timeOfCalls } from './time-of-calls.js';
+import { STEADY_MS } from '../timer.js';
+import { timeOfCalls } from './time-of-calls.js';
 
 const RATE = 0.05;
 const STEPS = 10;

@@ -3,8 +3,6 @@ import { spreadOf, type Spread } from '../statistics.js';
 import { measureCalls } from '../timer.js';
 
 const MAX_SECONDS = 5;
-/** After which the JavaScript of calls that record others is compiled: some thousand of them. */
-export const STEADY_MS = 3000;
 
 /** Microseconds of one of `count` calls that follow one another without waiting. */
 export async function timeOfCalls(
