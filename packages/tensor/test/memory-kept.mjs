@@ -28,7 +28,7 @@ export async function settledUndisposed(report) {
 /** Bytes that `work` allocated and neither disposed nor returned; what a call that failed still gives back is waited for. */
 export async function memoryKept(device, work) {
   await device.synchronize();
-  const before = undisposedBytes(device);
+  const [before] = await settledUndisposed(() => device.memory());
   await work();
   if (undisposedBytes(device) === before) return { forgotten: 0 };
   const [bytes] = await settledUndisposed(() => device.memory());
