@@ -60,8 +60,6 @@ interface BoundLaunch {
   /** In the order of the kernel's parameters. */
   readonly pointers: readonly (CallPointer | 'workspace')[];
   readonly scalars: Scalars;
-  /** All scalars of the last call, where some differ from call to call. */
-  last: Scalars | undefined;
 }
 
 type RoutinePointers = readonly (readonly [name: string, pointer: CallPointer])[];
@@ -320,9 +318,7 @@ function boundProgram(launch: CallLaunch): BoundProgram {
           if (pointer !== undefined) return pointer;
           throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
         }),
-        // Frozen: they are packed once.
-        scalars: Object.freeze({ ...scalars, ...ofStep }),
-        last: undefined,
+        scalars: { ...scalars, ...ofStep },
       };
     },
   );
@@ -434,20 +430,9 @@ function pack(
       kernel.setPointer(args, at, storage, byteOffset + pointer.offset, dtype);
     }
   }
-  if (numbers === undefined) {
-    launch.last = undefined;
-    kernel.setScalars(args, launch.scalars);
-  } else if (launch.last === undefined || !hasAll(launch.last, numbers)) {
-    launch.last = undefined;
-    const scalars = { ...launch.scalars, ...numbers };
-    kernel.setScalars(args, scalars);
-    launch.last = scalars;
-  }
-}
-
-function hasAll(all: Scalars, some: Scalars): boolean {
-  for (const name of Object.keys(some)) if (!Object.is(all[name], some[name])) return false;
-  return true;
+  if (numbers !== undefined) kernel.changeScalars(args, launch.scalars, numbers);
+  // else they are packed once
+  else if (args.scalars !== launch.scalars) kernel.setScalars(args, launch.scalars);
 }
 
 function setZero(to: Tensor | undefined, stream: Stream): void {
