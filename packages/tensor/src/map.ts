@@ -68,9 +68,9 @@ const operation = new Operation<Arguments, Options, Example, Given>({
   snapshot: ([given, inputs], options, prepared) => {
     const { parameters, indices } = options;
     const parts = partsOf(given, inputs, options);
-    if (parameters === undefined && indices === undefined) return [[parts], options];
     // a prepared call reads them at once
-    if (prepared !== undefined && isSorted(parameters)) return [[parts], options];
+    const isCopied = prepared === undefined && (parameters ?? indices) !== undefined;
+    if (!isCopied) return [[parts], options];
     return [[parts], { ...options, parameters: sorted(parameters), indices: sorted(indices) }];
   },
   identify: ([parts], { parameters, indices }, example) => {
@@ -97,8 +97,8 @@ const operation = new Operation<Arguments, Options, Example, Given>({
     return { key: key + ofNumbers + ofIndices, tensors };
   },
   plan: ([parts], options, prepared) => {
-    const { parameters = {} } = options;
     const checked = parts.map(({ formulas, inputs }) => checkMap(formulas, inputs, options));
+    const parameters = sorted(options.parameters ?? {});
     if (parts.length > 1) checkApart(parts);
     const tensors = tensorsOf(parts);
     const [{ device }] = checked as [CheckedMap];
@@ -284,8 +284,6 @@ function sorted<T>(record: T): T {
   names.sort();
   return Object.fromEntries(names.map((name) => [name, record[name]])) as T;
 }
-
-const isSorted = (record: unknown): boolean => isRecord(record) && areSorted(Object.keys(record));
 
 /** With its length, so that no name can be taken for two parts. */
 const named = (name: string): string => `${name.length} ${name}`;
