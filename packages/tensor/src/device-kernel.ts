@@ -77,6 +77,8 @@ export class DeviceKernel implements LoadedKernel {
     if (pointers.length !== this.#pointers.length) throw this.#wrongCount(pointers.length);
     const to = this.#arguments;
     for (let i = 0; i < pointers.length; i++) this.#bind(to, i, pointers[i]);
+    // the caller may have changed them
+    to.scalars = undefined;
     this.setScalars(to, scalars);
     const maps = Object.hasOwn(args, 'tensorMaps') ? args.tensorMaps : undefined;
     if (maps !== undefined) to.packer.setTensorMaps(maps);
@@ -88,8 +90,9 @@ export class DeviceKernel implements LoadedKernel {
     return new KernelArguments(this.kernel, this.#pointers.length);
   }
 
-  /** Packs the scalars, and finds the geometry that they ask for. */
+  /** Packs the scalars, and finds the geometry that they ask for. Those that were set last, which nobody changes, are still there. */
   setScalars(to: KernelArguments, scalars: Scalars): void {
+    if (to.scalars === scalars) return;
     to.scalars = undefined;
     to.packer.setScalars(scalars);
     to.geometry = this.kernel.geometry(scalars);
@@ -103,14 +106,16 @@ export class DeviceKernel implements LoadedKernel {
       this.setScalars(to, (to.last = { ...scalars, ...changing }));
       return;
     }
-    let isWhole = false;
+    let isPacked = true;
     for (const name of Object.keys(changing)) {
       const value = changing[name] as number;
       if (Object.is(last[name], value)) continue;
       last[name] = value;
-      if (!to.packer.setFloating(name, value)) isWhole = true;
+      if (!to.packer.setFloating(name, value)) isPacked = false;
     }
-    if (isWhole) this.setScalars(to, last);
+    if (isPacked) return;
+    to.scalars = undefined;
+    this.setScalars(to, last);
   }
 
   /** Pointer number `index`: memory of a storage from a byte on, which holds elements of a dtype, or anything. */

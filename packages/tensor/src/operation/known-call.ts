@@ -318,7 +318,8 @@ function boundProgram(launch: CallLaunch): BoundProgram {
           if (pointer !== undefined) return pointer;
           throw new Error(`${kernel.kernel.name}: nothing is bound to the pointer '${name}'`);
         }),
-        scalars: { ...scalars, ...ofStep },
+        // Frozen: they are packed once.
+        scalars: Object.freeze({ ...scalars, ...ofStep }),
       };
     },
   );
@@ -430,9 +431,8 @@ function pack(
       kernel.setPointer(args, at, storage, byteOffset + pointer.offset, dtype);
     }
   }
-  if (numbers !== undefined) kernel.changeScalars(args, launch.scalars, numbers);
-  // else they are packed once
-  else if (args.scalars !== launch.scalars) kernel.setScalars(args, launch.scalars);
+  if (numbers === undefined) kernel.setScalars(args, launch.scalars);
+  else kernel.changeScalars(args, launch.scalars, numbers);
 }
 
 function setZero(to: Tensor | undefined, stream: Stream): void {

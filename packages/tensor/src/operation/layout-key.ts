@@ -5,7 +5,7 @@ import type { CallTensors } from './known-call.js';
 const FEW = 16;
 
 /** Beginnings of lists of numbers that are remembered. Lists that are forgotten get other numbers: calls are checked once more then. */
-const REMEMBERED = 2 ** 16;
+const REMEMBERED = 2 ** 15;
 
 /** The lists of numbers with one beginning. */
 interface Branch {
