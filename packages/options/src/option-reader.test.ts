@@ -47,6 +47,15 @@ describe('an option reader', () => {
     expect(Object.isFrozen(read({}))).toBe(false);
   });
 
+  it('copies to an object that has values for what is not given', () => {
+    const readInto = readOptions.of(NAMES);
+    const into = { p: 1, uplo: 'upper' } as const;
+    const given = { ...into };
+    expect(readInto('f', { p: undefined, uplo: 'lower' } as never, given)).toBe(given);
+    expect(given).toEqual({ p: 1, uplo: 'lower' });
+    expect(readInto('f', undefined, given)).toBe(given);
+  });
+
   it('lets no property of Object.prototype through, nor of any other prototype', () => {
     const polluted = Object.prototype as { p?: number };
     polluted.p = 1;

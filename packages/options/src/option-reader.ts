@@ -25,8 +25,11 @@ export interface OptionReader {
   readonly of: <O extends object>(names: OptionNames<O>) => ReadOptions<O>;
 }
 
-/** Reads options of one list of names: see {@link OptionReader}. */
-export type ReadOptions<O extends object> = (what: string, options: O | undefined) => O;
+/**
+ * Reads options of one list of names: see {@link OptionReader}. They are copied to `into`, where there is such an object, which keeps the
+ * values of those that are not given.
+ */
+export type ReadOptions<O extends object> = (what: string, options: O | undefined, into?: O) => O;
 
 /**
  * How a package reads options: with errors of its own.
@@ -69,29 +72,21 @@ export function optionReader(refuse: Refuse): OptionReader {
   return Object.assign(read, { of: readerOf });
 }
 
-type ReadAny = (what: string, options: object | undefined) => object;
+type ReadAny = (what: string, options: object | undefined, into?: object) => object;
 
 function readerFor(refuse: Refuse, names: object): ReadAny {
   // Options of which none is given, of one shape for engines to optimise.
   const blank = Object.fromEntries(Object.keys(names).map((name) => [name, undefined]));
   const none = Object.freeze({ ...blank });
-  return (what, options) => {
-    if (options === undefined) return none;
-    const own: Record<string, unknown> = { ...blank };
+  return (what, options, into) => {
+    if (options === undefined) return into ?? none;
+    const own = (into ?? { ...blank }) as Record<string, unknown>;
     let fault: string | undefined;
     let cause: unknown;
     try {
       fault = isOptions(options) ? undefined : noOptions(options, names);
       if (fault === undefined) {
-        for (const key of Reflect.ownKeys(options)) {
-          if (typeof key === 'symbol' || !Object.hasOwn(names, key)) {
-            fault = isPlain(options) ? noSuchOption(String(key), names) : noOptions(options, names);
-            break;
-          }
-          own[key] = (options as Record<string, unknown>)[key];
-          fault = faultOf(key, own[key]);
-          if (fault !== undefined) break;
-        }
+        fault = readEach(options as Record<string, unknown>, names, own);
       }
     } catch (thrown) {
       fault = 'the options cannot be read: a getter or a Proxy threw. Pass a plain object';
@@ -100,6 +95,26 @@ function readerFor(refuse: Refuse, names: object): ReadAny {
     if (fault === undefined) return own;
     throw refuse(`${what}: ${fault}.`, cause);
   };
+}
+
+/** Copies the values of options to `own`; says what is wrong with them. */
+function readEach(
+  options: Readonly<Record<string, unknown>>,
+  names: object,
+  own: Record<string, unknown>,
+): string | undefined {
+  const unknown = (key: PropertyKey): string =>
+    isPlain(options) ? noSuchOption(String(key), names) : noOptions(options, names);
+  // names and Symbols: quicker than both from Reflect.ownKeys
+  for (const key of Object.getOwnPropertyNames(options)) {
+    if (!Object.hasOwn(names, key)) return unknown(key);
+    const value = options[key];
+    const fault = faultOf(key, value);
+    if (fault !== undefined) return fault;
+    if (value !== undefined) own[key] = value;
+  }
+  const symbol = Object.getOwnPropertySymbols(options)[0];
+  return symbol === undefined ? undefined : unknown(symbol);
 }
 
 /** What is wrong with the values that mean the same in every call, and with those that no option takes. Throws for a revoked Proxy. */

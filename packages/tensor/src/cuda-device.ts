@@ -141,6 +141,12 @@ function nativeOf(stream: StreamCore): CudaStream {
   throw new TypeError(`${stream.label} is not a stream of a GPU`);
 }
 
+/** Whether uses are on several streams. */
+function isOfSeveral(uses: readonly StreamUse[]): boolean {
+  for (const { stream } of uses) if (stream !== uses[0]?.stream) return true;
+  return false;
+}
+
 const bufferOf = (storage: StorageBlock): DeviceBuffer => storage.handle as DeviceBuffer;
 
 /** One GPU. */
@@ -232,8 +238,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
 
   /** Frees behind all uses. A stream that captures cannot be waited for: there the memory is freed some time afterwards. */
   #free(memory: DeviceMemoryBlock, uses: readonly StreamUse[]): void {
-    const shared = uses.some(({ stream }) => stream !== uses[0]?.stream);
-    if (shared && uses.some(({ stream }) => stream.capturing)) {
+    if (isOfSeveral(uses) && uses.some(({ stream }) => stream.capturing)) {
       this.#postponed.push({ memory, uses });
       return;
     }
@@ -252,9 +257,7 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
   /** The one stream of all uses, or one that waits for all of them. */
   #freeingStream(uses: readonly StreamUse[]): CudaStreamCore {
     const first = uses[0]?.stream as CudaStreamCore | undefined;
-    if (first !== undefined && !first.disposed && uses.every(({ stream }) => stream === first)) {
-      return first;
-    }
+    if (first !== undefined && !first.disposed && !isOfSeveral(uses)) return first;
     this.#releases ??= this.newStream(`${this.id} releases`, undefined);
     for (const use of uses) this.#releases.waitFor(use);
     this.#releases.enqueued++;

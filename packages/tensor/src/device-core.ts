@@ -56,7 +56,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
   memoryLimitBytes: number | undefined;
   kernelLimit = DEFAULT_KERNEL_LIMIT;
   compileTimeoutMs = DEFAULT_COMPILE_TIMEOUT_MS;
-  readonly #live = new Set<StorageBlock>();
+  readonly #live: StorageBlock[] = [];
   readonly #kernels = new KernelTable(this, {
     executors: (kernels) => this.executors(kernels),
     build: (kernel, options) => this.build(kernel, options),
@@ -179,7 +179,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     return {
       device: this.id,
       liveBytes: this.#liveBytes,
-      liveStorages: this.#live.size,
+      liveStorages: this.#live.length,
       peakBytes: this.#peakBytes,
       leaks: this.#leaks,
       leakedBytes: this.#leakedBytes,
@@ -212,7 +212,7 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
     if (capture instanceof CaptureMemory) return capture.allocate(bytes, purpose, zeroed);
     const memory = this.#reserve({ bytes, stream, purpose, zeroed });
     const storage = new StorageBlock(this, memory, bytes, purpose, stream.newest());
-    this.#live.add(storage);
+    storage.place = this.#live.push(storage) - 1;
     this.#liveBytes += bytes;
     if (this.#liveBytes > this.#peakBytes) this.#peakBytes = this.#liveBytes;
     return storage;
@@ -220,7 +220,15 @@ export abstract class DeviceCore<S extends StreamCore = StreamCore> implements S
 
   /** The storage's last owner is gone. */
   forget(storage: StorageBlock): void {
-    if (this.#live.delete(storage)) this.#liveBytes -= storage.bytes;
+    const { place } = storage;
+    if (place < 0) return;
+    storage.place = -1;
+    const last = this.#live.pop() as StorageBlock;
+    if (last !== storage) {
+      this.#live[place] = last;
+      last.place = place;
+    }
+    this.#liveBytes -= storage.bytes;
   }
 
   /** The backstop freed a tensor that nobody disposed. */

@@ -32,6 +32,8 @@ export class KernelArguments {
   readonly packer: ParamPacker;
   readonly storages: (StorageBlock | undefined)[];
   scalars: Scalars | undefined;
+  /** Those of the last launch, where some differ from launch to launch. */
+  last: Record<string, number> | undefined;
   geometry: Geometry | undefined;
 
   constructor(kernel: LaunchableKernel, pointers: number) {
@@ -75,6 +77,8 @@ export class DeviceKernel implements LoadedKernel {
     if (pointers.length !== this.#pointers.length) throw this.#wrongCount(pointers.length);
     const to = this.#arguments;
     for (let i = 0; i < pointers.length; i++) this.#bind(to, i, pointers[i]);
+    // the caller may have changed them
+    to.scalars = undefined;
     this.setScalars(to, scalars);
     const maps = Object.hasOwn(args, 'tensorMaps') ? args.tensorMaps : undefined;
     if (maps !== undefined) to.packer.setTensorMaps(maps);
@@ -86,13 +90,32 @@ export class DeviceKernel implements LoadedKernel {
     return new KernelArguments(this.kernel, this.#pointers.length);
   }
 
-  /** Packs the scalars, and finds the geometry that they ask for. Those that were frozen at the last launch are still there. */
+  /** Packs the scalars, and finds the geometry that they ask for. Those that were set last, which nobody changes, are still there. */
   setScalars(to: KernelArguments, scalars: Scalars): void {
-    if (to.scalars === scalars && Object.isFrozen(scalars)) return;
+    if (to.scalars === scalars) return;
     to.scalars = undefined;
     to.packer.setScalars(scalars);
     to.geometry = this.kernel.geometry(scalars);
     to.scalars = scalars;
+  }
+
+  /** The same where some scalars of launches that come again differ. What is floating decides on no geometry. */
+  changeScalars(to: KernelArguments, scalars: Scalars, changing: Scalars): void {
+    const { last } = to;
+    if (last === undefined || to.scalars !== last) {
+      this.setScalars(to, (to.last = { ...scalars, ...changing }));
+      return;
+    }
+    let isPacked = true;
+    for (const name of Object.keys(changing)) {
+      const value = changing[name] as number;
+      if (Object.is(last[name], value)) continue;
+      last[name] = value;
+      if (!to.packer.setFloating(name, value)) isPacked = false;
+    }
+    if (isPacked) return;
+    to.scalars = undefined;
+    this.setScalars(to, last);
   }
 
   /** Pointer number `index`: memory of a storage from a byte on, which holds elements of a dtype, or anything. */
@@ -137,7 +160,7 @@ export class DeviceKernel implements LoadedKernel {
       }
       core.enqueued++;
       if (profiler !== undefined && begin !== undefined) {
-        profiler.end(core, begin, this.kernel, scalars, this.executor);
+        profiler.end(core, begin, this.kernel, { ...scalars }, this.executor);
       }
       for (let i = 0; i < storages.length; i++) {
         if (this.#pointers[i]?.access === 'read') storages[i]?.noteRead(core);
@@ -147,7 +170,7 @@ export class DeviceKernel implements LoadedKernel {
       const how = this.executor === undefined ? '' : `, ${this.executor}`;
       this.#print(`launch ${this.kernel.name} on ${core.label}${how}: ${formatGeometry(geometry)}`);
     } finally {
-      storages.fill(undefined);
+      for (let i = 0; i < storages.length; i++) storages[i] = undefined;
     }
   }
 

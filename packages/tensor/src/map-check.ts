@@ -4,7 +4,7 @@ import { describeValue } from '@mercer/options';
 import { formatShape } from './checked-size.js';
 import type { Device } from './device.js';
 import type { ElementView } from './elementwise.js';
-import type { MapTensors } from './map-inputs.js';
+import { areSorted, type MapTensors, type NamedTensors } from './map-inputs.js';
 import type { MapOptions } from './map-options.js';
 import { MercerError } from './mercer-error.js';
 import { checkOutView } from './operations.js';
@@ -37,17 +37,17 @@ export interface CheckedMap {
 /** Checks the arguments of map. */
 export function checkMap(
   formulas: readonly MapFormula[],
-  inputs: MapTensors,
+  inputs: NamedTensors,
   options: Pick<MapOptions, 'parameters' | 'indices'>,
 ): CheckedMap {
   const { parameters = {}, indices = {} } = options;
-  const given = checkNames(formulas, inputs, parameters, indices);
+  checkNames(formulas, inputs, parameters, indices);
   const outs = formulas.map(({ name, out }) => {
     if (out !== undefined) assertTensor(out, `map: ${outName(name)}`);
     return out;
   });
   const all = outs.filter((out) => out !== undefined);
-  const tensors = given.map(([, tensor]) => tensor);
+  const { names, tensors } = inputs;
   const [first] = all;
   if (tensors.length === 0 && first === undefined) {
     throw invalid('there is neither an input nor out, so the result has no shape. Pass out.');
@@ -57,9 +57,9 @@ export function checkMap(
     checkDType(dtype ?? out?.dtype ?? defaultDType(expr, tensors), 'map'),
   );
   const shape = first?.shape ?? broadcastShapes(...tensors.map((tensor) => tensor.shape));
-  const operands = given.map(([name, tensor]) => ({
-    ...broadcastTo(tensor, shape, name),
-    name,
+  const operands = tensors.map((tensor, at) => ({
+    ...broadcastTo(tensor, shape, names[at] as string),
+    name: names[at] as string,
     dtype: tensor.dtype,
     storage: tensor.storage,
     label: tensor.label,
@@ -79,13 +79,13 @@ const outName = (name: string | undefined): string => (name === undefined ? 'out
 
 const invalid = (what: string): MercerError => new MercerError('INVALID_ARGUMENT', `map: ${what}`);
 
-/** The inputs in order, after a look at every name. */
+/** A look at every name. */
 function checkNames(
   formulas: readonly MapFormula[],
-  inputs: MapTensors,
+  inputs: NamedTensors,
   parameters: Readonly<Record<string, number>>,
   indices: Readonly<Record<string, number>>,
-): [name: string, tensor: Tensor][] {
+): void {
   if (formulas.length === 0) throw invalid('there is no formula. Pass one for each result.');
   for (const { name, expr } of formulas) {
     if (isExpr(expr)) continue;
@@ -93,24 +93,18 @@ function checkNames(
       `the formula${name === undefined ? '' : ` of '${name}'`} is ${describeValue(expr)}. Build it with the constructors of @mercer/formula.`,
     );
   }
-  if (isTensor(inputs)) {
-    throw invalid('the inputs are a tensor. Pass an object with a tensor for each name, as { x }.');
+  checkRecord('parameters', parameters);
+  checkRecord('indices', indices);
+  for (const [at, name] of inputs.names.entries()) {
+    assertTensor(inputs.tensors[at], `map: input '${name}'`);
   }
-  for (const [what, record] of Object.entries({ inputs, parameters, indices })) {
-    if (typeof (record as unknown) !== 'object' || (record as unknown) === null) {
-      throw invalid(
-        `${what} is ${describeValue(record)}. Pass an object with a value for each name.`,
-      );
-    }
-  }
-  for (const [name, tensor] of Object.entries(inputs)) assertTensor(tensor, `map: input '${name}'`);
   for (const [name, value] of Object.entries<unknown>(parameters)) {
     if (typeof value === 'number') continue;
     throw invalid(
       `parameter '${name}' is ${describeValue(value)}. Pass a number, or a tensor as input.`,
     );
   }
-  const names = [inputs, parameters, indices].flatMap(Object.keys);
+  const names = [...inputs.names, ...Object.keys(parameters), ...Object.keys(indices)];
   const twice = names.find((name, i) => names.indexOf(name) !== i);
   if (twice !== undefined) {
     throw invalid(
@@ -124,7 +118,24 @@ function checkNames(
       `the formula reads ${unbound.map((name) => `'${name}'`).join(', ')}, which no input, parameter or index is called. Bind each variable once.`,
     );
   }
-  return Object.entries(inputs);
+}
+
+/** In the order of their names. @throws MercerError INVALID_ARGUMENT for what has no tensors by name */
+export function namedTensors(inputs: MapTensors): NamedTensors {
+  if (isTensor(inputs)) {
+    throw invalid('the inputs are a tensor. Pass an object with a tensor for each name, as { x }.');
+  }
+  checkRecord('inputs', inputs);
+  const names = Object.keys(inputs);
+  if (!areSorted(names)) names.sort();
+  const tensors: Tensor[] = [];
+  for (const name of names) tensors.push(inputs[name] as Tensor);
+  return { names, tensors };
+}
+
+function checkRecord(what: 'inputs' | 'parameters' | 'indices', record: unknown): void {
+  if (typeof record === 'object' && record !== null) return;
+  throw invalid(`${what} is ${describeValue(record)}. Pass an object with a value for each name.`);
 }
 
 function defaultDType(expr: Expr, tensors: readonly Tensor[]): DType {

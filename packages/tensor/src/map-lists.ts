@@ -18,11 +18,13 @@ export type MapListInputs<I extends DType = DType> = Readonly<
 type Given<I extends DType> = Tensor<I> | Pending<Tensor<I>>;
 
 /** Whether a map is of lists: one of each place of them, and of what is no list in all. */
-export const hasLists = (inputs: unknown): inputs is MapListTensors =>
-  typeof inputs === 'object' &&
-  inputs !== null &&
-  !isTensor(inputs) &&
-  Object.values(inputs).some(Array.isArray);
+export function hasLists(inputs: unknown): inputs is MapListTensors {
+  if (typeof inputs !== 'object' || inputs === null || isTensor(inputs)) return false;
+  for (const name of Object.keys(inputs)) {
+    if (Array.isArray((inputs as MapListTensors)[name])) return true;
+  }
+  return false;
+}
 
 /** How long the lists are. @throws MercerError INVALID_ARGUMENT where they, or those that take results, are not of one length */
 export function listLength(inputs: MapListTensors, out: unknown): number {

@@ -4,8 +4,8 @@ import { sizeOfShape } from './checked-size.js';
 import type { LoadOptions } from './device.js';
 import { rowMajorStrides } from './layout.js';
 import type { MapCall, MapPrepare } from './map-call.js';
-import { checkMap, type CheckedMap, type MapFormula } from './map-check.js';
-import type { MapTensors } from './map-inputs.js';
+import { checkMap, namedTensors, type CheckedMap, type MapFormula } from './map-check.js';
+import { areSorted, type MapTensors, type NamedTensors } from './map-inputs.js';
 import { addMaps, type MapStep } from './map-kernel.js';
 import {
   elementAt,
@@ -42,7 +42,13 @@ import { broadcastLayout } from './views.js';
 /** A map of one place of lists, or the only one. */
 interface MapPart {
   readonly formulas: readonly MapFormula[];
-  readonly inputs: MapTensors;
+  readonly inputs: NamedTensors;
+}
+
+/** The names of a map that was prepared, in order. */
+interface Example {
+  readonly inputs: readonly string[];
+  readonly parameters: readonly string[];
 }
 
 type Arguments = readonly [parts: readonly MapPart[]];
@@ -54,37 +60,45 @@ interface Options extends LoadOptions, Pick<MapOptions, 'parameters' | 'indices'
   readonly dtype?: DType | Readonly<Record<string, DType | undefined>> | undefined;
 }
 
-const operation = new Operation<Arguments, Options, undefined, Given>({
+const operation = new Operation<Arguments, Options, Example, Given>({
   what: 'map',
   options: MAP_OPTIONS,
   freeOptions: PREPARED_MAP_OPTIONS,
   // In the order of names, so that calls are alike however they are written.
-  snapshot: ([given, inputs], options) => {
+  snapshot: ([given, inputs], options, prepared) => {
     const { parameters, indices } = options;
     const parts = partsOf(given, inputs, options);
-    if (parameters === undefined && indices === undefined) return [[parts], options];
+    // a prepared call reads them at once
+    const isCopied = prepared === undefined && (parameters ?? indices) !== undefined;
+    if (!isCopied) return [[parts], options];
     return [[parts], { ...options, parameters: sorted(parameters), indices: sorted(indices) }];
   },
-  identify: ([parts], { parameters, indices }) => {
+  identify: ([parts], { parameters, indices }, example) => {
     const [{ formulas, inputs } = NO_PART] = parts;
-    if (!isRecord(inputs)) return undefined;
+    const tensors = tensorsOf(parts);
+    // All else was fixed when it was prepared.
+    if (
+      example !== undefined &&
+      parts.length === 1 &&
+      areSame(inputs.names, example.inputs) &&
+      haveNumbers(parameters, example.parameters)
+    )
+      return { key: '', tensors };
     let key = `${parts.length} `;
     for (const { expr, dtype } of formulas) {
       const part = keyPart(dtype);
       if (!isExpr(expr) || part === undefined) return undefined;
       key += `${expr.id} ${part} `;
     }
-    for (const name of Object.keys(inputs)) key += ` ${named(name)}`;
-    const tensors = tensorsOf(parts);
-    if (!tensors.inputs.every(isTensor)) return undefined;
+    for (const name of inputs.names) key += ` ${named(name)}`;
     const ofNumbers = numbersKey('parameters', parameters);
     const ofIndices = numbersKey('indices', indices);
     if (ofNumbers === undefined || ofIndices === undefined) return undefined;
     return { key: key + ofNumbers + ofIndices, tensors };
   },
   plan: ([parts], options, prepared) => {
-    const { parameters = {} } = options;
     const checked = parts.map(({ formulas, inputs }) => checkMap(formulas, inputs, options));
+    const parameters = sorted(options.parameters ?? {});
     if (parts.length > 1) checkApart(parts);
     const tensors = tensorsOf(parts);
     const [{ device }] = checked as [CheckedMap];
@@ -97,29 +111,30 @@ const operation = new Operation<Arguments, Options, undefined, Given>({
         expr,
         to: steps.result({ shape: [...shape], dtype: dtypes[r] as DType }),
       }));
-      const views = Object.keys(inputs).map((_, k) => steps.input(first + k));
+      const views = inputs.names.map((_, k) => steps.input(first + k));
       first += views.length;
       return { ...numbers, indices, results, shape, inputs: operands, views };
     });
     const filled = maps.filter(({ shape }) => sizeOfShape(shape) > 0);
-    if (filled.length === 0 && prepared !== 'example') return { tensors, steps };
     const [{ formulas, inputs }] = parts as [MapPart];
+    const example = { inputs: inputs.names, parameters: Object.keys(parameters) };
+    if (filled.length === 0 && prepared !== 'example') return { tensors, steps, example };
     const [one] = checked as [CheckedMap];
-    const example =
+    const stands =
       filled.length === 0
         ? {
             ...numbers,
             indices: one.indices,
-            ...filledExample(one, formulas, Object.values(inputs)),
+            ...filledExample(one, formulas, inputs.tensors),
           }
         : undefined;
     const map = addMaps(
       steps,
       filled.length === 0 ? maps.slice(0, 1) : filled,
       ({ parameters: given = {} }: Options) => given,
-      example,
+      stands,
     );
-    return { tensors, steps, ...map };
+    return { tensors, steps, example, ...map };
   },
 });
 
@@ -136,7 +151,21 @@ function numbersKey(label: 'parameters' | 'indices', record: unknown): string | 
   return key;
 }
 
-const NO_PART: MapPart = { formulas: [], inputs: {} };
+const NO_PART: MapPart = { formulas: [], inputs: { names: [], tensors: [] } };
+
+function areSame(some: readonly string[], others: readonly string[]): boolean {
+  if (some.length !== others.length) return false;
+  for (let at = 0; at < some.length; at++) if (some[at] !== others[at]) return false;
+  return true;
+}
+
+/** Whether a record has numbers with these names in order, and nothing else. */
+function haveNumbers(record: unknown, names: readonly string[]): boolean {
+  if (record === undefined) return names.length === 0;
+  if (!isRecord(record) || !areSame(Object.keys(record), names)) return false;
+  for (const name of names) if (typeof record[name] !== 'number') return false;
+  return true;
+}
 
 /** The maps of a call: one for each place of its lists. @throws MercerError INVALID_ARGUMENT */
 function partsOf(
@@ -144,9 +173,8 @@ function partsOf(
   inputs: MapListTensors,
   options: Options,
 ): readonly MapPart[] {
-  if (!hasLists(inputs)) {
-    return [{ formulas: formulasOf(given, options), inputs: sorted(inputs as MapTensors) }];
-  }
+  const named = namedTensors(inputs as MapTensors);
+  if (!hasArrays(named.tensors)) return [{ formulas: formulasOf(given, options), inputs: named }];
   const names = sorted(inputs);
   const count = listLength(names, options.out);
   const formulas = formulasOf(given, options);
@@ -157,8 +185,13 @@ function partsOf(
       out: elementAt(out, at) as Tensor | undefined,
       dtype,
     })),
-    inputs: inputsAt(names, at),
+    inputs: namedTensors(inputsAt(names, at)),
   }));
+}
+
+function hasArrays(values: readonly unknown[]): boolean {
+  for (const one of values) if (Array.isArray(one)) return true;
+  return false;
 }
 
 const optionsAt = <O extends { readonly out?: unknown }>(options: O, at: number): O => ({
@@ -170,7 +203,7 @@ function tensorsOf(parts: readonly MapPart[]): CallTensors {
   const inputs: Tensor[] = [];
   const outs: (Tensor | undefined)[] = [];
   for (const part of parts) {
-    for (const one of Object.values(part.inputs)) inputs.push(one);
+    for (const one of part.inputs.tensors) inputs.push(one);
     for (const { out } of part.formulas) outs.push(out);
   }
   return { inputs, outs };
@@ -247,13 +280,10 @@ const twoForNone = (extent: number): number => (extent === 0 ? 2 : extent);
 function sorted<T>(record: T): T {
   if (!isRecord(record) || isTensor(record)) return record;
   const names = Object.keys(record);
-  if (names.every(followsBefore)) return { ...record };
+  if (areSorted(names)) return { ...record };
   names.sort();
   return Object.fromEntries(names.map((name) => [name, record[name]])) as T;
 }
-
-const followsBefore = (name: string, at: number, names: readonly string[]): boolean =>
-  at === 0 || (names[at - 1] as string) < name;
 
 /** With its length, so that no name can be taken for two parts. */
 const named = (name: string): string => `${name.length} ${name}`;
@@ -326,10 +356,13 @@ async function prepareMap(
   inputs: MapListTensors,
   options?: object,
 ): Promise<unknown> {
-  const formulas = areSeveral(given) ? { ...given } : given;
+  const several = areSeveral(given);
+  const formulas = several ? { ...given } : given;
   const prepared = await operation.prepare([formulas, inputs], options);
-  return (others: MapListTensors, own?: object): unknown =>
-    resultsOf(formulas, others, prepared([formulas, others], own));
+  return (others: MapListTensors, own?: object): unknown => {
+    const results = prepared([formulas, others], own);
+    return several || hasLists(others) ? resultsOf(formulas, others, results) : only(results);
+  };
 }
 
 type Known = Readonly<Record<string, KnownValue>>;

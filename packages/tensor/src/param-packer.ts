@@ -45,6 +45,7 @@ export class ParamPacker {
   readonly offsets: Uint32Array;
   readonly #view: DataView;
   readonly #scalars: readonly ScalarSlot[];
+  readonly #floating: ReadonlyMap<string, ScalarSlot>;
   readonly #pointerOffsets: readonly number[];
   readonly #mapOffsets: readonly number[];
   readonly #name: string;
@@ -76,6 +77,8 @@ export class ParamPacker {
         : [],
     );
     this.#scalars = scalars.filter(({ name }) => !isConstant(name));
+    const floating = this.#scalars.filter(({ type }) => type === 'float32' || type === 'float64');
+    this.#floating = new Map(floating.map((slot) => [slot.name, slot]));
     if (constants !== undefined)
       this.#write(
         scalars.filter(({ name }) => isConstant(name)),
@@ -114,6 +117,14 @@ export class ParamPacker {
   /** All scalars that are not constants of the kernel, by name. */
   setScalars(scalars: Scalars): void {
     this.#write(this.#scalars, scalars);
+  }
+
+  /** One scalar that is floating; false, with nothing done, where it is none of these. */
+  setFloating(name: string, value: unknown): boolean {
+    const slot = this.#floating.get(name);
+    if (slot === undefined || typeof value !== 'number') return false;
+    slot.write(this.#view, slot.offset, value);
+    return true;
   }
 
   #write(slots: readonly ScalarSlot[], scalars: Scalars): void {

@@ -6,8 +6,10 @@ import { empty, full, tensor } from './create.js';
 import { device } from './devices.js';
 import { gatherRows } from './gather-rows.js';
 import { map } from './map.js';
+import { startProfile } from './profiler.js';
 import { scatterAdd } from './scatter-add.js';
 import { sumTo } from './sum-to.js';
+import type { Tensor } from './tensor.js';
 
 const where = { device: 'cpu' } as const;
 const matrix = (rows: number, columns: number, from = 0) =>
@@ -35,6 +37,59 @@ it('a prepared map takes other sizes, parameters and results', async () => {
     expect(await out.toNested()).toEqual([[scale], [2 * scale], [3 * scale]]);
   }
   expect(await twice({ x: other }).toNested()).toEqual([[2], [4], [6]]);
+});
+
+it('a prepared map takes each parameter of each call, whatever was packed before', async () => {
+  const x = await tensor(Float64Array.of(1, 10), where);
+  const rows = await tensor(Float64Array.of(1, 2, 3), where);
+  const line = add(mul(variable('scale'), variable('x')), variable('shift'));
+  const at = await map.prepare(line, { x }, { parameters: { scale: 1, shift: 0 } });
+  const results: number[][] = [];
+  for (const parameters of [
+    { scale: 2, shift: 0 },
+    { scale: 2, shift: 1 },
+    { shift: 1, scale: 3 },
+    { scale: NaN, shift: 1 },
+    { scale: 0.5, shift: 0.25 },
+  ]) {
+    results.push([...(await at({ x }, { parameters }).toTypedArray())]);
+    // a call of another size between two
+    expect(await at({ x: rows }).toNested()).toEqual([1, 2, 3]);
+  }
+  expect(results).toEqual([
+    [2, 20],
+    [3, 21],
+    [4, 31],
+    [NaN, NaN],
+    [0.75, 5.25],
+  ]);
+  const zero = at({ x }, { parameters: { scale: -0, shift: -0 } });
+  expect(Object.is(await zero.slice(0).item(), -0)).toBe(true);
+  for (const parameters of [
+    { scale: '2', shift: 0 },
+    { scale: 2 },
+    { scale: 2, shift: 0, more: 1 },
+  ]) {
+    const call = (): unknown => at({ x }, { parameters: parameters as never });
+    if ('more' in parameters) expect(await (call() as Tensor).toNested()).toEqual([2, 20]);
+    else expect(call).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  }
+  const given: { scale: number; shift: number } = { scale: 5, shift: 0 };
+  const before = at({ x }, { parameters: given });
+  given.scale = 6;
+  const after = at({ x }, { parameters: given });
+  expect(await before.toNested()).toEqual([5, 50]);
+  expect(await after.toNested()).toEqual([6, 60]);
+});
+
+it('a profile has the parameters of each launch', async () => {
+  const x = await matrix(1, 2);
+  const by = await map.prepare(scaled, { x }, { parameters: { scale: 1 } });
+  await by({ x }).ready();
+  const profile = startProfile();
+  for (const scale of [2, 3]) by({ x }, { parameters: { scale } });
+  const records = await profile.stop();
+  expect(records.map(({ scalars }) => scalars['p0'])).toEqual([2, 3]);
 });
 
 it('a prepared call says that it needs another kernel, and changes nothing', async () => {

@@ -41,6 +41,8 @@ export class StorageBlock implements Storage, OrderedMemory {
   readonly purpose: string;
   /** @internal */
   readonly handle: object;
+  /** Among the live ones of its device, -1 if it is none of them. @internal */
+  place = -1;
   readonly #memory: NativeMemory;
   #references = 1;
   #writer: StreamUse;

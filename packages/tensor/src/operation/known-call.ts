@@ -60,8 +60,6 @@ interface BoundLaunch {
   /** In the order of the kernel's parameters. */
   readonly pointers: readonly (CallPointer | 'workspace')[];
   readonly scalars: Scalars;
-  /** All scalars of the last call, where some differ from call to call. */
-  last: Scalars | undefined;
 }
 
 type RoutinePointers = readonly (readonly [name: string, pointer: CallPointer])[];
@@ -322,7 +320,6 @@ function boundProgram(launch: CallLaunch): BoundProgram {
         }),
         // Frozen: they are packed once.
         scalars: Object.freeze({ ...scalars, ...ofStep }),
-        last: undefined,
       };
     },
   );
@@ -434,20 +431,8 @@ function pack(
       kernel.setPointer(args, at, storage, byteOffset + pointer.offset, dtype);
     }
   }
-  if (numbers === undefined) {
-    launch.last = undefined;
-    kernel.setScalars(args, launch.scalars);
-  } else if (launch.last === undefined || !hasAll(launch.last, numbers)) {
-    launch.last = undefined;
-    const scalars = { ...launch.scalars, ...numbers };
-    kernel.setScalars(args, scalars);
-    launch.last = scalars;
-  }
-}
-
-function hasAll(all: Scalars, some: Scalars): boolean {
-  for (const name of Object.keys(some)) if (!Object.is(all[name], some[name])) return false;
-  return true;
+  if (numbers === undefined) kernel.setScalars(args, launch.scalars);
+  else kernel.changeScalars(args, launch.scalars, numbers);
 }
 
 function setZero(to: Tensor | undefined, stream: Stream): void {

@@ -16,13 +16,13 @@ import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import type { CallStep, CallSteps, LoadedPart, StepPrograms } from './call-steps.js';
 import { KnownCall, storagesOf, type CallPointer, type CallTensors } from './known-call.js';
-import { KnownCalls } from './known-calls.js';
+import { KnownCalls, type CallKey } from './known-calls.js';
 import { layoutKey } from './layout-key.js';
 
 /** What tells a call of an operation from others. */
 export interface CallIdentity {
   readonly tensors: CallTensors;
-  /** All that checks and plans read but the tensors' layouts; undefined for a call that is not remembered. */
+  /** All that checks and plans read but the tensors' layouts: '' where that is nothing; undefined for a call that is not remembered. */
   readonly key: string | undefined;
 }
 
@@ -123,7 +123,7 @@ interface Bound {
 /** A call that can be told from others, and the one like it, if there was one. */
 interface Identified {
   readonly tensors: CallTensors;
-  readonly key: string | undefined;
+  readonly key: CallKey | undefined;
   readonly device: Device;
   readonly bound: Bound | undefined;
 }
@@ -314,20 +314,10 @@ export class Operation<
     // What their keys name lives as long as they do.
     const kept = { loaded, holds: [holds, ...wanted.map((one) => own(one, 'holds').holds)] };
     const calls = new KnownCalls<Bound>();
-    const otherFree = Object.keys(rules.freeOptions).filter(
-      (name) => name !== 'out' && name !== 'stream',
-    ) as (keyof O)[];
-    const readFree = rules.readOptions.of(rules.freeOptions as OptionNames<O & FreeOptions>);
-    const whole = (callOptions: object | undefined): O => {
-      if (callOptions === undefined) return fixed;
-      const free = readFree(what, callOptions as O & FreeOptions);
-      const { out, stream } = free;
-      const given: O = { ...fixed, out, stream };
-      for (const name of otherFree) given[name] = free[name] ?? given[name];
-      return given;
-    };
+    const readFree = rules.readOptions.of(rules.freeOptions as OptionNames<O>);
     const bound = (called: G, callOptions: object | undefined): BoundCall => {
-      const given = whole(callOptions);
+      const given =
+        callOptions === undefined ? fixed : readFree(what, callOptions as O, { ...fixed });
       const { stream } = given;
       const [others, options] = rules.snapshot(called, given, example);
       const known = this.#identified(others, options, calls, example);
@@ -398,7 +388,7 @@ export class Operation<
     if (identity.key === undefined || (debug ?? false) !== false) {
       return { device, tensors, key: undefined, bound: undefined };
     }
-    const key = `${identity.key}|${layouts}`;
+    const key = identity.key === '' ? layouts : `${identity.key}|${layouts}`;
     return { device, tensors, key, bound: calls.get(device, key) };
   }
 }

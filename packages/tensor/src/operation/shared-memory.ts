@@ -5,6 +5,11 @@ import type { Tensor } from '../tensor.js';
 /** Of more views of one storage it is not asked whether they overlap. */
 const MOST_VIEWS = 16;
 
+function isGiven(outs: readonly (Tensor | undefined)[]): boolean {
+  for (const out of outs) if (out !== undefined) return true;
+  return false;
+}
+
 /**
  * Whether an output has elements of another tensor of a call, or may have. One that is an input, handle and all, was allowed by the checks: keys of
  * layouts tell such calls apart.
@@ -16,7 +21,7 @@ export function sharesMemory(
   outs: readonly (Tensor | undefined)[],
   ...read: readonly (readonly Tensor[])[]
 ): boolean {
-  if (!outs.some((out) => out !== undefined)) return false;
+  if (!isGiven(outs)) return false;
   /** Of each storage the tensor of the call, or all of them. */
   const owners = new Map<Storage, Tensor | Set<Tensor>>();
   for (const list of [...read, outs]) {

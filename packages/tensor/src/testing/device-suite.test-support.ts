@@ -270,6 +270,17 @@ export function deviceSuite(name: string, getDevice: () => Device): void {
       t.dispose();
     });
 
+    it('takes scalars as they are at each launch', async () => {
+      const t = await bytes(8);
+      const scalars = { n: 3 };
+      const args = { pointers: [t], scalars };
+      increment.launch(device.defaultStream, args);
+      scalars.n = 8;
+      increment.launch(device.defaultStream, args);
+      expect(await t.toTypedArray()).toEqual(Uint8Array.of(2, 2, 2, 1, 1, 1, 1, 1));
+      t.dispose();
+    });
+
     it('fails cleanly when memory runs out, and goes on', async () => {
       const held = await full([1000], 1, { device });
       const kept = await memoryKept(device, async () => {
