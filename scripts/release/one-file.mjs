@@ -49,11 +49,10 @@ export function uniteShared(dist, output, entry) {
   const chunks = output.filter((one) => one.type === 'chunk');
   const facade = chunks.find((one) => one.fileName === entry);
   const shared = chunks.find((one) => one.fileName === facade?.imports[0]);
-  const isSame =
-    facade?.moduleIds.length === 0 &&
-    shared &&
-    [...shared.exports].sort().join() === [...facade.exports].sort().join();
-  if (!isSame || facade.imports.length > 1) return;
+  const isSame = shared && [...shared.exports].sort().join() === facade?.exports.sort().join();
+  if (!isSame || facade?.imports.length !== 1) return;
+  const passed = statementsOf(readFileSync(path.join(dist, entry), 'utf8'));
+  if (passed.some((node) => !/^(Im|Ex)port/.test(node.type) || node.declaration)) return;
   takePlace(dist, chunks, shared.fileName, entry);
   for (const { fileName, imports } of chunks) {
     if (fileName === entry || !imports.includes(shared.fileName)) continue;
