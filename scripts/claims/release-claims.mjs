@@ -49,8 +49,8 @@ export const RELEASE = [
         [
           ['start', (/** @type {any} */ what) => `\`${what}\``],
           ['one file for each entry', of('whole')],
-          ['split by modules', of('modules')],
           ['split by statements', of('statements')],
+          ['with fewer imports', of('imports')],
         ],
         starts,
       );

@@ -22,7 +22,15 @@ function installedPackage(/** @type {string} */ name) {
 function sourcesKey() {
   const hash = createHash('sha256').update(process.version);
   const add = (/** @type {string} */ file) => hash.update(`\0${file}\0`).update(readFileSync(file));
-  for (const file of ['bundle', 'later', 'one-file', 'pure-calls', 'read-module', 'wasm-package'])
+  for (const file of [
+    'bundle',
+    'imports',
+    'later',
+    'one-file',
+    'pure-calls',
+    'read-module',
+    'wasm-package',
+  ])
     add(path.join(root, 'scripts/release', `${file}.mjs`));
   add(path.join(root, 'scripts/lib/installed.mjs'));
   for (const { directory } of workspacePackages()) {

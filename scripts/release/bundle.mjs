@@ -7,7 +7,7 @@ import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 import { LATER, laterPlugin, sourceFileOf } from './later.mjs';
-import { uniteEntry } from './one-file.mjs';
+import { uniteEntry, uniteShared } from './one-file.mjs';
 import { withPureCalls } from './pure-calls.mjs';
 
 /** Files that nobody imports by name: the command, and a worker thread. */
@@ -52,7 +52,7 @@ function importedEntries({ exports }) {
 function dependenciesOf(/** @type {Manifest} */ { name, dependencies, peerDependencies }) {
   return Object.keys({ ...dependencies, ...peerDependencies })
     .filter((one) => !INSIDE[name]?.includes(one))
-    .map((one) => new RegExp(`^${one}(/|$)`));
+    .map((one) => new RegExp(`^${one}(/[^?]*)?$`));
 }
 
 /**
@@ -241,6 +241,10 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
     ...inputOf(source, manifest),
     input: Object.fromEntries(inputs),
     plugins: later ? [later.plugin] : [],
+    treeshake: {
+      moduleSideEffects: (id, isExternal) =>
+        isExternal ? !id.startsWith('node:') && !later?.withoutEffects.includes(id) : undefined,
+    },
     platform: 'node',
   });
   const { output } = await build.write({
@@ -252,6 +256,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
       codeSplitting: { groups: [{ name: 'early', test: later.isEarly }] },
     }),
     keepNames: true,
+    minifyInternalExports: false,
     // What documents the interface stands in the declarations.
     comments: { legal: true, annotation: true, jsdoc: false },
     sourcemap: maps,
@@ -279,7 +284,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
   );
   if (deep)
     throw new Error(`${manifest.name}: ${deep.fileName} reads import.meta.url, two folders deep`);
-  uniteEntry(dist, output, 'index.js');
+  if (!uniteEntry(dist, output, 'index.js')) uniteShared(dist, output, 'index.js');
   for (const entry of imported) writeCommonJs(folder, entry);
   manifest.exports = Object.fromEntries(
     Object.entries(manifest.exports).map(([name, target]) => [

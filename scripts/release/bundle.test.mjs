@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  readdirSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -88,6 +89,23 @@ describe('bundlePackage', () => {
     ];
     expect(types.require.types).toBe('./dist/deep/index.d.cts');
     expect(existsSync(path.join(folder, types.require.types))).toBe(true);
+  });
+
+  it('has no file beside an entry that only passes on what others share with it', async () => {
+    const dist = path.join(
+      await bundled(
+        twoEntries({ ...SOURCES, 'index.ts': "export { OurError } from './error.js';\n" }),
+      ),
+      'dist',
+    );
+    expect(readFileSync(path.join(dist, 'index.js'), 'utf8')).toContain('OurError');
+    const names = readdirSync(dist, { recursive: true, encoding: 'utf8' });
+    expect(names.filter((name) => name.endsWith('.js')).sort()).toEqual([
+      'deep/index.js',
+      'index.js',
+    ]);
+    const { OurError } = await import(path.join(dist, 'index.js'));
+    expect((await import(path.join(dist, 'deep/index.js'))).OurError).toBe(OurError);
   });
 
   it('has no source maps where it is published', async () => {

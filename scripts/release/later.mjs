@@ -3,8 +3,11 @@
 // What a statement is evaluated for: it declares a constant or a class that is public, or to which an evaluated statement refers; it declares a
 // function that an evaluated one calls; or it does something, as attaching methods does, in a package that says so (`sideEffects`) or in a module
 // of which another statement is evaluated.
+// What is evaluated imports other packages only where it must (`importsOf`): finding an import takes an eighth of a millisecond, however often the
+// package was imported before.
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { importsOf } from './imports.mjs';
 import { readModule, resolveSource } from './read-module.mjs';
 
 /**
@@ -30,14 +33,11 @@ function entriesOf(/** @type {readonly Package[]} */ packages) {
   );
 }
 
-const nodeName = (/** @type {import('./read-module.mjs').Passed} */ { source, name }) =>
-  `${source} ${name}`;
-
 const requireNode = createRequire(import.meta.url);
 
-/** Whether an import is a function of Node's, and no class or object with members. @param {import('./read-module.mjs').Passed} passed */
-function isNodeFunction({ source, name }) {
-  if (!source.startsWith('node:') || !/^[a-z]/.test(name)) return false;
+/** Whether a name of a module of Node is a function, and no class or object with members. @param {string} source @param {string} name */
+function isNodeFunction(source, name) {
+  if (!/^[a-z]/.test(name)) return false;
   const value = requireNode(source)[name];
   return typeof value === 'function' && Object.keys(value).length === 0;
 }
@@ -46,10 +46,11 @@ function isNodeFunction({ source, name }) {
 const LEAST_LATER = 32_768;
 
 /**
- * `early`: statements that an import evaluates. `stubbed`: functions of other statements to which those refer. `pure`: folders of packages whose modules do
- * nothing when they are evaluated. `called`: what an import calls of Node's modules.
- * @typedef {{ modules: ReadonlyMap<string, Module>, early: ReadonlySet<Statement>, stubbed: ReadonlySet<Statement>, pure: readonly string[],
- *   called: ReadonlySet<string>, originOf: (file: string, name: string) => Origin | undefined }} Split
+ * `entries`: sources of entries by what imports them. `early`: statements that an import evaluates. `stubbed`: functions of other statements to which those
+ * refer. `folders`: of all packages; `pure`: of those whose modules do nothing when they are evaluated. `called`: names that an import calls of what a module
+ * imports, after its file.
+ * @typedef {{ entries: ReadonlyMap<string, string>, modules: ReadonlyMap<string, Module>, early: ReadonlySet<Statement>, stubbed: ReadonlySet<Statement>,
+ *   folders: readonly string[], pure: readonly string[], called: ReadonlySet<string>, originOf: (file: string, name: string) => Origin | undefined }} Split
  */
 
 /** @param {readonly Package[]} packages that import each other @returns {Split} */
@@ -116,9 +117,9 @@ export function splitModules(packages) {
   /** @param {string} file @param {string} name @param {boolean} executes */
   function refer(file, name, executes) {
     const imported = moduleOf(file).imports.get(name);
+    if (imported && executes) called.add(`${file} ${name}`);
     if (!imported) touch({ file, name }, executes);
     else if (imported.file) touch(originOf(imported.file, imported.name), executes);
-    else if (executes) called.add(nodeName(imported));
   }
 
   /** @param {string} file @param {Statement} statement */
@@ -161,7 +162,8 @@ export function splitModules(packages) {
     for (const { file, one } of rest) evaluate(file, one);
   }
   for (const one of early) stubbed.delete(one);
-  return { modules, early, stubbed, pure, called, originOf };
+  const folders = packages.map(({ directory }) => directory + path.sep);
+  return { entries, modules, early, stubbed, folders, pure, called, originOf };
 }
 
 /** The command is apart: it loads what it runs, and nobody imports it. */
@@ -172,16 +174,16 @@ export function splitWorkspace(/** @type {readonly Package[]} */ packages) {
 const LOADER = '\0later';
 /** The entry that holds the functions behind stubs. */
 export const LATER = '\0later-functions';
-const LOADER_TEXT = `import { createRequire } from 'node:module';
-let functions;
-/** What few programs call is loaded when it is called. */
-export const later = () => (functions ??= createRequire(import.meta.url)('./later.js'));
+const LOADER_TEXT = `let functions;
+/** What few programs call is loaded when it is called; so is the module of Node that loads it. */
+export const later = () => (functions ??= process.getBuiltinModule('node:module').createRequire(import.meta.url)('./later.js'));
 `;
 
 /**
  * A module is several to the bundler, named by what follows `?` after its file. `early` and `later` have its statements, `stubs` the stubs of functions that are
- * later. Without `?` it has no statement of its own: it exports what an import evaluates, and stubs; `all` exports everything, to what is later.
- * @typedef {'' | 'early' | 'later' | 'stubs' | 'all'} Part
+ * later. Without `?` it has no statement of its own: it exports what an import evaluates, and stubs; `all` exports everything, to what is later. `builtin` has
+ * what is evaluated of a module of Node: an import statement would load what stands behind each of the module's names.
+ * @typedef {'' | 'early' | 'later' | 'stubs' | 'all' | 'builtin'} Part
  * @param {string} id @returns {{ file: string, part: Part }}
  */
 function partOf(id) {
@@ -195,9 +197,12 @@ export const sourceFileOf = (id) => partOf(id).file;
 /**
  * For the modules of one package.
  * @param {Split} split @param {string} source folder of the package
- * @returns {{ plugin: import('rolldown').Plugin, isEarly: (id: string) => boolean } | undefined} nothing where all is evaluated
+ * @returns {{ plugin: import('rolldown').Plugin, isEarly: (id: string) => boolean, withoutEffects: readonly string[] } | undefined} nothing where all is
+ *   evaluated; `withoutEffects`: what is imported for its names alone
  */
-export function laterPlugin({ modules, early, stubbed, pure, called, originOf }, source) {
+export function laterPlugin(split, source) {
+  const { modules, early, stubbed, pure, originOf } = split;
+  const { placeOf, stubs: otherFunctions, withoutEffects } = importsOf(split, source);
   const own = [...modules.values()].filter(({ file }) => file.startsWith(source + path.sep));
   // Functions of one name in two modules.
   const names = new Map();
@@ -216,22 +221,17 @@ export function laterPlugin({ modules, early, stubbed, pure, called, originOf },
     ),
   );
   if (functions.length === 0) return undefined;
-  /** Node's modules are loaded later as well. @param {import('./read-module.mjs').Passed} passed */
-  const isStub = (passed) => isNodeFunction(passed) && !called.has(nodeName(passed));
-  const nodeFunctions = new Map(
-    own.flatMap(({ imports, statements }) =>
-      [...imports]
-        .filter(
-          ([name, passed]) =>
-            isStub(passed) && statements.some((one) => early.has(one) && one.refers.has(name)),
-        )
-        .map(([, passed]) => [nodeName(passed), passed]),
-    ),
+  const ofNode = own.flatMap(({ imports, statements }) =>
+    [...imports]
+      .filter(([name]) => statements.some((one) => early.has(one) && one.refers.has(name)))
+      .map(([, passed]) => passed)
+      .filter(
+        ({ source: from, name }) =>
+          from.startsWith('node:') && /^\w+$/.test(name) && name !== 'default',
+      ),
   );
-  for (const { source: file, name } of nodeFunctions.values()) {
-    const one = { parameters: 0, usesThis: false };
+  for (const { source: file, name, statement: one } of otherFunctions)
     functions.push({ file, name, one, known: publicName(file, name) });
-  }
 
   /** Once the function is there, callers that know it by this name call it without the stub. */
   const stub = (/** @type {typeof functions[number]} */ { name, one, known }) => {
@@ -278,6 +278,12 @@ export function laterPlugin({ modules, early, stubbed, pure, called, originOf },
     return lines.join('\n');
   }
 
+  /** Where an early statement imports a name from. @param {import('./read-module.mjs').Passed} from */
+  function earlyPlaceOf(from) {
+    const { source } = from;
+    return ofNode.includes(from) ? { ...from, source: `${source}?builtin` } : placeOf(from);
+  }
+
   /** The statements of a part, each on its lines. @param {Module} module @param {'early' | 'later'} part */
   function statementsOf(module, part) {
     const { file, text, imports, statements, declared, bare } = module;
@@ -294,8 +300,7 @@ export function laterPlugin({ modules, early, stubbed, pure, called, originOf },
       const from = imports.get(name);
       const one = declared.get(name);
       if (from) {
-        const isNodeStub = part === 'early' && nodeFunctions.has(nodeName(from));
-        lines.push(imported(isNodeStub ? { ...from, source: `${from.source}?stubs` } : from, name));
+        lines.push(imported(part === 'early' ? earlyPlaceOf(from) : from, name));
       } else if (one && !kept.includes(one)) {
         const place = part === 'later' ? 'early' : 'stubs';
         lines.push(`import { ${name} } from '${file}?${place}';`);
@@ -311,11 +316,23 @@ export function laterPlugin({ modules, early, stubbed, pure, called, originOf },
       .map(stub)
       .join('\n')}\n`;
 
-  const isPart = (/** @type {string} */ id) => /\?(early|later|stubs|all)$/.test(id);
+  /** Functions of a module of Node, which is loaded at their first call, and what else an import needs of it. @param {string} module */
+  const builtinsOf = (module) =>
+    [...new Set(ofNode.flatMap(({ source, name }) => (source === module ? [name] : [])))]
+      .map((name) => {
+        const value = `process.getBuiltinModule('${module}').${name}`;
+        return isNodeFunction(module, name)
+          ? `export function ${name}(...all) {\n  return (${name} = ${value})(...all);\n}`
+          : `export const ${name} = ${value};`;
+      })
+      .join('\n');
+
+  const isPart = (/** @type {string} */ id) => /\?(early|later|stubs|all|builtin)$/.test(id);
   return {
+    withoutEffects,
     isEarly: (id) =>
       id === LOADER ||
-      id.endsWith('?stubs') ||
+      /\?(stubs|builtin)$/.test(id) ||
       (modules.has(sourceFileOf(id)) && /^(early|)$/.test(partOf(id).part)),
     plugin: {
       name: 'later',
@@ -344,6 +361,7 @@ export function laterPlugin({ modules, early, stubbed, pure, called, originOf },
         }
         const { file, part } = partOf(id);
         if (part === 'stubs') return { code: stubsOf(file), moduleType: 'js', map: null };
+        if (part === 'builtin') return { code: builtinsOf(file), moduleType: 'js', map: null };
         const module = modules.get(file);
         if (!module || !file.startsWith(source + path.sep)) return null;
         if (part === 'early' || part === 'later')

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parseSync } from 'rolldown/utils';
 import { collectAssigned } from './read-module.mjs';
 
-const CALL = /createRequire\(import\.meta\.url\)\("\.\/later\.js"\)/;
+const CALL = /\.createRequire\(import\.meta\.url\)\("\.\/later\.js"\)/;
 
 /** @param {string} text @returns {any[]} */
 const statementsOf = (text) => /** @type {any} */ (parseSync('bundle.js', text).program).body;
@@ -29,6 +29,37 @@ function without(text, nodes) {
     end = node.end;
   }
   return rest + text.slice(end);
+}
+
+/** @param {string} dist @param {readonly import('rolldown').OutputChunk[]} chunks @param {string} name of the file that takes the place of an entry @param {string} entry */
+function takePlace(dist, chunks, name, entry) {
+  const at = (/** @type {string} */ file) => path.join(dist, file);
+  const text = readFileSync(at(name), 'utf8');
+  writeFileSync(at(entry), text.replace(`${name}.map`, `${entry}.map`));
+  rmSync(at(name));
+  if (chunks.some((one) => one.fileName === name && one.map))
+    renameSync(at(`${name}.map`), at(`${entry}.map`));
+}
+
+/**
+ * Of a package in which the entry only passes on what it shares with others, all of it: what is shared is the entry, which the others import.
+ * @param {string} dist @param {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} output @param {string} entry
+ */
+export function uniteShared(dist, output, entry) {
+  const chunks = output.filter((one) => one.type === 'chunk');
+  const facade = chunks.find((one) => one.fileName === entry);
+  const shared = chunks.find((one) => one.fileName === facade?.imports[0]);
+  const isSame = shared && [...shared.exports].sort().join() === facade?.exports.sort().join();
+  if (!isSame || facade?.imports.length !== 1) return;
+  const passed = statementsOf(readFileSync(path.join(dist, entry), 'utf8'));
+  if (passed.some((node) => !/^(Im|Ex)port/.test(node.type) || node.declaration)) return;
+  takePlace(dist, chunks, shared.fileName, entry);
+  for (const { fileName, imports } of chunks) {
+    if (fileName === entry || !imports.includes(shared.fileName)) continue;
+    const file = path.join(dist, fileName);
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace(`/${shared.fileName}"`, `/${entry}"`));
+  }
 }
 
 /**
@@ -81,12 +112,9 @@ export function uniteEntry(dist, output, entry) {
         ...passed.filter((node) => !isFrom(node)).map((node) => facade.slice(node.start, node.end)),
       ].join('\n'),
     )
-    .replace(CALL, (call) => `${call}.link({ ${handed} })`)
-    .replace(`${name}.map`, `${entry}.map`);
+    .replace(CALL, (call) => `${call}.link({ ${handed} })`);
   writeFileSync(path.join(dist, 'later.js'), linked);
-  writeFileSync(path.join(dist, entry), united);
-  rmSync(path.join(dist, name));
-  if (output.some((one) => one.fileName === `${name}.map`))
-    renameSync(path.join(dist, `${name}.map`), path.join(dist, `${entry}.map`));
+  writeFileSync(path.join(dist, name), united);
+  takePlace(dist, chunks, name, entry);
   return true;
 }

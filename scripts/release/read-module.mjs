@@ -5,9 +5,9 @@ import { parseSync } from 'rolldown/utils';
 
 /**
  * A statement at the top level; `start` leaves `export` out. `names`: what it declares; `refers`, `assigns`: names that stand in it; `evaluates`: names of what
- * evaluating it calls; `calls`: names of what calling the function does, or making an object of the class.
+ * evaluating it calls; `calls`: names of what calling the function does, or making an object of the class. `alias`: what a constant is another name of.
  * @typedef {{ start: number, end: number, kind: 'function' | 'class' | 'constant' | 'effect', names: string[], parameters: number, usesThis: boolean,
- *   refers: Set<string>, assigns: Set<string>, evaluates: Set<string>, calls: Set<string> }} Statement
+ *   refers: Set<string>, assigns: Set<string>, evaluates: Set<string>, calls: Set<string>, alias: string | undefined }} Statement
  * @typedef {{ source: string, file: string | undefined }} Source of an import; `file`: of a package of this checkout
  * @typedef {Source & { name: string }} Passed what an import or an export from another module names there; `*` is all
  * @typedef {{ file: string, text: string, sources: Source[], imports: Map<string, Passed>, exports: Map<string, Passed | { local: string }>, all: Source[], bare: Source[],
@@ -128,6 +128,7 @@ function statement(node) {
     assigns: new Set(),
     evaluates: new Set(),
     calls: new Set(),
+    alias: undefined,
   };
   collectNames(node, made.refers);
   collectAssigned(node, made.assigns);
@@ -148,6 +149,7 @@ function statement(node) {
       made.kind = 'class';
       collectConstruction(node, made.calls);
     } else if (/^(VariableDeclaration|TSEnumDeclaration)$/.test(node.type)) made.kind = 'constant';
+    if (whole?.type === 'Identifier') made.alias = whole.name;
   }
   const names = new Set();
   for (const one of declarations) collectNames(one.id, names);

@@ -44,11 +44,17 @@ function install() {
 /** Loaded first: it reports the CPU time. */
 const REPORT = fileURLToPath(new URL('report-cpu.cjs', import.meta.url));
 
+/** Without settings of Node: NODE_EXTRA_CA_CERTS alone makes each start of Node read all its certificates, which takes longer than the import. */
+const env = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !name.startsWith('NODE_')),
+);
+
 /** @returns {Record<'wall' | 'user', number>} milliseconds of one process */
 function start(/** @type {string} */ cwd, /** @type {readonly string[]} */ args) {
   const from = performance.now();
   const { status, stderr, output } = spawnSync(process.execPath, ['--require', REPORT, ...args], {
     cwd,
+    env,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
@@ -99,7 +105,7 @@ for (const { project, what, wallMs, userCpuMs } of results)
 
 if (values.out !== undefined) {
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
-  const measured = `least and median of ${rounds} processes each, files in memory; packages and starts took turns; other programs used the cores as well`;
+  const measured = `least and median of ${rounds} processes each, files in memory; packages and starts took turns; without variables NODE_* in the environment; other programs used the cores as well`;
   const command = `node scripts/start-time/measure.mjs ${projects.map(({ name }) => `--project ${name}=...`).join(' ')} --rounds ${rounds}`;
   const report = { schema: 1, suite: 'start-time', command, measured, machine, results };
   writeFileSync(values.out, `${JSON.stringify(report, undefined, 2)}\n`);

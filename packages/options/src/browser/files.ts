@@ -1,4 +1,4 @@
-import { MercerError } from '../mercer-error.js';
+import { MercerError } from '../index.js';
 
 /** Of `node:fs`, `node:fs/promises`, `node:path`, `node:stream/promises`, `node:url`, `node:zlib`: what reaches files is refused in words. */
 const refusal = (name: string) => (): never => {

@@ -1,4 +1,4 @@
-import { INSPECT } from '../inspect-symbol.js';
+import { INSPECT } from '../index.js';
 
 type Shown = Readonly<Record<PropertyKey, unknown>>;
 

@@ -1,4 +1,4 @@
-import { MercerError } from '../mercer-error.js';
+import { MercerError } from '../index.js';
 
 /** In the place of what only a GPU needs: its text would be a quarter of every page. Nothing calls it, because no page has a device of CUDA. */
 export function noCuda(): never {
