@@ -49,28 +49,23 @@ const { mutants, promises = 0 } = await import(
   pathToFileURL(join(root, 'mutants', 'mutants.mjs')).href
 );
 
-/** Mutants may wait in vain, so their tests end early; sound code has the time that a busy machine needs. */
+/**
+ * A package's tests run as `npm test` runs them: on the same executor and with the same compiler. But they load other packages, and start
+ * processes, from the copy. Mutants may wait in vain, so their tests end early; sound code has the time that a busy machine needs.
+ */
 const config = (
+  /** @type {string} */ folder,
   /** @type {number} */ testTimeout,
-  /** @type {readonly string[]} */ setupFiles,
-) => `export default { test: {
-  include: ['src/**/*.test.ts'], pool: 'forks', testTimeout: ${testTimeout}, hookTimeout: 60000,
-  setupFiles: ${JSON.stringify(setupFiles)},
-  env: { MERCER_CPU: process.env.MERCER_CPU ?? 'compiled' },
-  server: { deps: { external: [/\\/packages\\/[^/]+\\/dist\\//] } },
+) => `import own from ${JSON.stringify(join(packages, folder, 'vitest.config.ts'))};
+const { alias, globalSetup, env, ...rest } = own.test;
+const { MERCER_TEST_INSTALLED, ...kept } = env;
+export default { test: { ...rest, env: kept,
+  include: ['src/**/*.test.ts'], testTimeout: ${testTimeout}, hookTimeout: 60000,
 } };`;
 
-/** What a package's tests are set up with: mutants are judged by the selection that `npm test` runs. */
-function setupFilesOf(/** @type {string} */ folder) {
-  const own = join(packages, folder, 'vitest.config.ts');
-  const hasEither =
-    !process.env.MERCER_CPU &&
-    existsSync(own) &&
-    readFileSync(own, 'utf8').includes('withEitherExecutor');
-  return ['typed-arrays-equal', ...(hasEither ? ['executor-of-each-file'] : [])].map((name) =>
-    join(workspace, `scripts/lib/${name}.mjs`),
-  );
-}
+/** Whether a run reads a file: of what was built it does not read types, maps and tests. */
+const isNeeded = (/** @type {string} */ file) =>
+  !/\.(map|d\.ts|tsbuildinfo)$|\/dist\/.*\.test\.js$/.test(file);
 
 /** A copy of the packages in which one mutant at a time lives; they load each other from the copy. */
 function makeCopy(/** @type {string} */ name, testTimeout = 20_000) {
@@ -86,10 +81,10 @@ function makeCopy(/** @type {string} */ name, testTimeout = 20_000) {
         }
       } else if (part === 'node_modules') linkModules(join(from, part), join(to, part), copy);
       else if (part === 'src' || part === 'dist' || part === 'test' || part === 'package.json') {
-        cpSync(join(from, part), join(to, part), { recursive: true });
+        cpSync(join(from, part), join(to, part), { recursive: true, filter: isNeeded });
       } else if (part === 'native') symlinkSync(join(from, part), join(to, part));
     }
-    writeFileSync(join(to, 'vitest.config.mjs'), config(testTimeout, setupFilesOf(folder)));
+    writeFileSync(join(to, 'vitest.config.mjs'), config(folder, testTimeout));
   }
   for (const part of ['node_modules', '.nvrtc', 'package.json']) {
     if (existsSync(join(workspace, part))) symlinkSync(join(workspace, part), join(copy, part));

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import ts from 'typescript';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 
 /** Wrong calls with what the first line of the compiler's message says, and where needed one of the next. */
 const WRONG: readonly (readonly [call: string, first: RegExp, then?: RegExp])[] = [
@@ -69,13 +69,26 @@ const near = await cdist(tensor([[1, 2]]), a);
 const products = await runKernel(kernels.dot, a, tensor([[1, 2]]));
 `;
 
-/** The compiler's messages about a program with two tensors, each as its lines. */
-function messages(body: string): readonly (readonly string[])[] {
-  const file = fileURLToPath(new URL('../in-memory.mts', import.meta.url));
-  const text =
-    `import { cdist, kernels, lazyI, runKernel, runKernelBackward, tensor, weightedDifferences } from '${path.resolve(file, '../dist/index.js')}';\n` +
-    `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n` +
-    `const o = { bandwidth: 1 };\nconst prepared = await runKernel.prepare(kernels.gaussian, a, o);\n${body}`;
+/** Modules that the compiler reads together, each behind what {@link messages} puts in front. */
+const BODIES = {
+  wrong: WRONG.map(([call]) => `${call};\n`).join(''),
+  right: RIGHT,
+  text: 'const text: string[] = await a.toNested();',
+};
+
+type Messages = Readonly<Record<keyof typeof BODIES, readonly (readonly string[])[]>>;
+
+/** The compiler's messages about programs with two tensors, each as its lines. */
+function messages(): Messages {
+  const index = fileURLToPath(new URL('../dist/index.js', import.meta.url));
+  const texts = new Map(
+    Object.entries(BODIES).map(([name, body]) => [
+      path.join(path.dirname(index), `../in-memory-${name}.mts`),
+      `import { cdist, kernels, lazyI, runKernel, runKernelBackward, tensor, weightedDifferences } from '${index}';\n` +
+        `const a = await tensor([[1, 2]]);\nconst wide = await tensor([[1]], { dtype: 'float64' });\n` +
+        `const o = { bandwidth: 1 };\nconst prepared = await runKernel.prepare(kernels.gaussian, a, o);\n${body}`,
+    ]),
+  );
   const options: ts.CompilerOptions = {
     strict: true,
     noEmit: true,
@@ -87,19 +100,32 @@ function messages(body: string): readonly (readonly string[])[] {
   };
   const host = ts.createCompilerHost(options);
   const read = host.getSourceFile.bind(host);
-  host.getSourceFile = (name, ...rest) =>
-    name === file ? ts.createSourceFile(name, text, ts.ScriptTarget.ES2022) : read(name, ...rest);
+  host.getSourceFile = (name, ...rest) => {
+    const text = texts.get(name);
+    return text === undefined
+      ? read(name, ...rest)
+      : ts.createSourceFile(name, text, ts.ScriptTarget.ES2022);
+  };
   const exists = host.fileExists.bind(host);
-  host.fileExists = (name) => name === file || exists(name);
-  const program = ts.createProgram([file], options, host);
-  return program
-    .getSemanticDiagnostics(program.getSourceFile(file))
-    .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n').split('\n'));
+  host.fileExists = (name) => texts.has(name) || exists(name);
+  const program = ts.createProgram([...texts.keys()], options, host);
+  const found = [...texts.keys()].map((file) =>
+    program
+      .getSemanticDiagnostics(program.getSourceFile(file))
+      .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n').split('\n')),
+  );
+  const [wrong = [], right = [], text = []] = found;
+  return { wrong, right, text };
 }
 
 describe('the compiler', () => {
+  let all: Messages;
+  beforeAll(() => {
+    all = messages();
+  }, 120_000);
+
   it('says in its first line what is wrong with a call', () => {
-    const found = messages(WRONG.map(([call]) => `${call};\n`).join(''));
+    const found = all.wrong;
     expect(found).toHaveLength(WRONG.length);
     for (const [at, [call, first, then]] of WRONG.entries()) {
       const [line, ...others] = found[at] ?? [];
@@ -112,8 +138,8 @@ describe('the compiler', () => {
   });
 
   it('takes what toNested gives as rows of numbers, and not as something else', () => {
-    expect(messages(RIGHT)).toEqual([]);
-    const [[wrong = ''] = []] = messages('const text: string[] = await a.toNested();');
+    expect(all.right).toEqual([]);
+    const [[wrong = ''] = []] = all.text;
     expect(wrong).toMatch(/not assignable to type 'string\[\]'/);
   });
 });

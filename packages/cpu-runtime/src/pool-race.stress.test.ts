@@ -45,7 +45,7 @@ async function build(sanitizer: string): Promise<string> {
   const folders = [headers, join(root, 'native'), join(root, 'build')];
   const include = [...folders.map((one) => `-I${one}`), '-DNAPI_VERSION=9'];
   const input = join(folder, 'all.cc');
-  const args = ['-std=gnu++17', '-O1', '-g', `-fsanitize=${sanitizer}`, ...include, input];
+  const args = ['-std=gnu++17', '-O1', '-g1', `-fsanitize=${sanitizer}`, ...include, input];
   await run(path, [...prefix, ...args, '-o', program, '-ldl', '-lpthread']);
   return program;
 }

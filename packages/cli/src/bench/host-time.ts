@@ -28,6 +28,7 @@ export async function hostTimeUs(
   { rounds, calls = CALLS_OF_A_ROUND, warmUp = WARM_UP, before }: HostTimeOptions,
 ): Promise<Spread> {
   const times: number[] = [];
+  const inRound = asMany(calls);
   const began = performance.now();
   let round = -asMany(warmUp.rounds);
   while (round < asMany(rounds)) {
@@ -35,11 +36,11 @@ export async function hostTimeUs(
     await device.synchronize();
     before?.();
     const start = performance.now();
-    for (let n = 0; n < calls; n++) {
+    for (let n = 0; n < inRound; n++) {
       const returned = call();
       if (returned instanceof Promise) await returned;
     }
-    if (round >= 0) times.push(((performance.now() - start) / calls) * 1e3);
+    if (round >= 0) times.push(((performance.now() - start) / inRound) * 1e3);
     round++;
   }
   await device.synchronize();

@@ -71,7 +71,7 @@ export async function measureCalls(
   const warm: number[] = [];
   const warmFor = asMany(warmMs);
   while (warm.length === 0 || (performance.now() - start < warmFor && warm.length < MOST_WARM)) {
-    warm.push(...(await timeCalls(device, between(1, WARM_MS / first, WARM_AT_ONCE), call)));
+    warm.push(...(await timeCalls(device, between(1, warmFor / first, WARM_AT_ONCE), call)));
   }
   const estimate = Math.max(Math.min(...warm), 1e-3);
   const affordable = Math.max(1, Math.floor((maxSeconds * 1e3) / estimate));

@@ -1,4 +1,5 @@
 import { empty, tensor, type Device, type Pending, type Tensor } from '@mercer/core';
+import { asMany } from '../measuring-time.js';
 import { evenlySpread } from '../statistics.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { hashedNumbers } from './hashed-numbers.js';
@@ -94,7 +95,7 @@ export async function measureBroadcast(
       places.map((at) => numbers[at]),
       places.map((at) => truth(at, one, other)),
     );
-    const us = await timeOfCalls(device, CALLS, async () => (await call(a, b)).dispose());
+    const us = await timeOfCalls(device, asMany(CALLS), async () => (await call(a, b)).dispose());
     const floorUs = usOfByte * FLOAT_BYTES * (n + one.length + other.length);
     rows.push({ operation: 'broadcast', library: 'mercer', way, n, us, error, floorUs });
   }
@@ -104,7 +105,7 @@ export async function measureBroadcast(
 async function copyUsOfByte(device: Device, shape: readonly number[]): Promise<number> {
   using from = empty(shape, { device });
   using to = empty(shape, { device });
-  const copied = await timeOfCalls(device, CALLS, async () => {
+  const copied = await timeOfCalls(device, asMany(CALLS), async () => {
     await to.copyFrom(from);
   });
   return copied.p10 / (from.bytes + to.bytes);

@@ -1,4 +1,5 @@
 import { empty, tensor, type Device, type Tensor } from '@mercer/core';
+import { asMany } from '../measuring-time.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { hashedNumbers } from './hashed-numbers.js';
 import { relativeError } from './relative-error.js';
@@ -18,9 +19,9 @@ export async function measureExpSum(
   const found = await call();
   const error = relativeError([await found.item()], [truth]);
   found.dispose();
-  const us = await timeOfCalls(device, CALLS, async () => (await call()).dispose());
+  const us = await timeOfCalls(device, asMany(CALLS), async () => (await call()).dispose());
   using copy = empty(z.shape, { device });
-  const copied = await timeOfCalls(device, CALLS, async () => {
+  const copied = await timeOfCalls(device, asMany(CALLS), async () => {
     await copy.copyFrom(z);
   });
   // a copy reads and writes what the sum only reads

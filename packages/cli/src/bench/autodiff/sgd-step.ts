@@ -13,6 +13,7 @@ import {
 import { busyWork } from '../busy-work.js';
 import { hostTimeUs } from '../host-time.js';
 import type { HostTimes } from '../calls.js';
+import { asMany } from '../measuring-time.js';
 import type { AutodiffRow, AutodiffSizes } from './autodiff-row.js';
 import { stepNumbers, trueGradients, WIDTHS } from './network.js';
 import { relativeError } from './relative-error.js';
@@ -110,7 +111,7 @@ export async function measureSgdStep(
     dispose(first);
     const step = await made.step(layers, images, wanted);
     const host = await hostTimes(device, step);
-    const us = await timeOfCalls(device, STEPS, step);
+    const us = await timeOfCalls(device, asMany(STEPS), step);
     rows.push({ operation: 'sgdStep', library: 'mercer', way, n: batch, us, host, error });
     for (const one of tensorsOf(layers)) one.dispose();
   }

@@ -19,6 +19,7 @@ import { timeOfCalls } from '../autodiff/time-of-calls.js';
 import { busyWork } from '../busy-work.js';
 import type { HostTimes } from '../calls.js';
 import { hostTimeUs } from '../host-time.js';
+import { asMany } from '../measuring-time.js';
 import {
   HISTORY,
   MOMENTUM,
@@ -118,7 +119,7 @@ async function measureSteps(
     for (let step = 0; step < CHECKED_STEPS; step++) await plain();
     const error = name === 'muon' ? undefined : await errorOf(name, params, shape);
     const call = way === 'step' ? plain : await replayed(optimiser, params, grads, state);
-    const us = await timeOfCalls(device, STEPS, call);
+    const us = await timeOfCalls(device, asMany(STEPS), call);
     const host = await hostTimes(device, call);
     rows.push({
       operation: name,
@@ -190,7 +191,7 @@ async function copyUs(device: Device, elements: number): Promise<number> {
   const half = Math.ceil(elements / 2);
   using from = empty([half], { device });
   using to = empty([half], { device });
-  const copied = await timeOfCalls(device, STEPS, async () => {
+  const copied = await timeOfCalls(device, asMany(STEPS), async () => {
     await to.copyFrom(from);
   });
   return copied.p10;
@@ -214,7 +215,7 @@ async function measureLbfgs(device: Device, { elements }: OptimSizes): Promise<O
     (await optimiser.step(x, grad, state, { value })).skipped.dispose();
   };
   for (let step = 0; step <= HISTORY; step++) await call();
-  const us = await timeOfCalls(device, STEPS, call);
+  const us = await timeOfCalls(device, asMany(STEPS), call);
   const row = { operation: 'lbfgs', library: 'mercer', way: 'step' } as const;
   return { ...row, n: elements, tensors: 1, us, floorUs };
 }

@@ -13,6 +13,7 @@ import {
 import { hashedNumbers } from '../autodiff/hashed-numbers.js';
 import { relativeError } from '../autodiff/relative-error.js';
 import { timeOfCalls } from '../autodiff/time-of-calls.js';
+import { asMany } from '../measuring-time.js';
 import type { OptimRow, OptimSizes } from './optim-row.js';
 import { disposeAll, perceptronOf, sizeOf, tensorsOf, type Parameters } from './perceptron.js';
 
@@ -34,10 +35,10 @@ export async function measurePerSample(
   disposeAll(whole);
   const common = { operation: 'perSample', library: 'mercer', n: batch * sizeOf(params) } as const;
   const tensors = tensorsOf(params).length;
-  const gradients = await timeOfCalls(device, STEPS, async () => {
+  const gradients = await timeOfCalls(device, asMany(STEPS), async () => {
     disposeAll(await perSampleGradients(loss, params, inputs, labels));
   });
-  const norms = await timeOfCalls(device, STEPS, async () => {
+  const norms = await timeOfCalls(device, asMany(STEPS), async () => {
     const found = await perSampleGradients(loss, params, inputs, labels, { norms: true });
     disposeAll(found.norms);
     found.total.dispose();
@@ -51,7 +52,7 @@ export async function measurePerSample(
     inputs,
     labels,
   );
-  const replayed = await timeOfCalls(device, STEPS, () => {
+  const replayed = await timeOfCalls(device, asMany(STEPS), () => {
     written(inputs, labels);
     return Promise.resolve();
   });
@@ -61,7 +62,7 @@ export async function measurePerSample(
     inputs,
     labels,
   );
-  const replayedNorms = await timeOfCalls(device, STEPS, () => {
+  const replayedNorms = await timeOfCalls(device, asMany(STEPS), () => {
     const found = computed(inputs, labels);
     disposeAll(found.norms);
     found.total.dispose();
@@ -128,12 +129,12 @@ async function measureOuter(
     {
       ...common,
       way: 'outer products alone, by a map',
-      us: await timeOfCalls(device, STEPS, mapped),
+      us: await timeOfCalls(device, asMany(STEPS), mapped),
     },
     {
       ...common,
       way: 'outer products alone, by batched products',
-      us: await timeOfCalls(device, STEPS, multiplied),
+      us: await timeOfCalls(device, asMany(STEPS), multiplied),
       error,
     },
   ];

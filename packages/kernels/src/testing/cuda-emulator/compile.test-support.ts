@@ -51,7 +51,7 @@ export function harnessProgram(): string {
     const source = join(workFolder(), 'harness.cpp');
     writeFileSync(source, HARNESS);
     run(
-      ['-std=c++17', '-O1', '-U_FORTIFY_SOURCE', '-fno-stack-protector', '-rdynamic', '-w'].concat([
+      ['-std=c++17', '-O2', '-U_FORTIFY_SOURCE', '-fno-stack-protector', '-rdynamic', '-w'].concat([
         ...[source, '-o', path, '-ldl'],
       ]),
     );

@@ -22,10 +22,12 @@ struct Meeting {
   unsigned mask, here, present[2], generation;
   int what;
   unsigned bytes;
-  u8 slots[2][32][MOST_BYTES];
+  u8 slots[2][32 * MOST_BYTES];
 };
 static std::vector<Thread> threads;
 static std::vector<std::vector<Meeting>> warps;
+// lanes of each warp that have not ended
+static std::vector<unsigned> alive;
 static Thread* current;
 static u32 block_number;
 static jmp_buf scheduler;
@@ -41,17 +43,11 @@ static void leave() {
   if (!_setjmp(current->context)) _longjmp(scheduler, 1);
 }
 static void meeting_complete(unsigned warp, Meeting& m);
-static unsigned alive(unsigned warp) {
-  unsigned lanes = 0;
-  for (unsigned i = 0; i < 32 && warp * 32 + i < threads.size(); ++i)
-    if (threads[warp * 32 + i].state != DONE) lanes |= 1u << i;
-  return lanes;
-}
 static void fiber() {
   for (;;) {
     run_kernel(kernel_args);
     current->state = DONE;
-    const unsigned warp = current->number / 32, left = alive(warp);
+    const unsigned warp = current->number / 32, left = alive[warp] &= ~(1u << current->number % 32);
     for (Meeting& m : warps[warp])
       if (m.here != 0 && m.here == (m.mask & left)) meeting_complete(warp, m);
     leave();
@@ -68,12 +64,14 @@ static void resume(Thread& t) {
   setcontext(&t.first);
 }
 static void make_threads(unsigned count) {
-  const size_t stack = 256 << 10;
+  const size_t stack = 256 << 10, room = stack + PAGE;
+  u8* const all = (u8*)mmap(0, count * room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) fail("no memory for the stacks of ", count, " threads");
   threads.resize(count);
   warps.resize((count + 31) / 32);
+  alive.resize(warps.size());
   for (unsigned i = 0; i < count; ++i) {
-    u8* const at = (u8*)mmap(0, stack + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) fail("no memory for the stacks of ", count, " threads");
+    u8* const at = all + i * room;
     mprotect(at, PAGE, PROT_NONE);
     Thread& t = threads[i];
     t.number = i;
@@ -143,18 +141,18 @@ extern "C" unsigned emu_exchange(int what, unsigned mask, const void* mine, unsi
   if (m->here == 0) {
     m->what = what;
     m->bytes = bytes;
-    memset(m->slots[set], 0xff, sizeof m->slots[set]);
+    memset(m->slots[set], 0xff, 32 * bytes);
   } else if (m->what != what || m->bytes != bytes) {
     fail_at(pc, "lanes of a warp meet in different operations");
   }
-  memcpy(m->slots[set][lane], mine, bytes);
+  memcpy(m->slots[set] + lane * bytes, mine, bytes);
   m->here |= 1u << lane;
   current->state = IN_WARP;
   current->place = pc;
-  if (m->here == (mask & alive(warp))) meeting_complete(warp, *m);
+  if (m->here == (mask & alive[warp])) meeting_complete(warp, *m);
   if (current->state != READY) leave();
   m = &warps[warp][at];
-  for (unsigned i = 0; i < 32; ++i) memcpy((u8*)all + i * bytes, m->slots[set][i], bytes);
+  memcpy(all, m->slots[set], 32 * bytes);
   return m->present[set];
 }
 // addresses in the window of shared memory: dynamic, then static from half of the range on

@@ -78,8 +78,10 @@ static void run_block(u32 number, const std::vector<u32>& order) {
   ++now;
   at_barrier = votes = 0;
   for (auto& warp : warps) warp.clear();
+  for (unsigned& lanes : alive) lanes = 0;
   for (Thread& t : threads) {
     t.state = READY;
+    alive[t.number / 32] |= 1u << t.number % 32;
     t.open.clear();
     t.groups.clear();
   }
