@@ -1,4 +1,4 @@
-import { simplify, variablesOfAll } from '@mercer/formula';
+import { simplify } from '@mercer/formula';
 import { dtypeBytes } from '../dtype.js';
 import { conversionsText, prelude } from '../elementwise/conversion-text.js';
 import { segmentText } from '../elementwise/cuda-map.js';
@@ -13,7 +13,7 @@ import {
 } from '../elementwise/map-params.js';
 import { emitCudaExpressions } from '../emit/cuda-expression.js';
 import { cudaKernel } from '../emit/cuda-kernel.js';
-import { cudaHelpers, type CudaHelper } from '../emit/cuda-math.js';
+import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/text.js';
 import { type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, pointer, type KernelParam } from '../kernel-param.js';
@@ -23,13 +23,6 @@ import type { TotalsPlan } from './totals-plan.js';
 const THREADS = 256;
 /** Shared memory that every GPU has, less a number that is no sum. */
 const SHARED_BYTES = 48 * 2 ** 10 - 8;
-
-/** What computes some of the results. */
-interface Finish {
-  readonly count: number;
-  readonly helpers: ReadonlySet<CudaHelper>;
-  readonly text: string;
-}
 
 /** Threads of a block, whose sums of all terms lie in shared memory together. @throws RangeError where there are too many for a warp */
 function threadsOf(terms: number): number {
@@ -66,7 +59,7 @@ export const totalsBlocks = ({ runs }: TotalsPlan, scalars: Scalars): number =>
 
 /**
  * Totals in CUDA C++, in one launch: each block sums a part of a run, and the block that is done last adds up the sums of all in their order and computes
- * the results. So the bits of a sum depend on the extents alone. Results that do not depend on the sums are computed by the first block meanwhile, where no number that is read later is in their memory.
+ * the results. So the bits of a sum depend on the extents alone.
  */
 export function emitTotals(plan: TotalsPlan): CudaKernel {
   const { runs, terms, numbers, results, sums, parameters } = plan;
@@ -88,31 +81,11 @@ export function emitTotals(plan: TotalsPlan): CudaKernel {
     ...numbers.map(({ name }, k) => [name, `number${k}`] as const),
     ...parameters.map((name, k) => [name, `p${k}`] as const),
   ];
-  const sumNames = new Set(terms.map(({ name }) => name));
-  const all = results.map((one, r) => ({
-    ...one,
-    pointer: `out${r}`,
-    isEarly: one.isApart && !variablesOfAll([one.expr]).some((name) => sumNames.has(name)),
-  }));
-  const [early, late] = [true, false].map((isEarly) => {
-    const some = all.filter((one) => one.isEarly === isEarly);
-    const found = emitCudaExpressions(
-      some.map(({ expr }) => simplify(expr)),
-      { dtype: 'float64', bindings: Object.fromEntries(named), prefix: isEarly ? 'y' : 'z' },
-    );
-    const text = lines(
-      ...numbers.map(
-        (one, k) => `  const double number${k} = load_${elementInfo(one.dtype).tag}(*f${k});`,
-      ),
-      indent(lines(...found.uniformStatements, ...found.statements)),
-      ...some.map(
-        (one, r) =>
-          `  *${one.pointer} = store_${elementInfo(one.dtype).tag}(${found.results[r] ?? ''});`,
-      ),
-    );
-    return { count: some.length, helpers: found.helpers, text };
-  }) as [Finish, Finish];
-  const helpers = new Set([...term.helpers, ...early.helpers, ...late.helpers]);
+  const finish = emitCudaExpressions(
+    results.map(({ expr }) => simplify(expr)),
+    { dtype: 'float64', bindings: Object.fromEntries(named), prefix: 'z' },
+  );
+  const helpers = new Set([...term.helpers, ...finish.helpers]);
   const loads = new Set([dtype, ...numbers.map((one) => one.dtype)]);
   const stores = new Set(results.map((one) => one.dtype));
   const { storage, bytes } = elementInfo(dtype);
@@ -179,9 +152,6 @@ export function emitTotals(plan: TotalsPlan): CudaKernel {
     `    done = packs * ${lanes};`,
     '  }',
     `  for (i64 i = done + first; i < n0; i += step) add(${loaded(({ from }) => `${from}[i]`)});`,
-    ...(early.count === 0
-      ? []
-      : [`  if (blockIdx.x == 0 && threadIdx.x == ${threads - 1}) {`, indent(early.text), '  }']),
     '  add_up(shared, own);',
     '  if (threadIdx.x == 0) {',
     `    for (int r = 0; r < ${count}; ++r) partials[(i64)blockIdx.x * ${count} + r] = shared[0].v[r];`,
@@ -196,13 +166,17 @@ export function emitTotals(plan: TotalsPlan): CudaKernel {
     `    for (int r = 0; r < ${count}; ++r) own.v[r] += __ldcg(partials + i * ${count} + r);`,
     '  add_up(shared, own);',
     sums && `  for (int r = threadIdx.x; r < ${count}; r += ${threads}) sums[r] = shared[0].v[r];`,
-    ...(late.count === 0
-      ? []
-      : [
-          '  if (threadIdx.x != 0) return;',
-          ...terms.map((_, r) => `  const double sum${r} = shared[0].v[${r}];`),
-          late.text,
-        ]),
+    results.length > 0 && '  if (threadIdx.x != 0) return;',
+    ...(results.length === 0 ? [] : terms).map(
+      (_, r) => `  const double sum${r} = shared[0].v[${r}];`,
+    ),
+    ...numbers.map(
+      (one, k) => `  const double number${k} = load_${elementInfo(one.dtype).tag}(*f${k});`,
+    ),
+    indent(lines(...finish.uniformStatements, ...finish.statements)),
+    ...results.map(
+      (one, r) => `  *out${r} = store_${elementInfo(one.dtype).tag}(${finish.results[r] ?? ''});`,
+    ),
   );
   const own = [
     ...numbers.map((one, k) => [`f${k}`, elementInfo(one.dtype).storage] as const),

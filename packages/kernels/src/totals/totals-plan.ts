@@ -18,12 +18,8 @@ export interface TotalsProblem {
   /** Single numbers that the results read, by name. */
   readonly numbers: readonly { readonly name: string; readonly dtype: DType }[];
   readonly parameters: Readonly<Record<string, number>>;
-  /** Formulas of the sums, the numbers and the parameters. A result may be the memory of a number, unless it is in memory of its own. */
-  readonly results: readonly {
-    readonly expr: RealExpr;
-    readonly dtype: DType;
-    readonly isApart: boolean;
-  }[];
+  /** Formulas of the sums, the numbers and the parameters. A result may be the memory of a number. */
+  readonly results: readonly { readonly expr: RealExpr; readonly dtype: DType }[];
   /** Whether the sums themselves are written, one behind the other. */
   readonly sums: boolean;
 }

@@ -15,10 +15,10 @@ export const totalsProblem = (dtype: DType, counts: readonly number[]): TotalsPr
   numbers: [{ name: 'count', dtype: 'int32' }],
   parameters: { rate: 0.5 },
   results: [
-    { expr: add(count, 1), dtype: 'int32', isApart: false },
-    { expr: bad, dtype: 'float32', isApart: true },
-    { expr: sqrt(squares), dtype: 'float64', isApart: true },
-    { expr: div(rate, sub(1, pow(0.9, add(count, 1)))), dtype: 'float32', isApart: true },
+    { expr: add(count, 1), dtype: 'int32' },
+    { expr: bad, dtype: 'float32' },
+    { expr: sqrt(squares), dtype: 'float64' },
+    { expr: div(rate, sub(1, pow(0.9, add(count, 1)))), dtype: 'float32' },
   ],
   sums: false,
 });

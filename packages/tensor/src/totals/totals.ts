@@ -82,7 +82,6 @@ const operation = new Operation<Arguments, TotalsOptions>({
     const all = tensorsOf(args, options);
     const device = commonDevice(all.inputs, 'totals');
     const steps = new CallSteps(coreOf(device), all);
-    const isApart = all.outs.map((out) => out === undefined);
     const to = Object.keys(results).map((name, r) =>
       steps.result({ shape: [], dtype: all.outs[r]?.dtype ?? dtype[name] ?? 'float64' }),
     );
@@ -92,7 +91,7 @@ const operation = new Operation<Arguments, TotalsOptions>({
       view: steps.input(tensors.length + k),
     }));
     const runs = tensors.flatMap(({ size }, place) => (size === 0 ? [] : [[steps.input(place)]]));
-    const finish = { exprs: Object.values(results), to, isApart, numbers, parameters };
+    const finish = { exprs: Object.values(results), to, numbers, parameters };
     const work = { terms, elements: ['x'], runs, finish, sums: undefined };
     const scalars =
       device.limits.kind === 'cuda' ? onGpu(steps, work, device.limits) : onCpu(steps, work);
@@ -135,7 +134,7 @@ const sumsOperation = new Operation<SumsArguments, SumsOptions>({
       terms: Object.fromEntries(terms.map((term, r) => [`t${r}`, term])),
       elements: named.map(([name]) => name),
       runs: sizeOfRun(run) === 0 ? [] : [run],
-      finish: { exprs: [], to: [], isApart: [], numbers: [], parameters: {} },
+      finish: { exprs: [], to: [], numbers: [], parameters: {} },
       sums: steps.rowMajorResult(spec),
     };
     if (device.limits.kind === 'cuda') onGpu(steps, work, device.limits);
@@ -220,8 +219,6 @@ interface Work extends Pick<Totals, 'terms'> {
   readonly finish: {
     readonly exprs: readonly RealExpr[];
     readonly to: readonly CallView[];
-    /** Whether a result has memory of its own, which is no tensor that was given. */
-    readonly isApart: readonly boolean[];
     readonly numbers: readonly (TotalsProblem['numbers'][0] & { readonly view: CallView })[];
     readonly parameters: Readonly<Record<string, number>>;
   };
@@ -232,7 +229,7 @@ interface Work extends Pick<Totals, 'terms'> {
 /** One kernel over the runs of memory. */
 function onGpu(steps: CallSteps, work: Work, limits: CudaLimits): CallPlan['scalars'] {
   const { terms, elements, finish, sums } = work;
-  const { exprs, to, isApart, numbers, parameters } = finish;
+  const { exprs, to, numbers, parameters } = finish;
   const dtypes = new Set(work.runs.flat().map(({ dtype }) => dtype));
   const [only = 'float32'] = dtypes;
   const dtype = dtypes.size <= 1 ? only : dtypes.has('float64') ? 'float64' : 'float32';
@@ -242,11 +239,7 @@ function onGpu(steps: CallSteps, work: Work, limits: CudaLimits): CallPlan['scal
     dtype,
     numbers: numbers.map(({ name, dtype: one }) => ({ name, dtype: one })),
     parameters,
-    results: exprs.map((expr, r) => ({
-      expr,
-      dtype: to[r]?.dtype ?? 'float64',
-      isApart: isApart[r] ?? false,
-    })),
+    results: exprs.map((expr, r) => ({ expr, dtype: to[r]?.dtype ?? 'float64' })),
     sums: sums !== undefined,
   };
   const lies = work.runs.filter((run) =>
@@ -286,7 +279,7 @@ function onGpu(steps: CallSteps, work: Work, limits: CudaLimits): CallPlan['scal
   const ticket = steps.scratchMemory({ shape: [1], dtype: 'int32' });
   const ids = [...plan.terms, ...plan.results].map(({ expr }) => expr.id).join(' ');
   const { terms: named, results, ...written } = plan;
-  const key = `totals ${ids} ${JSON.stringify([written, named.map(({ name }) => name), results.map(({ dtype: type, isApart: own }) => [type, own])])}`;
+  const key = `totals ${ids} ${JSON.stringify([written, named.map(({ name }) => name), results.map((one) => one.dtype)])}`;
   steps.addKernel(key, emitTotals(plan), {
     values: counts.reduce((sum, count) => sum + count, 0),
     pointers: { ...pointers, partials: pointerAt(partials), ticket: pointerAt(ticket) },
