@@ -563,6 +563,17 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
   },
   {
     file: SOLVERS,
+    name: 'conjugate gradients in a steady process',
+    text: () => solves('h200-solvers-steady'),
+  },
+  {
+    file: SOLVERS,
+    name: 'conjugate gradients of large systems',
+    text: () =>
+      ['h200-solvers-1e5-plain', 'h200-solvers-1e5', 'h200-solvers-1e6'].map(solves).join('\n\n'),
+  },
+  {
+    file: SOLVERS,
     name: 'conjugate gradients on a CPU',
     text: () => solves('cpu-solvers'),
   },
