@@ -35,11 +35,16 @@ function entriesOf(/** @type {readonly Package[]} */ packages) {
 
 const requireNode = createRequire(import.meta.url);
 
+/** @type {ReadonlySet<string | symbol>} */
+const OF_FUNCTIONS = new Set(['length', 'name', 'prototype']);
+
 /** Whether a name of a module of Node is a function, and no class or object with members. @param {string} source @param {string} name */
 function isNodeFunction(source, name) {
   if (!/^[a-z]/.test(name)) return false;
   const value = requireNode(source)[name];
-  return typeof value === 'function' && Object.keys(value).length === 0;
+  return (
+    typeof value === 'function' && Reflect.ownKeys(value).every((key) => OF_FUNCTIONS.has(key))
+  );
 }
 
 /** Of a package with fewer bytes for later than this, all is evaluated: finding another file takes longer than reading them. */

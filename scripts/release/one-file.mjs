@@ -58,7 +58,7 @@ export function uniteShared(dist, output, entry) {
     if (fileName === entry || !imports.includes(shared.fileName)) continue;
     const file = path.join(dist, fileName);
     const text = readFileSync(file, 'utf8');
-    writeFileSync(file, text.replace(`/${shared.fileName}"`, `/${entry}"`));
+    writeFileSync(file, text.replaceAll(`/${shared.fileName}"`, `/${entry}"`));
   }
 }
 

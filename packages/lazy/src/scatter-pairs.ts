@@ -26,12 +26,13 @@ export async function scatterPairs(
   shape: readonly number[],
   options: Pick<CallOptions, 'stream' | 'device' | 'debug' | 'signal'>,
 ): Promise<Tensor> {
-  const { rowsI = 1, rowsJ = 1, batchShape, dtype = 'float32' } = commonExtent(what, inputs);
+  const extent = commonExtent(what, inputs);
+  const { rowsI = 1, rowsJ = 1, batchShape, dtype = 'float32', device = options.device } = extent;
   const numbers = [...batchShape, rowsJ, by.dim].reduce((product, extent) => product * extent, 1);
   const count = Math.max(1, Math.floor(NUMBERS_AT_ONCE / Math.max(1, numbers)));
   // Rows of i are the last batch axis of the pairs.
   const wide = [...shape.slice(0, -2), 1, ...shape.slice(-2)];
-  const { stream, device, signal } = options;
+  const { stream, signal } = options;
   let total: Tensor = await zeros(wide, { dtype, stream, device, signal });
   try {
     for (let start = 0; start < rowsI; start += count) {

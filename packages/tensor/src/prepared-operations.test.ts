@@ -82,6 +82,15 @@ it('a prepared map takes each parameter of each call, whatever was packed before
   expect(await after.toNested()).toEqual([6, 60]);
 });
 
+it('a prepared map refuses null in the place of parameters, as an ordinary one does', async () => {
+  const x = await full([2], 1, where);
+  const twice = mul(variable('x'), variable('by'));
+  const given = { parameters: null as never };
+  const prepared = await map.prepare(twice, { x }, { parameters: { by: 2 } });
+  expect(() => prepared({ x }, given)).toThrow('map: parameters is null');
+  await expect(map(twice, { x }, given)).rejects.toThrow('map: parameters is null');
+});
+
 it('a profile has the parameters of each launch', async () => {
   const x = await matrix(1, 2);
   const by = await map.prepare(scaled, { x }, { parameters: { scale: 1 } });

@@ -157,7 +157,8 @@ export async function inverseOfRoot<D extends OperatorDType>(
     const { vectors, squares } = await leftSingular(q as Tensor);
     using shares = squares;
     return await keeping({ vectors }, async () =>
-      besideIdentity(of, vectors, await shares.neg(), 1 / shift),
+      // rounding may leave a share of 1 or more
+      besideIdentity(of, vectors, await shares.minimum(LARGEST_SHARE).neg(), 1 / shift),
     );
   };
   return new PoweredOperator<D>(
@@ -179,6 +180,9 @@ export async function inverseOfRoot<D extends OperatorDType>(
     },
   );
 }
+
+/** The largest float64 number below 1. */
+const LARGEST_SHARE = 1 - 2 ** -53;
 
 /** What the first factor of {@link orthonormalRows} has more on its diagonal, by the trace and the number of rows: rounding of the products, so that there is a factor. */
 const FIRST_SHIFT = 2 ** -50;

@@ -69,7 +69,7 @@ const OPTIONS: OptionNames<NystromOptions> = {
  *
  * @param operator symmetric positive semidefinite; without the shift
  * @returns the preconditioner, which the caller disposes
- * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH; UNSUPPORTED with `leastGain` where the operator has no diagonal; LinalgError where the sketch has no factors, as of an operator that is not semidefinite; the signal's reason
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH; UNSUPPORTED with `leastGain` where the operator has no diagonal, and with `columns` where it has neither rows nor a transpose; LinalgError where the sketch has no factors, as of an operator that is not semidefinite; the signal's reason
  */
 export async function nystrom<D extends OperatorDType>(
   operator: LinearOperator<D>,
