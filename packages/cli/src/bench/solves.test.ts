@@ -1,10 +1,11 @@
 import { tensor } from '@mercer/core';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { errorsOf } from './errors-of.js';
 import type { SolverCell } from './cells.js';
 import { floorOf, slowReason } from './floor.js';
 import type { DeviceLimitsReport } from './limits.js';
 import { measureCells } from './measure-cells.js';
+import { measureBriefly } from './measuring-time.js';
 import type { Float, FloatArray } from './operations/operation.js';
 import { SOLVER_OPERATIONS } from './operations/operations.js';
 import { toleranceOf } from './operations/solves.js';
@@ -42,6 +43,8 @@ const dataOf = (cell: SolverCell): readonly FloatArray[] => {
   const operation = SOLVER_OPERATIONS[cell.operation];
   return operation.makeData(operation.dataSet ?? 'normal', cell);
 };
+
+beforeAll(measureBriefly);
 
 describe('systems with kernel matrices', () => {
   it.each([
