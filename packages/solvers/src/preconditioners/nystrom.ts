@@ -133,6 +133,7 @@ async function sketch<D extends OperatorDType>(
   });
 }
 
+/** B^T of the approximation by the first of the vectors: all of them, or ten more as long as they gain enough of the trace. */
 async function rooted(
   what: string,
   operator: LinearOperator,
