@@ -407,6 +407,7 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
           ['ordinary', ({ ordinary }) => both(ordinary)],
           ['prepared', ({ prepared }) => both(prepared)],
           ['torch', ({ call }) => both(of('torch', call))],
+          ['KeOps', ({ call }) => both(of('keops', call))],
         ],
         /** @type {Row[]} */ (calls),
       )}`;
@@ -560,11 +561,6 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
     file: SOLVERS,
     name: 'conjugate gradients with preconditioners',
     text: () => solves('h200-solvers'),
-  },
-  {
-    file: SOLVERS,
-    name: 'conjugate gradients in a steady process',
-    text: () => solves('h200-solvers-steady'),
   },
   {
     file: SOLVERS,
