@@ -1,16 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { countGpuTests, hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
-import { packageTests } from './vitest.shared.js';
+import { packageTests, projectsOf } from './vitest.shared.js';
 
-/** Every package is one project: its own vitest.config.ts where it has one, else the shared settings. */
-const projects = readdirSync('packages').map((folder) => {
-  const root = `packages/${folder}`;
-  return existsSync(`${root}/vitest.config.ts`)
-    ? root
-    : { root, test: { ...packageTests, name: `@mercer/${folder}` } };
-});
+const packages = readdirSync('packages').flatMap(projectsOf);
 
 /** The workspace's own scripts. */
 const scripts = {
@@ -45,7 +39,7 @@ const leftOut = hasNvidiaDevice ? undefined : `${countGpuTests()} files of GPU t
 
 export default defineConfig({
   test: {
-    projects: [...projects, scripts, types],
+    projects: [...packages, scripts, types],
     reporters: ['default', ['./scripts/lib/count-reporter.mjs', { leftOut }]],
   },
 });

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { configDefaults, type TestProjectInlineConfiguration } from 'vitest/config';
 import { hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
 import { workspacePackages } from './scripts/lib/workspace.mjs';
 
@@ -19,25 +20,14 @@ const installedEntries = workspacePackages().flatMap(({ name, manifest }) =>
   ),
 );
 
-/** Set-up files of every package's tests. */
-export const setupFiles = [join(import.meta.dirname, 'scripts/lib/typed-arrays-equal.mjs')];
-
-/** What every package's tests run with. A package that needs more spreads this in its own vitest.config.ts. */
+/** What every package's tests run with. */
 export const packageTests = {
-  /** Without a device GPU tests would load everything and skip themselves; the reporter counts their files. */
-  include: [hasNvidiaDevice ? 'src/**/*.test.ts' : 'src/**/!(*.gpu).test.ts'],
-  /** Addons load once per process; a fork per file keeps their state apart. */
+  /** Addons load once per process; threads of one would share their state. */
   pool: 'forks' as const,
-  /** Tests are of compiled kernels, or of the executor that the run names: not of whichever is ready first (docs/adr/0027). */
-  env: {
-    MERCER_CPU: process.env['MERCER_CPU'] || 'compiled',
-    /** For tests that start processes over the packages. */
-    MERCER_TEST_INSTALLED: join(installed, '@mercer'),
-  },
   /** Three at least: part of a file's time it waits for compilers, processes and timers. */
   maxWorkers: Math.max(3, availableParallelism() - 1),
   sequence: { groupOrder: 1 },
-  setupFiles,
+  setupFiles: [join(import.meta.dirname, 'scripts/lib/typed-arrays-equal.mjs')],
   testTimeout: 60_000,
   hookTimeout: 60_000,
   /** A test that asserts nothing fails. */
@@ -48,25 +38,140 @@ export const packageTests = {
   server: { deps: { external: [/\/packages\/[^/]+\/dist\//] } },
 };
 
-const COMPILER = join(import.meta.dirname, 'scripts/lib/lighter-compiler.sh');
+type Executor = 'compiled' | 'interpreted';
 
-/** For packages whose tests compile hundreds of kernels, but with MERCER_TEST_FULL=1: spread after the above. */
-export const withLighterKernels = {
-  env: {
-    ...packageTests.env,
-    ...(process.env['MERCER_TEST_FULL'] !== '1' && {
-      CXX: `${COMPILER} ${process.env['CXX'] || 'c++'}`,
-    }),
+/** How the tests of a package run. */
+interface Settings {
+  /**
+   * Whether each file has a process of its own. Otherwise a process loads the sources, and compiles their JavaScript, once for many files, and no test
+   * changes what others see but those of {@link OWN_PROCESS}.
+   */
+  readonly isolate?: boolean;
+  /** The executor of the CPU; default compiled kernels. */
+  readonly executor?: Executor;
+  /**
+   * Of suites that hold on both executors: the files that run on the other one, so that every run covers both. The interpreter takes a fifth of the
+   * time. With MERCER_TEST_FULL=1 all files run on compiled kernels.
+   */
+  readonly others?: readonly string[];
+  /** Files that have a process of their own beside {@link OWN_PROCESS}: they choose an executor, or watch the garbage collection of the process. */
+  readonly ownProcess?: readonly string[];
+  /** Whether some kernels are compiled with fewer passes, but with MERCER_TEST_FULL=1: for packages whose tests compile hundreds. */
+  readonly lighterKernels?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly setupFiles?: readonly string[];
+  /** Tests of several processes run the built files. */
+  readonly built?: boolean;
+  readonly execArgv?: readonly string[];
+}
+
+const SETTINGS: Readonly<Record<string, Settings>> = {
+  // Each rule runs on other small kernels, and solvers on small systems of many shapes: compiling them would take most of the time, and they have tests of their own.
+  autodiff: { executor: 'interpreted' },
+  optim: { executor: 'interpreted' },
+  solvers: { executor: 'interpreted' },
+  // Covering selections: values and derivatives of every family of kernels, every layout and formulas at random are compiled.
+  lazy: {
+    lighterKernels: true,
+    executor: 'interpreted',
+    others: [
+      'src/{reductions,joint-reduction,gradient,layouts,random-formulas,fast-math,out-dtype}.test.ts',
+      'src/keops/keops-cases.test.ts',
+    ],
+    ownProcess: ['src/{large-formulas,changing-literals}.test.ts'],
   },
+  pairwise: {
+    lighterKernels: true,
+    others: ['src/{run-kernel,run-kernel-backward,cdist-backward}.test.ts'],
+  },
+  linalg: { lighterKernels: true, others: ['src/backward/backward.test.ts'] },
+  tensor: {
+    lighterKernels: true,
+    others: [
+      'src/{creators/creators,indexing/indexing,arithmetic/deferral,map-lists}.test.ts',
+      'src/{shaping/shaping,sorting/sorting,totals/totals}.test.ts',
+    ],
+    ownProcess: ['src/{backstop,unsafe-kernel/unsafe-kernel}.test.ts'],
+    // Not the user's cache.
+    env: {
+      MERCER_CACHE_DIR: join(import.meta.dirname, 'packages/tensor/node_modules/.cache/mercer'),
+    },
+  },
+  // Random numbers begin anew in front of each file, so that they do not depend on what ran before it in its process.
+  kernels: { setupFiles: ['src/testing/restart-random.test-support.ts'] },
+  // The test of the intern table collects garbage on demand.
+  formula: { execArgv: ['--expose-gc'] },
+  core: { isolate: true, lighterKernels: true },
+  options: {},
+  'cpu-runtime': { isolate: true },
+  'cuda-runtime': { isolate: true, built: true },
+  'jit-cache': { isolate: true, built: true },
+  cli: { isolate: true },
 };
 
-/**
- * For packages whose suites hold on both executors of the CPU: a covering selection, each file on one of the two, unless the run names an
- * executor or MERCER_TEST_FULL=1 asks for all on compiled kernels.
- */
-export const withEitherExecutor = {
-  setupFiles:
-    process.env['MERCER_CPU'] || process.env['MERCER_TEST_FULL'] === '1'
-      ? setupFiles
-      : [...setupFiles, join(import.meta.dirname, 'scripts/lib/executor-of-each-file.mjs')],
-};
+/** Files that change what others of their process would see, or watch the process. */
+const OWN_PROCESS = ['src/**/*.{alone,stress,fake-gpu,fallback,gpu}.test.ts'];
+
+const COMPILER = join(import.meta.dirname, 'scripts/lib/lighter-compiler.sh');
+const isFull = process.env['MERCER_TEST_FULL'] === '1';
+
+/** The projects of a package's tests: by the executor, and whether files share a process. A run may name the executor of all. */
+export function projectsOf(folder: string): TestProjectInlineConfiguration[] {
+  const settings = SETTINGS[folder];
+  if (settings === undefined)
+    throw new Error(`vitest.shared.ts: no settings for packages/${folder}`);
+  const { isolate = false, ownProcess = [] } = settings;
+  const alone = [...OWN_PROCESS, ...ownProcess];
+  const asked = process.env['MERCER_CPU'];
+  const others = asked || isFull ? [] : (settings.others ?? []);
+  const executor = isFull && settings.others ? 'compiled' : (settings.executor ?? 'compiled');
+  const other = executor === 'compiled' ? 'interpreted' : 'compiled';
+  const root = join(import.meta.dirname, 'packages', folder);
+  const project = (
+    name: string,
+    include: readonly string[],
+    exclude: readonly string[],
+    own: { readonly isolate: boolean; readonly executor: Executor },
+  ): TestProjectInlineConfiguration => ({
+    root,
+    test: {
+      ...packageTests,
+      name: `@mercer/${folder}${name}`,
+      include: [...include],
+      exclude: [
+        ...configDefaults.exclude,
+        ...exclude,
+        // Without a device GPU tests would load everything and skip themselves; the reporter counts their files.
+        ...(hasNvidiaDevice ? [] : ['src/**/*.gpu.test.ts']),
+      ],
+      isolate: own.isolate,
+      env: {
+        // Tests are of the executor that is named: not of whichever is ready first (docs/adr/0027).
+        MERCER_CPU: asked || own.executor,
+        // For tests that start processes over the packages.
+        MERCER_TEST_INSTALLED: join(installed, '@mercer'),
+        ...(settings.lighterKernels === true &&
+          !isFull && { CXX: `${COMPILER} ${process.env['CXX'] || 'c++'}` }),
+        ...settings.env,
+      },
+      setupFiles: [...packageTests.setupFiles, ...(settings.setupFiles ?? [])],
+      globalSetup: [
+        ...packageTests.globalSetup,
+        ...(settings.built === true ? ['./vitest.global-setup.ts'] : []),
+      ],
+      ...(settings.execArgv && { execArgv: [...settings.execArgv] }),
+    },
+  });
+  const all = ['src/**/*.test.ts'];
+  if (isolate) return [project('', all, [], { isolate, executor })];
+  return [
+    project('', all, [...alone, ...others], { isolate, executor }),
+    ...(others.length > 0
+      ? [project(`, ${other}`, others, alone, { isolate, executor: other })]
+      : []),
+    project(', own process', alone, [], {
+      isolate: true,
+      executor: settings.others ? 'compiled' : executor,
+    }),
+  ];
+}

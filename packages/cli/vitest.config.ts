@@ -1,6 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { projectsOf } from '../../vitest.shared.js';
 
-export default defineConfig({
-  test: { ...packageTests, name: '@mercer/cli' },
-});
+export default defineConfig({ test: { projects: projectsOf('cli') } });

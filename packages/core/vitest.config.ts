@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests, withLighterKernels } from '../../vitest.shared.js';
+import { projectsOf } from '../../vitest.shared.js';
 
-export default defineConfig({ test: { ...packageTests, ...withLighterKernels } });
+export default defineConfig({ test: { projects: projectsOf('core') } });

@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { projectsOf } from '../../vitest.shared.js';
 
-export default defineConfig({ test: { ...packageTests, name: '@mercer/cpu-runtime' } });
+export default defineConfig({ test: { projects: projectsOf('cpu-runtime') } });

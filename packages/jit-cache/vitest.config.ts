@@ -1,11 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { projectsOf } from '../../vitest.shared.js';
 
-export default defineConfig({
-  test: {
-    ...packageTests,
-    name: '@mercer/jit-cache',
-    // Tests of several processes run the built files.
-    globalSetup: [...packageTests.globalSetup, './vitest.global-setup.ts'],
-  },
-});
+export default defineConfig({ test: { projects: projectsOf('jit-cache') } });

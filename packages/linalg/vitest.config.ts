@@ -1,6 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests, withEitherExecutor, withLighterKernels } from '../../vitest.shared.js';
+import { projectsOf } from '../../vitest.shared.js';
 
-export default defineConfig({
-  test: { ...packageTests, ...withLighterKernels, ...withEitherExecutor },
-});
+export default defineConfig({ test: { projects: projectsOf('linalg') } });

@@ -1,11 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { packageTests } from '../../vitest.shared.js';
+import { projectsOf } from '../../vitest.shared.js';
 
-export default defineConfig({
-  test: {
-    ...packageTests,
-    name: '@mercer/optim',
-    // Small systems of many shapes: compiling their kernels would take most of the time, and they have tests of their own.
-    env: { ...packageTests.env, MERCER_CPU: process.env['MERCER_CPU'] || 'interpreted' },
-  },
-});
+export default defineConfig({ test: { projects: projectsOf('optim') } });

@@ -1,7 +1,7 @@
 /**
  * Takes each protection of a package away in turn, on a copy, and demands that its tests fail. Runs in the package's folder, whose
  * `mutants/mutants.mjs` lists them: `node ../../scripts/mutants/run.mjs [text...]` runs only those whose promise or name contains one of
- * the texts; with `--covering` only one of each promise and of each file, and of the others it demands that their text stands in the source.
+ * the texts; with `--covering` only one of each promise, and of the others it demands that their text stands in the source.
  *
  * `--out FILE` records each verdict in a JSON file, with the tests that failed: what the file says of mutants that did not run stays.
  */
@@ -57,11 +57,12 @@ const config = (
   /** @type {string} */ folder,
   /** @type {number} */ testTimeout,
 ) => `import own from ${JSON.stringify(join(packages, folder, 'vitest.config.ts'))};
-const { alias, globalSetup, env, ...rest } = own.test;
-const { MERCER_TEST_INSTALLED, ...kept } = env;
-export default { test: { ...rest, env: kept,
-  include: ['src/**/*.test.ts'], testTimeout: ${testTimeout}, hookTimeout: 60000,
-} };`;
+const projects = own.test.projects.map(({ test: { alias, globalSetup, env, ...rest } }) => {
+  const { MERCER_TEST_INSTALLED, ...kept } = env;
+  const limits = { testTimeout: ${testTimeout}, hookTimeout: 60000 };
+  return { root: import.meta.dirname, test: { ...rest, ...limits, env: kept } };
+});
+export default { test: { projects } };`;
 
 /** Whether a run reads a file: of what was built it does not read types, maps and tests. */
 const isNeeded = (/** @type {string} */ file) =>
@@ -141,14 +142,10 @@ function isStale(/** @type {Mutant} */ { file, find, and }) {
   return [find, ...(and ? [and.find] : [])].some((part) => text.split(part).length !== 2);
 }
 
-/** Mutants of which each is the first of its promise or of its file. */
+/** The first mutant of each promise. */
 function covering(/** @type {readonly Mutant[]} */ list) {
-  const seen = new Set();
-  return list.filter(({ promise, file }) => {
-    const before = seen.size;
-    seen.add(`promise ${promise}`).add(`file ${file}`);
-    return seen.size > before;
-  });
+  const promises = new Set();
+  return list.filter(({ promise }) => promises.size < promises.add(promise).size);
 }
 
 /** @returns {Promise<{ failed: number, passed: number, killers: readonly string[], output: string }>} */
