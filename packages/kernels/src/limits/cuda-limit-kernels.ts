@@ -31,7 +31,7 @@ const written = (
   name: string,
   dtype: PairLoop['dtype'],
   { text, helpers = [] }: Statement,
-  slots = 2,
+  issueSlots = 2,
 ): PairLoop => {
   const type = cudaType(dtype);
   return {
@@ -46,7 +46,7 @@ const written = (
     ),
     setup: '',
     step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y})`,
-    slots,
+    issueSlots,
     special: 0,
     tile: dtype === 'float32' ? [8, 8] : [8, 4],
   };
@@ -181,7 +181,10 @@ const THREADS = 256;
 const BLOCKS_PER_MULTIPROCESSOR = 2;
 
 /** The arithmetic that a register-only loop repeats; its `setup` may read the parameters `k` (iterations) and `p`. */
-interface PairLoop extends Pick<PairStep, 'functions' | 'setup' | 'step' | 'slots' | 'special'> {
+interface PairLoop extends Pick<
+  PairStep,
+  'functions' | 'setup' | 'step' | 'issueSlots' | 'special'
+> {
   readonly name: string;
   readonly entry: string;
   readonly dtype: PairwiseDType;
@@ -231,8 +234,8 @@ function pairLoopKernel(loop: PairLoop, limits: CudaLimits): CudaKernel {
     grid: () => blocks,
     cost: ({ k = 0 }) => ({
       bytes: 0,
-      flops: 2 * loop.slots * pairs(k),
-      issueSlots: loop.slots * pairs(k),
+      flops: 2 * loop.issueSlots * pairs(k),
+      issueSlots: loop.issueSlots * pairs(k),
       specialOps: loop.special * pairs(k),
     }),
   });

@@ -55,8 +55,8 @@ export function cpuReduceKernel(
     },
     {
       kind: KINDS.indexOf(kind),
-      fromWide: Number(from === 'float64'),
-      toWide: Number(to === 'float64'),
+      from64: Number(from === 'float64'),
+      to64: Number(to === 'float64'),
     },
   );
 }

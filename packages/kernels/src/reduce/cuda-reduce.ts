@@ -181,7 +181,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
       const terms = scalar(scalars, 'outputs') * scalar(scalars, 'count');
       return {
         ...cost(plan, scalars),
-        issueSlots: terms * (formula.slots + 1),
+        issueSlots: terms * (formula.issueSlots + 1),
         specialOps: terms * formula.special,
       };
     },
