@@ -18,7 +18,7 @@ import { indent, lines } from '../emit/text.js';
 import { type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, pointer, type KernelParam } from '../kernel-param.js';
 import { PlanError } from '../plan-error.js';
-import type { TotalsPlan } from './totals-plan.js';
+import type { TotalsPlan } from './plan-totals.js';
 
 /** Most threads of a block. */
 const THREADS = 256;

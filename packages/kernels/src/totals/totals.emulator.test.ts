@@ -4,7 +4,7 @@ import { PlanError } from '../plan-error.js';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitTotals, totalsBlocks } from './cuda-totals.js';
-import { mostRuns, planTotals } from './totals-plan.js';
+import { mostRuns, planTotals } from './plan-totals.js';
 import { productsProblem, totalsProblem } from './totals-problems.test-support.js';
 
 const value = (s: number, i: number): number => (((i * 7 + s * 3) % 23) - 11) / 8;
