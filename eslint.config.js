@@ -69,7 +69,7 @@ export default tseslint.config(
     ignores: [
       'packages/{cli,cuda-runtime}/src/**',
       'packages/*/src/**/*.test.ts',
-      'packages/*/src/**/*.test{-,.}*.ts',
+      'packages/*/src/**/*.test-*.ts',
       'packages/*/src/testing/**',
     ],
     rules: {

@@ -6,7 +6,7 @@ import type { CpuGraph } from './cpu-graph.js';
 import type { CpuFunction, CpuModule } from './cpu-module.js';
 import type { CpuStream } from './cpu-stream.js';
 import type { HostBuffer } from './host-buffer.js';
-import { loadKernels, pack } from './kernels.test.util.js';
+import { loadKernels, pack } from './kernels.test-support.js';
 
 let kernels: CpuModule;
 let append: CpuFunction;

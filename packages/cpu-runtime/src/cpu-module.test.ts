@@ -4,7 +4,7 @@ import { rawBinding } from './addon.js';
 import { cpu } from './cpu.js';
 import { CpuFunction, CpuModule } from './cpu-module.js';
 import { CpuRuntimeError } from './errors.js';
-import { loadKernels, pack, source } from './kernels.test.util.js';
+import { loadKernels, pack, source } from './kernels.test-support.js';
 
 const code = (expected: string): unknown => expect.objectContaining({ code: expected });
 const one = { tasks: 1, chunk: 1, scratchBytes: 0 };

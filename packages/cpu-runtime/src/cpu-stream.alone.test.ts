@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { cpu } from './cpu.js';
 import type { CpuFunction, CpuModule } from './cpu-module.js';
 import type { HostBuffer } from './host-buffer.js';
-import { loadKernels, pack } from './kernels.test.util.js';
+import { loadKernels, pack } from './kernels.test-support.js';
 
 let kernels: CpuModule;
 let append: CpuFunction;

@@ -9,7 +9,7 @@ import { rawBinding } from './addon.js';
 import type { CpuLevel } from './compiler/compile-options.js';
 import { cpu } from './cpu.js';
 import type { CpuModule } from './cpu-module.js';
-import { loadKernels, pack, source } from './kernels.test.util.js';
+import { loadKernels, pack, source } from './kernels.test-support.js';
 
 const run = promisify(execFile);
 const standard = process.arch === 'arm64' ? 0 : 0x1f80;
@@ -85,6 +85,7 @@ describe('the floating-point control word', () => {
 // The checks above can fail: an image built with -ffast-math, or one whose constructor does the same, fails them.
 describe('an image that changes the control word', () => {
   let folder: string;
+  let images = 0;
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'mercer-control-'));
   });
@@ -104,7 +105,7 @@ describe('an image that changes the control word', () => {
     #endif`;
 
   async function build(text: string, flagSets: readonly (readonly string[])[]): Promise<string> {
-    const image = join(folder, `image-${String(Math.random()).slice(2)}.so`);
+    const image = join(folder, `image-${++images}.so`);
     const { path, prefix } = await cpu.findCompiler();
     let failure: unknown;
     for (const flags of flagSets) {

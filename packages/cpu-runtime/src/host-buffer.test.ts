@@ -6,7 +6,7 @@ import { cpu } from './cpu.js';
 import type { CpuModule } from './cpu-module.js';
 import { OutOfMemoryError } from './errors.js';
 import { HostBuffer } from './host-buffer.js';
-import { loadKernels, pack } from './kernels.test.util.js';
+import { loadKernels, pack } from './kernels.test-support.js';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -10,6 +10,7 @@ import { loadAddon, platformPackage } from './load-addon.js';
 const root = fileURLToPath(new URL('..', import.meta.url));
 
 let folder: string;
+let scripts = 0;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'mercer-copy-'));
   // What copies of this package import.
@@ -25,7 +26,7 @@ afterAll(() => {
 
 /** Runs a module that imports a copy of this package; returns what it printed. */
 function runModule(text: string, dist = join(root, 'dist'), env: NodeJS.ProcessEnv = {}): string {
-  const file = join(folder, `script-${String(Math.random()).slice(2)}.mjs`);
+  const file = join(folder, `script-${++scripts}.mjs`);
   writeFileSync(file, text.replaceAll('DIST', pathToFileURL(join(dist, 'index.js')).href));
   return execFileSync(process.execPath, [file], {
     encoding: 'utf8',

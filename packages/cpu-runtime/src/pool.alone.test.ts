@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cpu } from './cpu.js';
 import type { CpuModule } from './cpu-module.js';
-import { loadKernels, pack, quantile, source, timerDelays } from './kernels.test.util.js';
+import { loadKernels, pack, quantile, source, timerDelays } from './kernels.test-support.js';
 
 const run = promisify(execFile);
 const script = (name: string): string => fileURLToPath(new URL(`../test/${name}`, import.meta.url));

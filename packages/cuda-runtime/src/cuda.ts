@@ -49,12 +49,20 @@ export const cuda = {
     }
   },
 
-  /** Number of devices; 0 if the driver sees none. Throws `LibraryNotFoundError` without a driver. */
+  /**
+   * Number of devices; 0 if the driver sees none. Throws `LibraryNotFoundError` without a driver.
+   *
+   * @see cuDeviceGetCount: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__DEVICE.html
+   */
   deviceCount(): number {
     return requireDriver().deviceCount();
   },
 
-  /** The device with this index; the same object every time on one thread. */
+  /**
+   * The device with this index; the same object every time on one thread. Its primary context is retained.
+   *
+   * @see cuDevicePrimaryCtxRetain: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__PRIMARY__CTX.html
+   */
   device(index = 0): CudaDevice {
     let device = devices.get(index);
     if (device === undefined) {

@@ -39,7 +39,7 @@ function mostLaunchGraphs(): number {
   throw misuse(
     'INVALID_ARGUMENT',
     `MERCER_CUDA_LAUNCH_GRAPHS is ${describeValue(given)}, but says how many kernels of a device may be launched as graphs. ` +
-      `Set a whole number below a million, 0 for none, or unset it for ${String(MOST_LAUNCH_GRAPHS)}.`,
+      `Set a whole number below a million, 0 for none, or unset it for ${MOST_LAUNCH_GRAPHS}.`,
   );
 }
 

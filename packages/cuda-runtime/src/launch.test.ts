@@ -329,7 +329,7 @@ describe('launches as graphs of one kernel', () => {
   });
 
   test('a device keeps 256 of them; others launch as before', async () => {
-    const names = Array.from({ length: 300 }, (_, n) => `kernel${String(n)}()`);
+    const names = Array.from({ length: 300 }, (_, n) => `kernel${n}()`);
     using code = device.loadModule(fakeImage(names.join(' ')));
     const launched = fakeCounts(loadAddon().addon).launches;
     for (const name of names) {

@@ -3,7 +3,11 @@ import type { Addon } from './native/addon.js';
 import type { PinnedHandle } from './native/handles.js';
 import { Owned, native } from './native/owned.js';
 
-/** Page-locked host memory: copies to and from it run without staging, also inside graphs. */
+/**
+ * Page-locked host memory: copies to and from it run without staging, also inside graphs.
+ *
+ * @see cuMemHostAlloc, cuMemFreeHost: https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__MEM.html
+ */
 export class PinnedBuffer extends Owned<PinnedHandle> {
   readonly #addon: Addon;
   readonly device: CudaDevice;

@@ -21,6 +21,7 @@ const fileOf = (name: string): string =>
   pathToFileURL(join(PACKAGES, name, 'dist', 'index.js')).href;
 const entry = fileOf('tensor');
 let folder: string;
+let programs = 0;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'mercer-tensor-'));
@@ -38,7 +39,7 @@ interface Outcome {
 
 function run(body: string, env: Record<string, string> = {}): Promise<Outcome> {
   const source = `import * as mercer from ${JSON.stringify(entry)};\nconst { tensor, zeros, full, empty, device, memory } = mercer;\n${body}`;
-  const file = join(folder, `program-${String(Math.random()).slice(2)}.mjs`);
+  const file = join(folder, `program-${++programs}.mjs`);
   writeFileSync(file, source);
   const nothing = { MERCER_CUDA_DRIVER_PATH: join(folder, 'no-libcuda.so.1') };
   return new Promise((resolve) => {

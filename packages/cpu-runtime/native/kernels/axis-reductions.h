@@ -96,12 +96,12 @@ static void reduceOf(const ReduceArgs& p, int64_t begin, int64_t end) {
 
 template <class K, class D>
 static void reduceFrom(const ReduceArgs& p, int64_t begin, int64_t end) {
-  p.fromWide != 0 ? reduceOf<K, double, D>(p, begin, end) : reduceOf<K, float, D>(p, begin, end);
+  p.from64 != 0 ? reduceOf<K, double, D>(p, begin, end) : reduceOf<K, float, D>(p, begin, end);
 }
 
 template <class K>
 static void reduceValues(const ReduceArgs& p, int64_t begin, int64_t end) {
-  p.toWide != 0 ? reduceFrom<K, double>(p, begin, end) : reduceFrom<K, float>(p, begin, end);
+  p.to64 != 0 ? reduceFrom<K, double>(p, begin, end) : reduceFrom<K, float>(p, begin, end);
 }
 
 static void reduce(const void* args, int64_t begin, int64_t end, void*) {

@@ -90,8 +90,8 @@ static void sumOf(const SumArgs& p, int64_t begin, int64_t end) {
 
 static void sum(const void* args, int64_t begin, int64_t end, void*) {
   const SumArgs& p = *(const SumArgs*)args;
-  if (p.fromWide != 0)
-    p.toWide != 0 ? sumOf<double, double>(p, begin, end) : sumOf<double, float>(p, begin, end);
+  if (p.from64 != 0)
+    p.to64 != 0 ? sumOf<double, double>(p, begin, end) : sumOf<double, float>(p, begin, end);
   else
-    p.toWide != 0 ? sumOf<float, double>(p, begin, end) : sumOf<float, float>(p, begin, end);
+    p.to64 != 0 ? sumOf<float, double>(p, begin, end) : sumOf<float, float>(p, begin, end);
 }

@@ -41,7 +41,7 @@ struct SumArgs {
   alignas(8) const void* src;
   alignas(8) void* dst;
   int64_t outer, count, inner, strideOuter, strideCount, strideInner;
-  int64_t fromWide, toWide;  // float64, else float32
+  int64_t from64, to64;  // float64, else float32
 };
 
 // dst[(o * parts + part) * inner + i] from src[o * strideOuter + j * strideCount + i * strideInner] for the elements j of the part.
@@ -50,7 +50,7 @@ struct ReduceArgs {
   alignas(8) void* dst;
   int64_t outer, count, inner, strideOuter, strideCount, strideInner, parts, perPart;
   double divisor;
-  int64_t kind, fromWide, toWide;  // in the order of packages/kernels/src/reduce/reduce-cpu.ts; float64, else float32
+  int64_t kind, from64, to64;  // in the order of packages/kernels/src/reduce/cpu-reduce.ts; float64, else float32
 };
 
 // Sums of rows by index. Tasks own rows and columns of the result; the sorted mode has them in `workspace`, count + rows numbers.
@@ -59,7 +59,7 @@ struct ScatterArgs {
   alignas(8) const void* index;
   alignas(8) void* out;
   int64_t count, rows, columns, valueStride, rowsPerTask, columnsPerTask;
-  int64_t fromWide, toWide, indexWide;  // float64 and int64
+  int64_t from64, to64, index64;  // float64 and int64
 };
 
 struct ScatterSortedArgs {
@@ -71,7 +71,7 @@ struct CountRowsArgs {
   alignas(8) const void* index;
   alignas(8) void* out;
   int64_t count, rows, rowsPerTask;
-  int64_t indexWide, toWide;  // int64, else int32
+  int64_t index64, to64;  // int64, else int32
 };
 
 struct GatherRowsArgs {
@@ -79,7 +79,7 @@ struct GatherRowsArgs {
   alignas(8) const void* index;
   alignas(8) void* out;
   int64_t count, rows, columns, tableStride;
-  int64_t type, indexWide;
+  int64_t type, index64;
 };
 
 // Rows scaled by feature, normalised, and their norms. Pointers that are null: not in memory, not wanted.

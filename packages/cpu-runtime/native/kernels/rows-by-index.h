@@ -83,7 +83,7 @@ struct ScatterSorted {
 
 template <template <class S, class D, class I> class Kernel, class Memory>
 static void scatterOf(const ScatterArgs& g, int64_t begin, int64_t end, Memory* memory) {
-  switch (4 * (g.fromWide != 0) + 2 * (g.toWide != 0) + (g.indexWide != 0)) {
+  switch (4 * (g.from64 != 0) + 2 * (g.to64 != 0) + (g.index64 != 0)) {
     case 0:
       return Kernel<float, float, int32_t>::run(g, begin, end, memory);
     case 1:
@@ -128,10 +128,10 @@ static void countRowsOf(const CountRowsArgs& g, int64_t begin, int64_t end) {
 
 static void countRows(const void* args, int64_t begin, int64_t end, void*) {
   const CountRowsArgs& g = *(const CountRowsArgs*)args;
-  if (g.indexWide != 0)
-    g.toWide != 0 ? countRowsOf<int64_t, int64_t>(g, begin, end) : countRowsOf<int64_t, int32_t>(g, begin, end);
+  if (g.index64 != 0)
+    g.to64 != 0 ? countRowsOf<int64_t, int64_t>(g, begin, end) : countRowsOf<int64_t, int32_t>(g, begin, end);
   else
-    g.toWide != 0 ? countRowsOf<int32_t, int64_t>(g, begin, end) : countRowsOf<int32_t, int32_t>(g, begin, end);
+    g.to64 != 0 ? countRowsOf<int32_t, int64_t>(g, begin, end) : countRowsOf<int32_t, int32_t>(g, begin, end);
 }
 
 // Entries of one task of a gather.
@@ -154,7 +154,7 @@ static void gatherRowsOf(const GatherRowsArgs& g, T missing, int64_t begin, int6
 
 template <class T>
 static void gatherBy(const GatherRowsArgs& g, uint64_t missing, int64_t begin, int64_t end) {
-  if (g.indexWide != 0)
+  if (g.index64 != 0)
     gatherRowsOf<T, int64_t>(g, (T)missing, begin, end);
   else
     gatherRowsOf<T, int32_t>(g, (T)missing, begin, end);

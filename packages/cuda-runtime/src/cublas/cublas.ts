@@ -30,6 +30,8 @@ export const cublas = {
    * Makes the stream's handle and its 32 MiB of workspace on its solver thread. The first call on a stream
    * does it otherwise, which takes long, may wait for the device, and is refused (`CAPTURING`) during a
    * capture.
+   *
+   * @see cublasCreate, cublasSetStream, cublasSetWorkspace: https://docs.nvidia.com/cuda/cublas/index.html
    */
   async prepare(stream: CudaStream): Promise<void> {
     await requireCublas().blasPrepare(handleOf(stream, 'CudaStream'));

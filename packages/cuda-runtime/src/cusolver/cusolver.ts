@@ -34,6 +34,8 @@ export const cusolver = {
   /**
    * Makes the stream's handles on its solver thread. The first call on a stream does it otherwise,
    * which takes long, may wait for the device, and is refused (`CAPTURING`) during a capture.
+   *
+   * @see cusolverDnCreate, cusolverDnCreateParams, cusolverDnSetStream: https://docs.nvidia.com/cuda/cusolver/index.html
    */
   async prepare(stream: CudaStream): Promise<void> {
     await requireCusolver().solverPrepare(handleOf(stream, 'CudaStream'));

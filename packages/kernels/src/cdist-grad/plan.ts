@@ -17,8 +17,17 @@ import type { CdistGradProblem } from './problem.js';
  * import { normDerivative, planCdistGrad } from '@mercer/kernels';
  * const plan = planCdistGrad(
  *   {
- *     ...({ dtype: 'float32', phi: normDerivative(2), m: 1024, n: 1024, o: 16, k: 4096 } as const),
- *     ...{ batch: 1, alignedA: true, alignedB: true, alignedC: true, alignedOut: true },
+ *     dtype: 'float32',
+ *     phi: normDerivative(2),
+ *     m: 1024,
+ *     n: 1024,
+ *     o: 16,
+ *     k: 4096,
+ *     batch: 1,
+ *     alignedA: true,
+ *     alignedB: true,
+ *     alignedC: true,
+ *     alignedOut: true,
  *   },
  *   { kind: 'cpu', level: 'x86-64-v3', cores: 2, l1Bytes: 32768, l2Bytes: 1048576 },
  * );

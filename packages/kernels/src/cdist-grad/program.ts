@@ -36,7 +36,7 @@ export function sizesOf({ m = 0, n = 0, o = 0, k = 0, batch = 0 }: Scalars): Cdi
  */
 export function cdistGradCost(
   plan: { readonly dtype: PairwiseDType },
-  step: { readonly slots: number; readonly special: number },
+  step: { readonly issueSlots: number; readonly special: number },
   scalars: Scalars,
   multiplySlots: (rows: number) => number = (rows) => rows,
 ): KernelCost {
@@ -52,8 +52,8 @@ export function cdistGradCost(
   const differences = batch * n * m * k;
   return {
     bytes: elements * dtypeBytes(plan.dtype),
-    flops: differences * (step.slots + 2 * o),
-    issueSlots: differences * (step.slots + multiplySlots(o)),
+    flops: differences * (step.issueSlots + 2 * o),
+    issueSlots: differences * (step.issueSlots + multiplySlots(o)),
     specialOps: differences * step.special,
   };
 }

@@ -12,7 +12,7 @@ import {
   type Memory,
 } from './broadcast-cases.test-support.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 import type { MapPlan } from './map-plan-types.js';
 import { otherWalks } from './map-walk.js';
 

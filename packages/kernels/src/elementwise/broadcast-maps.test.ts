@@ -17,7 +17,7 @@ import {
   type Memory,
 } from './broadcast-cases.test-support.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 

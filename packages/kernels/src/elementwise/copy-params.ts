@@ -2,7 +2,7 @@ import { upTo } from '../emit/text.js';
 import type { DType } from '../dtype.js';
 import { type KernelCost, type Scalars, scalar } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';
-import type { ElementsPlan } from './copy-plan.js';
+import type { ElementsPlan } from './plan-copy.js';
 import { elementInfo, isRaw, type ElementType } from './element-type.js';
 
 /** Elements visited by a launch. */

@@ -4,7 +4,7 @@ import { elementNumber } from './element-type.js';
 import { int64 } from '../kernel-param.js';
 import { MAX_COPY_RANK } from './collapse-dims.js';
 import { copyCost, copyEntry, copyPointers, dimPrefixes, elementCount } from './copy-params.js';
-import type { CopyPlan, ElementsPlan } from './copy-plan.js';
+import type { CopyPlan, ElementsPlan } from './plan-copy.js';
 import { CPU_TASK_ELEMENTS } from './strided-text.js';
 
 const TILE = 64;

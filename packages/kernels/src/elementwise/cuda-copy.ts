@@ -3,7 +3,7 @@ import { parameterList, SHORT_INTEGERS } from '../emit/parameter-text.js';
 import { type CudaGeometry, type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { conversionText, prelude } from './conversion-text.js';
 import { copyCost, copyEntry, copyParams, elementCount } from './copy-params.js';
-import type { CopyPlan, ElementsPlan, FillPlan } from './copy-plan.js';
+import type { CopyPlan, ElementsPlan, FillPlan } from './plan-copy.js';
 import { linearGeometry, rowsGeometry, ROW_INDEXING } from './cuda-geometry.js';
 import { elementInfo } from './element-type.js';
 import { productOf, QUOTIENT, unravel } from './strided-text.js';

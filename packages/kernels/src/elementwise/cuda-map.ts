@@ -71,7 +71,7 @@ export function emitCudaMap(plan: MapPlan): CudaKernel {
     },
     cost: (scalars) => ({
       ...mapCost(plan, scalars),
-      issueSlots: mapCount(plan, scalars) * formula.slots,
+      issueSlots: mapCount(plan, scalars) * formula.issueSlots,
       specialOps: mapCount(plan, scalars) * formula.special,
     }),
   };

@@ -1,5 +1,5 @@
 import { DTYPES } from '../dtype.js';
-import type { CopyMode, ElementsPlan } from './copy-plan.js';
+import type { CopyMode, ElementsPlan } from './plan-copy.js';
 import { rawElement, type ElementType } from './element-type.js';
 
 const RAW = ['bits8', 'bits16', 'bits32', 'bits64'] as const;

@@ -5,7 +5,7 @@ import type { NamedKernel } from '../named-kernel.test-support.js';
 import { MAX_COPY_RANK } from './collapse-dims.js';
 import { emitSum, planSum } from './emit-sum.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 import { otherWalks } from './map-walk.js';
 import type { MapProblem } from './map-plan-types.js';
 import { planOne, type OneResult } from './one-result.test-support.js';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { DType } from '../dtype.js';
 import { runCudaKernel, type Memory } from '../testing/cuda-emulator.test-support.js';
-import { planCopy, planFill, type CopyProblem } from './copy-plan.js';
+import { planCopy, planFill, type CopyProblem } from './plan-copy.js';
 import { emitCopy } from './emit.js';
 
 /** Runs the copy of a problem; gives its mode. */

@@ -143,6 +143,6 @@ function cpuSumKernel(plan: SumPlan): BuiltinKernel {
       tasks: (scalars) => scalar(scalars, 'outer') * Math.ceil(scalar(scalars, 'inner') / SPAN),
       cost: (scalars) => cost(plan, scalars),
     },
-    { fromWide: +(plan.from === 'float64'), toWide: +(plan.to === 'float64') },
+    { from64: +(plan.from === 'float64'), to64: +(plan.to === 'float64') },
   );
 }

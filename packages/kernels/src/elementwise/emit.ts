@@ -7,7 +7,7 @@ import type {
 import type { Dialect } from './conversion-text.js';
 import { cpuCopyKernel } from './cpu-copy.js';
 import { emitCudaCopy } from './cuda-copy.js';
-import type { ElementsPlan } from './copy-plan.js';
+import type { ElementsPlan } from './plan-copy.js';
 import { emitCpuMap } from './cpu-map.js';
 import { emitCudaMap } from './cuda-map.js';
 import type { MapPlan } from './map-plan-types.js';

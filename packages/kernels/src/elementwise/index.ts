@@ -7,8 +7,8 @@ export {
   type CopyProblem,
   type ElementsPlan,
   type FillProblem,
-} from './copy-plan.js';
-export { planMap } from './map-plan.js';
+} from './plan-copy.js';
+export { planMap } from './plan-map.js';
 export type { MapInput, MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
 export { emitMap } from './emit.js';
 export { segmentNames } from './map-params.js';

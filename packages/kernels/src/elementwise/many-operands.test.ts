@@ -12,7 +12,7 @@ import { runCpuKernel, runInterpreted } from '../testing/cpu-program.test-suppor
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const onCpu = cpuTestLimits(level);

@@ -1,6 +1,7 @@
 import { parameterLimit, type DeviceLimits } from '../device-limits.js';
 import { type Scalars, scalar } from '../emitted-kernel.js';
 import { upTo } from '../emit/text.js';
+import { PlanError } from '../plan-error.js';
 import { linearElements } from './cuda-geometry.js';
 import { lanesOf } from './cuda-packs.js';
 import { parameterBytes, segmentNames, stridePrefixes } from './map-params.js';
@@ -69,13 +70,17 @@ const withoutRepeats = (plan: MapPlan): MapPlan => ({
 /**
  * One kernel for the maps of a group of {@link groupSegments}, each a segment of it. What `x0` and `out` are of one map is
  * `x0_of1` and `out_of1` of the second segment.
+ *
+ * @throws PlanError INVALID_ARGUMENT where there is no map
  */
 export function planSegments(maps: readonly Pick<PlannedMap, 'plan' | 'scalars'>[]): {
   readonly plan: MapPlan;
   readonly scalars: Scalars;
 } {
   const [first] = maps;
-  if (first === undefined) throw new RangeError('planSegments: there is no map. Pass one or more.');
+  if (first === undefined) {
+    throw new PlanError('INVALID_ARGUMENT', 'planSegments: there is no map. Pass one or more.');
+  }
   if (maps.length === 1) return first;
   const rank = Math.max(...maps.map(({ plan: one }) => one.rank));
   const plan: MapPlan = Object.freeze({

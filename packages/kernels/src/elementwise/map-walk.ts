@@ -84,11 +84,11 @@ function isWhole(inner: number, strides: readonly number[], lanes: number): bool
 }
 
 /**
- * Dimensions for a GPU: rows follow each other where an input that runs across them lies together, so that a block reads whole lines of it.
+ * Dimensions for a GPU, in an order in which reads are coalesced: where an input runs across the rows, the dimension along which it is contiguous comes next to the last.
  *
  * @param results how many of the operands are results
  */
-export function rowsTogether(dims: readonly SharedDim[], results: number): readonly SharedDim[] {
+export function coalescedDims(dims: readonly SharedDim[], results: number): readonly SharedDim[] {
   const inner = dims.at(-1);
   const across = inner?.strides.findIndex((stride, k) => k >= results && Math.abs(stride) > 1);
   if (inner === undefined || across === undefined || across < 0) return dims;

@@ -6,7 +6,7 @@ import { compilerVerdict, machines } from '../testing/cpu-harness.test-support.j
 import { H200 } from '../testing/h200.test-support.js';
 import { defaultMaps, mapProblems } from './default-maps.test-support.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 import { otherWalks } from './map-walk.js';
 import { planOne, type OneResult } from './one-result.test-support.js';
 

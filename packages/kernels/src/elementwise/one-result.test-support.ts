@@ -1,7 +1,7 @@
 import type { Expr } from '@mercer/formula';
 import type { DeviceLimits } from '../device-limits.js';
 import type { DType } from '../dtype.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 import type { MapProblem, PlannedMap } from './map-plan-types.js';
 
 /** A map with one result. */

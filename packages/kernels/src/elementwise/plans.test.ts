@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { packParams } from '../kernel-param.js';
 import { PlanError } from '../plan-error.js';
 import { isEmitted } from '../emitted-kernel.js';
-import { planCopy, planFill } from './copy-plan.js';
+import { planCopy, planFill } from './plan-copy.js';
 import { defaultElementwisePlans } from './default-elementwise.test-support.js';
 import { emitCopy } from './emit.js';
 

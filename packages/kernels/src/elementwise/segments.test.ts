@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import type { DeviceLimits } from '../device-limits.js';
 import type { CpuKernel, CudaKernel } from '../emitted-kernel.js';
+import { PlanError } from '../plan-error.js';
 import {
   compileKernel,
   compilers,
@@ -18,7 +19,7 @@ import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 import type { StridedWalk } from './map-plan-types.js';
 import { groupSegments, planSegments } from './map-segments.js';
 
@@ -227,6 +228,12 @@ describe('maps of segments', () => {
     expect(kernel.cost?.(scalars).bytes).toBe(16 * elements + 4 * EXTENTS.length);
     expect(kernel.name).toBe(
       'map f32 i32 f32 -> f32 f32 linear in 5 segments: p - rate * (decay * m + g); decay * m + g',
+    );
+  });
+
+  test('are refused where there is no map', () => {
+    expect(() => planSegments([])).toThrow(
+      new PlanError('INVALID_ARGUMENT', 'planSegments: there is no map. Pass one or more.'),
     );
   });
 

@@ -21,7 +21,7 @@ import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { complaints } from '../testing/nvrtc-complaints.test-support.js';
 import { emitMap } from './emit.js';
-import { planMap } from './map-plan.js';
+import { planMap } from './plan-map.js';
 import {
   SEVERAL_CASES,
   severalMemory,

@@ -53,7 +53,7 @@ export interface CudaExpression {
   readonly result: string;
   readonly helpers: ReadonlySet<CudaHelper>;
   /** Instructions of the arithmetic pipe, about; an absolute value rides on its user. */
-  readonly slots: number;
+  readonly issueSlots: number;
   /** Instructions of the special-function unit. */
   readonly special: number;
 }
@@ -139,14 +139,14 @@ export function emitCudaExpressions(
     statements.push(`const ${type} ${name} = ${value};`);
     text.set(node, name);
   }
-  const slots = statements.length === 0 ? 0 : countSlots(order, isFixed, dtype);
+  const issueSlots = statements.length === 0 ? 0 : countIssueSlots(order, isFixed, dtype);
   const special = dtype === 'float32' ? countRoots(order) : 0;
   const results = exprs.map((expr) => text.get(expr) ?? '');
-  return { statements, uniformStatements, results, helpers, slots, special };
+  return { statements, uniformStatements, results, helpers, issueSlots, special };
 }
 
 // Measured lengths of the helpers; everything else is one instruction.
-const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
+const ISSUE_SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
   float32: {
     const: 0,
     var: 0,
@@ -177,14 +177,14 @@ const SLOTS: { readonly [D in PairwiseDType]: Partial<Record<Op, number>> } = {
   },
 };
 
-function countSlots(
+function countIssueSlots(
   nodes: readonly Expr[],
   isUniform: (node: Expr) => boolean,
   dtype: PairwiseDType,
 ): number {
-  let slots = 0;
-  for (const node of nodes) if (!isUniform(node)) slots += SLOTS[dtype][node.op] ?? 1;
-  return slots;
+  let issueSlots = 0;
+  for (const node of nodes) if (!isUniform(node)) issueSlots += ISSUE_SLOTS[dtype][node.op] ?? 1;
+  return issueSlots;
 }
 
 function countRoots(nodes: readonly Expr[]): number {

@@ -97,7 +97,7 @@ export function cpuLimitKernels(limits: CpuLimits): CpuLimitKernel[] {
 }
 
 /** Multiply-adds of a pair, an exponential counted as ten. */
-const SLOTS = 17;
+const MULTIPLY_ADDS = 17;
 
 const PARAMS: readonly KernelParam[] = [
   ...['x', 'y', 'b'].map((name) => pointer(name, 'float32', 'read')),
@@ -193,7 +193,7 @@ extern "C" void ${entry}(const void* raw, int64_t begin, int64_t end, void*) {
     geometry: ({ rowsI = 0 }) => ({ tasks: Math.ceil(rowsI / rows), chunk: 1, scratchBytes: 0 }),
     cost: ({ rowsI = 0, rowsJ = 0 }) => ({
       bytes: 4 * (4 * rowsI + 4 * rowsJ),
-      flops: 2 * SLOTS * rowsI * rowsJ,
+      flops: 2 * MULTIPLY_ADDS * rowsI * rowsJ,
     }),
   };
 }

@@ -10,7 +10,12 @@ const loops = cudaLimitKernels({ ...H200, multiprocessors: 1 });
 type Step = (sum: number, x: number, y: number) => number;
 const power: Step = (sum, x, y) => sum + Math.abs(x - y) ** P;
 
-const CASES: readonly (readonly [limit: string, columns: number, slots: number, step: Step])[] = [
+const CASES: readonly (readonly [
+  limit: string,
+  columns: number,
+  issueSlots: number,
+  step: Step,
+])[] = [
   ['fp32-add-add', 8, 2, (sum, x, y) => sum + Math.abs(x - y)],
   ['fp32-fma-add', 8, 2, (sum, x, y) => sum + Math.abs(x - y)],
   ['fp32-add-fma', 8, 2, (sum, x, y) => sum + (x - y) ** 2],
@@ -45,7 +50,7 @@ describe('the limit loops', () => {
 
   test.each(CASES)(
     '%s does the arithmetic of its norm in every step',
-    (limit, columns, slots, step) => {
+    (limit, columns, issueSlots, step) => {
       const kernel = loops.find((loop) => loop.limit === limit)?.kernel;
       if (kernel === undefined) throw new Error(`there is no loop ${limit}`);
       const scalars = { k: STEPS, p: P };
@@ -58,7 +63,7 @@ describe('the limit loops', () => {
         expect(Math.abs((out[thread] ?? NaN) / want - 1)).toBeLessThan(1e-5);
       }
       const pairs = threads * 8 * columns * STEPS;
-      expect(kernel.cost?.(scalars).issueSlots).toBe(slots * pairs);
+      expect(kernel.cost?.(scalars).issueSlots).toBe(issueSlots * pairs);
     },
   );
 });

@@ -19,16 +19,21 @@ export interface LimitKernel {
   readonly kernel: CudaKernel;
 }
 
-/** A loop whose step is a statement: of `sum`, `x` and `y` what is returned is the sum. */
+/** A statement with the helpers that it calls: of `sum`, `x` and `y` what is returned is the sum. */
+interface Statement {
+  readonly text: string;
+  readonly helpers?: readonly CudaHelper[];
+}
+
+/** A loop whose step is a statement. */
 const written = (
   entry: string,
   name: string,
   dtype: PairLoop['dtype'],
-  statement: string,
-  slots = 2,
+  { text, helpers = [] }: Statement,
+  issueSlots = 2,
 ): PairLoop => {
   const type = cudaType(dtype);
-  const helpers: CudaHelper[] = statement.includes('max_nan') ? ['max'] : [];
   return {
     name: `limit: ${name}`,
     entry,
@@ -36,24 +41,25 @@ const written = (
     functions: lines(
       cudaHelpers(helpers, dtype),
       `__device__ __forceinline__ ${type} accumulate(${type} sum, ${type} x, ${type} y) {`,
-      `  ${statement}`,
+      `  ${text}`,
       '}',
     ),
     setup: '',
     step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y})`,
-    slots,
+    issueSlots,
     special: 0,
     tile: dtype === 'float32' ? [8, 8] : [8, 4],
   };
 };
 
-function squared(type: string, fma: string): string {
-  return `const ${type} d = x - y; return ${fma}(d, d, sum);`;
-}
+const squared = (type: string, fma: string): Statement => ({
+  text: `const ${type} d = x - y; return ${fma}(d, d, sum);`,
+});
 
-function larger(abs: string): string {
-  return `return max_nan(sum, ${abs}(x - y));`;
-}
+const larger = (abs: string): Statement => ({
+  text: `return max_nan(sum, ${abs}(x - y));`,
+  helpers: ['max'],
+});
 
 /** A loop over the arithmetic of a kernel. */
 const ofStep = (step: PairStep, entry: string, name: string): PairLoop => ({
@@ -69,7 +75,7 @@ const loops = (): readonly (readonly [limit: string, title: string, PairLoop])[]
   [
     'fp32-add-add',
     'two additions a pair (p = 1, plain)',
-    written('limit_add_add', 'two additions', 'float32', 'return sum + fabsf(x - y);'),
+    written('limit_add_add', 'two additions', 'float32', { text: 'return sum + fabsf(x - y);' }),
   ],
   [
     'fp32-fma-add',
@@ -89,7 +95,7 @@ const loops = (): readonly (readonly [limit: string, title: string, PairLoop])[]
   [
     'fp32-fma',
     'one multiply-add a pair',
-    written('limit_fma', 'multiply-add', 'float32', 'return fmaf(x, y, sum);', 1),
+    written('limit_fma', 'multiply-add', 'float32', { text: 'return fmaf(x, y, sum);' }, 1),
   ],
   [
     'fp32-power-special',
@@ -175,7 +181,10 @@ const THREADS = 256;
 const BLOCKS_PER_MULTIPROCESSOR = 2;
 
 /** The arithmetic that a register-only loop repeats; its `setup` may read the parameters `k` (iterations) and `p`. */
-interface PairLoop extends Pick<PairStep, 'functions' | 'setup' | 'step' | 'slots' | 'special'> {
+interface PairLoop extends Pick<
+  PairStep,
+  'functions' | 'setup' | 'step' | 'issueSlots' | 'special'
+> {
   readonly name: string;
   readonly entry: string;
   readonly dtype: PairwiseDType;
@@ -225,8 +234,8 @@ function pairLoopKernel(loop: PairLoop, limits: CudaLimits): CudaKernel {
     grid: () => blocks,
     cost: ({ k = 0 }) => ({
       bytes: 0,
-      flops: 2 * loop.slots * pairs(k),
-      issueSlots: loop.slots * pairs(k),
+      flops: 2 * loop.issueSlots * pairs(k),
+      issueSlots: loop.issueSlots * pairs(k),
       specialOps: loop.special * pairs(k),
     }),
   });

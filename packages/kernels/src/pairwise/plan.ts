@@ -15,15 +15,19 @@ import type { PairwiseProblem } from './problem.js';
  * const plan = planPairwise(
  *   {
  *     ...normExpressions(1),
- *     ...{ dtype: 'float32', m: 30000, n: 30000, k: 1024, batch: 1 },
- *     ...{ layoutA: 'row', layoutB: 'row', layoutOut: 'row' },
- *     ...{ alignedA: true, alignedB: true, alignedOut: true },
+ *     dtype: 'float32',
+ *     m: 30000,
+ *     n: 30000,
+ *     k: 1024,
+ *     batch: 1,
+ *     layoutA: 'row',
+ *     layoutB: 'row',
+ *     layoutOut: 'row',
+ *     alignedA: true,
+ *     alignedB: true,
+ *     alignedOut: true,
  *   },
- *   {
- *     ...{ kind: 'cuda', arch: 'sm_90a', computeCapability: [9, 0], multiprocessors: 132 },
- *     ...{ maxThreadsPerBlock: 1024, registersPerMultiprocessor: 65536, l2Bytes: 62914560 },
- *     ...{ sharedMemPerBlockOptin: 232448, sharedMemPerMultiprocessor: 233472 },
- *   },
+ *   { kind: 'cpu', level: 'x86-64-v3', cores: 2, l1Bytes: 32768, l2Bytes: 1048576 },
  * );
  * console.log(plan.summary);
  * ```

@@ -1,6 +1,6 @@
 import { cudaLiteral } from '../emit/literals.js';
 import type { DType, PairwiseDType } from '../dtype.js';
-import type { ReduceKind } from './reduce-plan.js';
+import type { ReduceKind } from './plan-reduce.js';
 
 /**
  * How a reduction is accumulated, in CUDA C++ where T is what is computed in: a struct `Accumulator` with the functions `none`, `add` (a

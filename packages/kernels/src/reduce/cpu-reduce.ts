@@ -1,7 +1,7 @@
 import { withConstants, type BuiltinKernel, scalar } from '../emitted-kernel.js';
 import type { DType, PairwiseDType } from '../dtype.js';
 import { float64, int64, pointer } from '../kernel-param.js';
-import type { BasicReduceKind } from './reduce-plan.js';
+import type { BasicReduceKind } from './plan-reduce.js';
 
 /** In the order in which native/kernels/axis-reductions.h tells them apart. */
 const KINDS: readonly BasicReduceKind[] = [
@@ -55,8 +55,8 @@ export function cpuReduceKernel(
     },
     {
       kind: KINDS.indexOf(kind),
-      fromWide: Number(from === 'float64'),
-      toWide: Number(to === 'float64'),
+      from64: Number(from === 'float64'),
+      to64: Number(to === 'float64'),
     },
   );
 }

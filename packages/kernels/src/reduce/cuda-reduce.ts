@@ -20,7 +20,7 @@ import { mapVariables, shownFormula } from '../elementwise/map-params.js';
 import { QUOTIENT } from '../elementwise/strided-text.js';
 import { float64, int64, pointer, type KernelParam } from '../kernel-param.js';
 import { ACCUMULATORS } from './accumulators.js';
-import { isSpread, REDUCE_THREADS, type ReducePlan } from './reduce-plan.js';
+import { isSpread, REDUCE_THREADS, type ReducePlan } from './plan-reduce.js';
 
 const MERGE_THREADS = REDUCE_THREADS.shared;
 const MAX_GRID_X = 2 ** 31 - 1;
@@ -181,7 +181,7 @@ function reduceKernel(plan: ReducePlan): CudaKernel {
       const terms = scalar(scalars, 'outputs') * scalar(scalars, 'count');
       return {
         ...cost(plan, scalars),
-        issueSlots: terms * (formula.slots + 1),
+        issueSlots: terms * (formula.issueSlots + 1),
         specialOps: terms * formula.special,
       };
     },

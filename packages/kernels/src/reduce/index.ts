@@ -8,4 +8,4 @@ export {
   type ReduceInput,
   type ReduceKind,
   type ReduceProblem,
-} from './reduce-plan.js';
+} from './plan-reduce.js';

@@ -1,5 +1,5 @@
 import { add, mul, sub, variable, type RealExpr } from '@mercer/formula';
-import { isSpread, type ReduceInput, type ReduceKind, type ReduceProblem } from './reduce-plan.js';
+import { isSpread, type ReduceInput, type ReduceKind, type ReduceProblem } from './plan-reduce.js';
 
 export const REDUCE_KINDS: readonly ReduceKind[] = [
   'sum',

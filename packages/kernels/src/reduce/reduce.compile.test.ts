@@ -5,7 +5,7 @@ import { H200 } from '../testing/h200.test-support.js';
 import { ARCHITECTURES, chosenFor, complaints } from '../testing/nvrtc-complaints.test-support.js';
 import type { NamedKernel } from '../named-kernel.test-support.js';
 import { emitReduce } from './cuda-reduce.js';
-import { isSpread, planReduce } from './reduce-plan.js';
+import { isSpread, planReduce } from './plan-reduce.js';
 import { reduceProblems } from './reduce-problems.test-support.js';
 
 useNvrtc();

@@ -9,7 +9,7 @@ import {
   type PlannedReduce,
   type ReduceKind,
   type ReduceProblem,
-} from './reduce-plan.js';
+} from './plan-reduce.js';
 import { reduceProblems } from './reduce-problems.test-support.js';
 
 const product = (extents: readonly number[]): number => extents.reduce((a, b) => a * b, 1);

@@ -3,7 +3,7 @@ import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { checkRows, ROWS_CASES } from './rows-check.test-support.js';
-import { planRows } from './rows-plan.js';
+import { planRows } from './plan-rows.js';
 
 const level = runnableLevels().at(-1) ?? 'x86-64-v2';
 const limits = { kind: 'cpu', level, cores: 2, l1Bytes: 32768, l2Bytes: 1 << 20 } as const;

@@ -1,6 +1,6 @@
 import { withConstants, type BuiltinKernel } from '../emitted-kernel.js';
 import { int64 } from '../kernel-param.js';
-import { rowsCost, rowsParams, type RowsPlan } from './rows-plan.js';
+import { rowsCost, rowsParams, type RowsPlan } from './plan-rows.js';
 
 /** Rows of one task. */
 const TASK_ROWS = 64;

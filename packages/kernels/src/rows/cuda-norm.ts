@@ -1,5 +1,5 @@
 import { lines } from '../emit/text.js';
-import type { RowsPlan } from './rows-plan.js';
+import type { RowsPlan } from './plan-rows.js';
 
 /**
  * Squares of float64 values may leave the range of numbers: a sum outside of these bounds is formed

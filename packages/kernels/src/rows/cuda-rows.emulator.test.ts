@@ -3,7 +3,7 @@ import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import { checkRows, ROWS_CASES } from './rows-check.test-support.js';
-import { planRows } from './rows-plan.js';
+import { planRows } from './plan-rows.js';
 
 const described = ROWS_CASES.map(
   ([problem, form]) => [planRows(problem, H200).summary, form, problem] as const,

@@ -3,7 +3,7 @@ import { cudaType } from '../emit/literals.js';
 import { indent, lines } from '../emit/text.js';
 import type { CudaKernel } from '../emitted-kernel.js';
 import { cudaNormFunctions } from './cuda-norm.js';
-import { rowsCost, rowsParams, type RowsPlan } from './rows-plan.js';
+import { rowsCost, rowsParams, type RowsPlan } from './plan-rows.js';
 
 const THREADS = 256;
 /** Rows, and steps of k, of a tile that turns a column-major operand. */

@@ -2,7 +2,7 @@ import type { DeviceLimits } from '../device-limits.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitRows } from './emit-rows.js';
 import { emitRowsGradient, planRowsGradient } from './rows-gradient.js';
-import { planRows, type RowsProblem } from './rows-plan.js';
+import { planRows, type RowsProblem } from './plan-rows.js';
 
 /** Problems whose plans stand for all: both layouts, long and short rows, with and without each part. */
 export function rowsProblems(): RowsProblem[] {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { emittedText } from '../testing/emitted-text.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitRows, planRows } from './index.js';
-import type { RowsProblem } from './rows-plan.js';
+import type { RowsProblem } from './plan-rows.js';
 
 const scaled: RowsProblem = {
   dtype: 'float32',

@@ -4,7 +4,7 @@ import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { Matrices, random } from '../testing/pairwise-check.test-support.js';
 import { emitRows } from './emit-rows.js';
-import { planRows, type RowsProblem } from './rows-plan.js';
+import { planRows, type RowsProblem } from './plan-rows.js';
 
 /** How the scale of a launch is given. */
 export type ScaleForm = 'number' | 'feature' | 'batch and feature' | 'batch';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runCpuProgram } from '../testing/cpu-program.test-support.js';
-import { planScatterAdd } from './scatter-plan.js';
+import { planScatterAdd } from './plan-scatter.js';
 import {
   checkCountRows,
   checkGatherRows,

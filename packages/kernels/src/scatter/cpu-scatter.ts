@@ -31,9 +31,9 @@ export function cpuScatterKernel(plan: ScatterAddPlan): BuiltinKernel {
       cost: (scalars) => scatterAddCost(plan, scalars),
     },
     {
-      fromWide: +(plan.from === 'float64'),
-      toWide: +(plan.to === 'float64'),
-      indexWide: +(plan.index === 'int64'),
+      from64: +(plan.from === 'float64'),
+      to64: +(plan.to === 'float64'),
+      index64: +(plan.index === 'int64'),
     },
   );
   if (isDirect) return kernel;
@@ -50,7 +50,7 @@ export function cpuCountRowsKernel(plan: CountRowsPlan): BuiltinKernel {
       tasks: ({ rows = 0, rowsPerTask = 1 }) => Math.ceil(rows / rowsPerTask),
       cost: (scalars) => countRowsCost(plan, scalars),
     },
-    { indexWide: +(plan.index === 'int64'), toWide: +(plan.to === 'int64') },
+    { index64: +(plan.index === 'int64'), to64: +(plan.to === 'int64') },
   );
 }
 
@@ -66,6 +66,6 @@ export function cpuGatherRowsKernel(plan: GatherRowsPlan): BuiltinKernel {
         Math.max(1, Math.floor(CHUNK_ELEMENTS / (TASK_ENTRIES * Math.max(columns, 1)))),
       cost: (scalars) => gatherRowsCost(plan, scalars),
     },
-    { type: elementNumber(plan.dtype), indexWide: +(plan.index === 'int64') },
+    { type: elementNumber(plan.dtype), index64: +(plan.index === 'int64') },
   );
 }

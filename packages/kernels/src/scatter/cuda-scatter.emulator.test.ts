@@ -5,7 +5,7 @@ import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
 import { covering } from '../testing/covering.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { cudaSortKernels, SORT_TILE, sortWords } from './cuda-sort.js';
-import { chooseSorted, planScatterAdd } from './scatter-plan.js';
+import { chooseSorted, planScatterAdd } from './plan-scatter.js';
 import {
   checkCountRows,
   checkGatherRows,

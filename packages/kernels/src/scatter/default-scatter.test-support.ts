@@ -3,7 +3,7 @@ import { DTYPES } from '../dtype.js';
 import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import { distinctKernels, type NamedKernel } from '../named-kernel.test-support.js';
 import { emitCountRows, emitGatherRows, emitScatterAdd } from './emit-scatter.js';
-import { planCountRows, planGatherRows, planScatterAdd } from './scatter-plan.js';
+import { planCountRows, planGatherRows, planScatterAdd } from './plan-scatter.js';
 import type { ScatterAddProblem } from './scatter-plan-types.js';
 
 const FLOATS = ['float32', 'float64'] as const;

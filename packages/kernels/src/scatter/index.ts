@@ -5,7 +5,7 @@ export {
   planGatherRows,
   planScatterAdd,
   scatterAddScalars,
-} from './scatter-plan.js';
+} from './plan-scatter.js';
 export {
   MAX_INDEX_EXTENT,
   type CountRowsProblem,

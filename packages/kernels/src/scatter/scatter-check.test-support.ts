@@ -11,7 +11,7 @@ import {
   planGatherRows,
   planScatterAdd,
   scatterAddScalars,
-} from './scatter-plan.js';
+} from './plan-scatter.js';
 import type { IndexDType, ScatterAddProblem, ScatterSizes } from './scatter-plan-types.js';
 
 type Run = (program: KernelProgram<LaunchableKernel>, launch: ProgramLaunch) => void;

@@ -17,19 +17,21 @@ import { cudaHelpers } from '../emit/cuda-math.js';
 import { indent, lines } from '../emit/text.js';
 import { type CudaKernel, type Scalars, scalar } from '../emitted-kernel.js';
 import { float64, pointer, type KernelParam } from '../kernel-param.js';
-import type { TotalsPlan } from './totals-plan.js';
+import { PlanError } from '../plan-error.js';
+import type { TotalsPlan } from './plan-totals.js';
 
 /** Most threads of a block. */
 const THREADS = 256;
 /** Shared memory that every GPU has, less a number that is no sum. */
 const SHARED_BYTES = 48 * 2 ** 10 - 8;
 
-/** Threads of a block, whose sums of all terms lie in shared memory together. @throws RangeError where there are too many for a warp */
+/** Threads of a block, whose sums of all terms lie in shared memory together. @throws PlanError LIMIT where there are too many for a warp */
 function threadsOf(terms: number): number {
   let threads = THREADS;
   while (threads * terms * 8 > SHARED_BYTES) threads /= 2;
   if (threads >= 32) return threads;
-  throw new RangeError(
+  throw new PlanError(
+    'LIMIT',
     `emitTotals: there are ${terms} terms. Pass ${Math.floor(SHARED_BYTES / 256)} at most.`,
   );
 }

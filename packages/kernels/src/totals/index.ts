@@ -1,2 +1,2 @@
 export { emitTotals, totalsBlocks } from './cuda-totals.js';
-export { mostRuns, planTotals, type TotalsProblem } from './totals-plan.js';
+export { mostRuns, planTotals, type TotalsProblem } from './plan-totals.js';

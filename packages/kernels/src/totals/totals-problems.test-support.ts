@@ -1,6 +1,6 @@
 import { abs, add, div, lt, mul, pow, select, sqrt, sub, variable } from '@mercer/formula';
 import type { DType } from '../dtype.js';
-import type { TotalsProblem } from './totals-plan.js';
+import type { TotalsProblem } from './plan-totals.js';
 
 const x = variable('x');
 const [bad, squares] = [variable('bad'), variable('squares')];

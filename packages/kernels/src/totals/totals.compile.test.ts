@@ -4,7 +4,7 @@ import { useNvrtc } from '../../../cuda-runtime/test/find-nvrtc.mjs';
 import { chosenFor, complaints, EVERY_PLAN } from '../testing/nvrtc-complaints.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitTotals } from './cuda-totals.js';
-import { planTotals } from './totals-plan.js';
+import { planTotals } from './plan-totals.js';
 import { productsProblem, totalsProblem } from './totals-problems.test-support.js';
 
 useNvrtc();

@@ -1,9 +1,10 @@
 import { describe, expect, it, test } from 'vitest';
 import type { DType } from '../dtype.js';
+import { PlanError } from '../plan-error.js';
 import { runCudaKernel } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitTotals, totalsBlocks } from './cuda-totals.js';
-import { mostRuns, planTotals } from './totals-plan.js';
+import { mostRuns, planTotals } from './plan-totals.js';
 import { productsProblem, totalsProblem } from './totals-problems.test-support.js';
 
 const value = (s: number, i: number): number => (((i * 7 + s * 3) % 23) - 11) / 8;
@@ -86,7 +87,9 @@ describe('totals in the emulator', () => {
     const emit = (vectors: number) =>
       emitTotals(planTotals(productsProblem('float32', vectors, 1), H200).plan);
     expect(emit(95).source).toContain('__launch_bounds__(32)');
-    expect(() => emit(96)).toThrow('emitTotals: there are 192 terms. Pass 191 at most.');
+    expect(() => emit(96)).toThrow(
+      new PlanError('LIMIT', 'emitTotals: there are 192 terms. Pass 191 at most.'),
+    );
   });
 
   it('take as many runs as parameters hold', () => {
@@ -95,7 +98,19 @@ describe('totals in the emulator', () => {
     const kernel = emitTotals(planTotals(totalsProblem('float32', counts_), H200).plan);
     expect(8 * kernel.params.length).toBeLessThanOrEqual(4096);
     expect(8 * kernel.params.length).toBeGreaterThan(4096 - 24 - 8);
-    expect(() => planTotals(totalsProblem('float32', [...counts_, 1]), H200)).toThrow(RangeError);
-    expect(() => planTotals(totalsProblem('float32', []), H200)).toThrow(RangeError);
+    const refused = (counts: readonly number[]): unknown => {
+      try {
+        return planTotals(totalsProblem('float32', counts), H200);
+      } catch (error) {
+        return error;
+      }
+    };
+    expect(refused([...counts_, 1])).toBeInstanceOf(PlanError);
+    expect(refused([...counts_, 1])).toMatchObject({
+      code: 'LIMIT',
+      message: `planTotals: there are ${most + 1} runs, and the parameters of a launch hold ${most}. Pass 1 to ${most}.`,
+    });
+    expect(refused([])).toBeInstanceOf(PlanError);
+    expect(refused([])).toMatchObject({ code: 'INVALID_ARGUMENT' });
   });
 });

@@ -19,7 +19,7 @@ import { checkOut } from '../tensor-checks.js';
 import { alongAxis } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
-import { addRowSums } from '../sorting/cpu-rows.js';
+import { addRowSums } from '../sorting/along-rows.js';
 import { lastAxis } from '../sorting/last-axis.js';
 
 const operation = new Operation<readonly [x: Tensor, axis: number], ShapingOptions>({

@@ -20,7 +20,7 @@ import { differentiable } from '../trace/differentiable.js';
 import type { KnownValue } from '../trace/primitive.js';
 import { isTraced, promisesTraced } from '../trace/traced-value.js';
 import { addBitonicSort } from './bitonic-steps.js';
-import { addRadixSort } from './cpu-rows.js';
+import { addRadixSort } from './along-rows.js';
 import { lastAxis } from './last-axis.js';
 
 /** Options of {@link sort} and {@link argSort}. */

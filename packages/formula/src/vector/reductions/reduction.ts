@@ -23,9 +23,12 @@ export interface ReductionTraits {
 }
 
 const value = {
-  ...({ outputs: ['value'], isExponential: false, weight: undefined } as const),
-  ...({ takesK: false, extremum: undefined } as const),
-};
+  outputs: ['value'],
+  isExponential: false,
+  weight: undefined,
+  takesK: false,
+  extremum: undefined,
+} as const;
 const exponential = { ...value, isExponential: true } as const;
 const least = { ...value, extremum: 'least' } as const;
 const largest = { ...value, extremum: 'largest' } as const;

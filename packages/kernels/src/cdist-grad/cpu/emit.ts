@@ -39,7 +39,7 @@ export function emitCpuCdistGrad(plan: CpuCdistGradPlan): KernelProgram {
     params: cdistGradParams(plan.dtype),
     options: [],
     geometry: (scalars) => geometry(plan, ops, scalars),
-    cost: (scalars) => cdistGradCost(plan, { slots: ops, special: 0 }, scalars),
+    cost: (scalars) => cdistGradCost(plan, { issueSlots: ops, special: 0 }, scalars),
   };
   return programOf(kernel);
 }

@@ -9,7 +9,7 @@ import { blockCount, type BlockTile } from './staged-kernel.js';
 
 /** Cost of one factor a phi(delta). */
 export interface TermCost {
-  readonly slots: number;
+  readonly issueSlots: number;
   readonly special: number;
 }
 
@@ -57,7 +57,7 @@ export function estimateFma(
   const pairs = config.perThreadN * config.perThreadM;
   const width = dtype === 'float32' ? 1 : 2;
   const reads = config.tileO / 4 + config.perThreadM / 4 + config.perThreadN / 2;
-  const issue = width * pairs * (config.tileO + term.slots) + 1.5 * width * reads;
+  const issue = width * pairs * (config.tileO + term.issueSlots) + 1.5 * width * reads;
   const special = pairs * term.special * SPECIAL_CYCLES;
   return seconds(splitK, size, dtype, limits, {
     cyclesPerStep: Math.max(issue / EFFICIENCY, special),
@@ -79,7 +79,7 @@ export function estimateMma(
 ): number {
   const tiles = config.perWarpN * config.perWarpM;
   // Of 32 steps: eight factors a lane, twelve products and four additions a tile, c and a for all tiles.
-  const factors = 8 * (term.slots + 2 + term.special * SPECIAL_ISSUE_CYCLES);
+  const factors = 8 * (term.issueSlots + 2 + term.special * SPECIAL_ISSUE_CYCLES);
   const issue =
     tiles * (factors + 12 * MMA_ISSUE_CYCLES + 4) + 2 * config.perWarpN + 8 * config.perWarpM + 160;
   const special = tiles * 8 * term.special * SPECIAL_CYCLES;

@@ -53,7 +53,7 @@ export function planCudaCdistGrad(
     alignedOut: problem.alignedOut,
   };
   const term = termStep(base);
-  const weight: TermWeight = term.slots <= LIGHT_SLOTS ? 'light' : 'heavy';
+  const weight: TermWeight = term.issueSlots <= LIGHT_SLOTS ? 'light' : 'heavy';
   let best: { seconds: number; plan: CudaCdistGradPlan } | undefined;
   const consider = (
     operands: readonly StagedOperand[],

@@ -17,7 +17,7 @@ export interface TermStep {
   readonly usesP: boolean;
   readonly term: (delta: string, a: string) => string;
   /** Instructions of the arithmetic pipe and of the special-function unit, the difference included. */
-  readonly slots: number;
+  readonly issueSlots: number;
   readonly special: number;
 }
 
@@ -37,7 +37,7 @@ export function termStep(plan: Pick<CudaCdistGradPlan, 'dtype' | 'phi' | 'power'
   return expressionStep(plan, phi);
 }
 
-const step = (text: string, counts: { slots: number; special?: number }): TermStep => ({
+const step = (text: string, counts: { issueSlots: number; special?: number }): TermStep => ({
   functions: text,
   setup: '',
   usesP: false,
@@ -49,7 +49,7 @@ const step = (text: string, counts: { slots: number; special?: number }): TermSt
 const powerStep = (
   text: string,
   setup: string,
-  counts: { slots: number; special?: number },
+  counts: { issueSlots: number; special?: number },
 ): TermStep => ({
   ...step(text, counts),
   setup,
@@ -64,7 +64,7 @@ function signStep(): TermStep {
   const float signed_a = __int_as_float(__float_as_int(a) ^ (__float_as_int(delta) & 0x80000000));
   return fabsf(delta) > 0.0f ? signed_a : delta;
 }`,
-    { slots: 4 },
+    { issueSlots: 4 },
   );
 }
 
@@ -99,7 +99,10 @@ function rootStep(magnitude: RealExpr): TermStep {
       `  return fabsf(delta) < ${SMALLEST} ? 0.0f : with_sign(${result}, delta) * a;`,
       '}',
     ),
-    { slots: text.slots + 5 + (inverted ? 1 : 0), special: text.special + (inverted ? 1 : 0) },
+    {
+      issueSlots: text.issueSlots + 5 + (inverted ? 1 : 0),
+      special: text.special + (inverted ? 1 : 0),
+    },
   );
 }
 
@@ -119,7 +122,7 @@ function expressionStep({ dtype }: Pick<CudaCdistGradPlan, 'dtype'>, phi: RealEx
       `  return ${text.result} * a;`,
       '}',
     ),
-    { slots: text.slots + 2, special: text.special },
+    { issueSlots: text.issueSlots + 2, special: text.special },
   );
 }
 
@@ -142,7 +145,7 @@ __device__ __forceinline__ float term(float delta, float a, float power) {
   return ${inverse ? `fabsf(delta) < ${SMALLEST} ? 0.0f : ${result}` : result};
 }`,
     `const float power = (float)((p - 1.0) * ${1 + LOG2_BIAS});`,
-    { slots: inverse ? 6 : 4, special: 2 },
+    { issueSlots: inverse ? 6 : 4, special: 2 },
   );
 }
 
@@ -180,7 +183,7 @@ __device__ __forceinline__ float term(float delta, float a, Power e) {
   return x < ${SMALLEST} ? 0.0f : with_sign(x <= 3.40282347e+38f ? r : large, delta) * a;
 }`,
     accurateSetup('float32'),
-    { slots: 46 },
+    { issueSlots: 46 },
   );
 }
 
@@ -209,6 +212,6 @@ __device__ __forceinline__ double term(double delta, double a, Power e) {
   return x < 2.2250738585072014e-308 ? 0.0 : (delta < 0.0 ? -value : value) * a;
 }`,
     accurateSetup('float64'),
-    { slots: 62 },
+    { issueSlots: 62 },
   );
 }

@@ -38,15 +38,15 @@ export interface TileDialect {
     readonly statements: readonly string[];
     readonly results: readonly string[];
     /** Instructions of the statements, about. */
-    readonly slots?: number;
+    readonly issueSlots?: number;
   };
   /** What stands before a `for` that stays a loop. */
   readonly loopPragma: string;
-  /** What stands before the loop over staged steps: all there are (`isWhole`), or fewer at the end; `slots` are instructions of a pair in a step. */
+  /** What stands before the loop over staged steps: all there are (`isWhole`), or fewer at the end; `issueSlots` are instructions of a pair in a step. */
   readonly stepsPragma?: (steps: {
     readonly isWhole: boolean;
     readonly steps: number;
-    readonly slots: number;
+    readonly issueSlots: number;
   }) => string;
   readonly stage?: (
     loads: readonly ComponentLoad[],

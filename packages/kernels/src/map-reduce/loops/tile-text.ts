@@ -25,7 +25,7 @@ export interface TileText {
     readonly text: string;
     readonly results: readonly string[];
     /** Instructions of a pair, about; loops are not counted. */
-    readonly slots: number;
+    readonly issueSlots: number;
   };
   /** All roots of the formula. */
   readonly roots: readonly Expr[];
@@ -38,7 +38,7 @@ interface Written {
   readonly names: readonly string[];
   readonly text: string;
   readonly results: readonly string[];
-  readonly slots: number;
+  readonly issueSlots: number;
 }
 
 /** More terms than this are added in parts, so that the error grows like the root of their number. */
@@ -83,16 +83,16 @@ export function tileText(formula: LoopFormula, dialect: TileDialect): TileText {
     let known = written.get(exprs);
     if (known === undefined) {
       const names = [...new Set(exprs.flatMap((expr) => variables(expr)))];
-      const { statements, results, slots = 0 } = dialect.statements(exprs, names);
-      known = { names, text: lines(...statements.map((line) => line.trim())), results, slots };
+      const { statements, results, issueSlots = 0 } = dialect.statements(exprs, names);
+      known = { names, text: lines(...statements.map((line) => line.trim())), results, issueSlots };
       written.set(exprs, known);
     }
     return known;
   };
   const values: TileText['values'] = (exprs, r, g, read) => {
-    const { names, text, results, slots } = statementsOf(exprs);
+    const { names, text, results, issueSlots } = statementsOf(exprs);
     const declarations = names.map((name) => `const V ${name} = ${source(name, r, g, read)};`);
-    return { text: lines(...declarations, text), results, slots };
+    return { text: lines(...declarations, text), results, issueSlots };
   };
   const source = (name: string, r: string, g: string, read: StagedLoads['read'] | undefined) => {
     const staged = read?.(name, r, g);
@@ -179,7 +179,7 @@ export function tileText(formula: LoopFormula, dialect: TileDialect): TileText {
       }
       const [begin, place, steps] = [`${counter}_first`, `${counter}_step`, String(staged.steps)];
       const isWhole = size % staged.steps === 0;
-      const { slots } = statementsOf(bodies);
+      const { issueSlots } = statementsOf(bodies);
       return lines(
         staged.fetch(from),
         dialect.loopPragma,
@@ -190,7 +190,7 @@ export function tileText(formula: LoopFormula, dialect: TileDialect): TileText {
         '  }',
         !isWhole &&
           `  const Step ${counter}_count = ${to} - ${begin} < ${steps} ? ${to} - ${begin} : ${steps};`,
-        indent(dialect.stepsPragma?.({ isWhole, steps: staged.steps, slots }) ?? ''),
+        indent(dialect.stepsPragma?.({ isWhole, steps: staged.steps, issueSlots }) ?? ''),
         `  for (Step ${place} = 0; ${place} < ${isWhole ? steps : `${counter}_count`}; ${place}++) {`,
         new RegExp(`\\b${counter}\\b`).test(step) &&
           `    const Step ${counter} = ${begin} + ${place};`,

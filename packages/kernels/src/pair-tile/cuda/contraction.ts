@@ -2,14 +2,14 @@ import { cudaType } from '../../emit/literals.js';
 import { indent } from '../../emit/text.js';
 import { readNeighbours } from './neighbours.js';
 import { everyCase, type PairStep, type StepText } from './pair-arithmetic.js';
-import { group, type TileConfig, type TileOperand } from './tile-operand.js';
+import { vectorWidth, type TileConfig, type TileOperand } from './tile-operand.js';
 
 /** Elements of an operand that a thread takes from shared memory at one step of k. */
 interface Elements {
   readonly operand: TileOperand;
   readonly count: number;
   /** Neighbours that one instruction reads. */
-  readonly together: number;
+  readonly vector: number;
   /** Where the first is at step 0, as text. */
   readonly at: string;
 }
@@ -18,7 +18,7 @@ const whole = (operand: TileOperand, at: string): Elements => ({
   operand,
   at,
   count: operand.perThread,
-  together: group(operand),
+  vector: vectorWidth(operand),
 });
 
 /**
@@ -62,16 +62,16 @@ const PART = 2;
  */
 function inParts(rows: Elements, columns: Elements, tile: TileConfig, step: StepText): string {
   const byRows = rows.count >= columns.count;
-  const { operand, together, count: all, at } = byRows ? rows : columns;
-  const size = Math.min(PART, together);
-  const part = { operand, count: size, together: size, at: 'partTile' };
+  const { operand, vector, count: all, at } = byRows ? rows : columns;
+  const size = Math.min(PART, vector);
+  const part = { operand, count: size, vector: size, at: 'partTile' };
   const [x, y] = byRows ? [part, columns] : [rows, part];
   const type = cudaType(operand.dtype);
   const sum = (place: string): string => (byRows ? `sum[${place}][j]` : `sum[i][${place}]`);
   const index = byRows ? 'i' : 'j';
   return `#pragma unroll 1
 for (int part = 0; part < ${all / size}; ++part) {
-  const ${type}* const partTile = ${at} + part / ${together / size} * ${operand.threads * together} + part % ${together / size} * ${size};
+  const ${type}* const partTile = ${at} + part / ${vector / size} * ${operand.threads * vector} + part % ${vector / size} * ${size};
 ${indent(loopOverK(x, y, tile, step))}
   #pragma unroll
   for (int i = 0; i < ${x.count}; ++i)
@@ -86,7 +86,7 @@ ${indent(loopOverK(x, y, tile, step))}
 }
 
 /** Reads the thread's elements of one step of k. */
-function readStep({ operand, count, together, at }: Elements, target: string): string {
-  const from = `${at} + kk * ${operand.stride} + h * ${operand.threads * together}`;
-  return readNeighbours(target, count, together, from);
+function readStep({ operand, count, vector, at }: Elements, target: string): string {
+  const from = `${at} + kk * ${operand.stride} + h * ${operand.threads * vector}`;
+  return readNeighbours(target, count, vector, from);
 }

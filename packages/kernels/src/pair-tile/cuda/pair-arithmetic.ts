@@ -29,7 +29,7 @@ export interface PairStep {
   /** Two partial accumulators into one. */
   readonly combine: (x: string, y: string) => string;
   /** Instructions of the arithmetic pipe and of the special-function unit per pair. */
-  readonly slots: number;
+  readonly issueSlots: number;
   readonly special: number;
 }
 

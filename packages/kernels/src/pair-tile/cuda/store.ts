@@ -4,7 +4,7 @@ import { indent, lines } from '../../emit/text.js';
 import { vectorMembers, widest } from './neighbours.js';
 import {
   blockThreads,
-  group,
+  vectorWidth,
   placeInTile,
   type TileConfig,
   type TileOperand,
@@ -46,7 +46,7 @@ const COLUMNS = 4;
 /** The phases that fit the shared memory of a kernel. */
 function storePhases({ rows, columns, tile }: FinishedTile, sharedMemBytes: number): StorePhases {
   const stride = tile.tileColumns + PADDING;
-  const least = group(rows);
+  const least = vectorWidth(rows);
   for (let perPhase = rows.perThread; perPhase > least; perPhase -= least) {
     const count = perPhase * rows.threads;
     const fits = count * stride * dtypeBytes(columns.dtype) <= sharedMemBytes;

@@ -96,14 +96,14 @@ export function stageBytes(tile: TileConfig, dtype: PairwiseDType): number {
 }
 
 /** Neighbouring elements of the operand that one thread reads at once. */
-export function group(operand: TileOperand): number {
+export function vectorWidth(operand: TileOperand): number {
   const most = widest(operand.dtype);
   return operand.perThread % most === 0 ? most : 1;
 }
 
 /** Place in the tile of the thread's element `index`: text, from the thread's own coordinate. */
 export function placeInTile(operand: TileOperand, coordinate: string, index: string): string {
-  const g = group(operand);
+  const g = vectorWidth(operand);
   if (g === 1) return `${coordinate} + ${index} * ${operand.threads}`;
   return `${coordinate} * ${g} + ${index} / ${g} * ${operand.threads * g} + ${index} % ${g}`;
 }

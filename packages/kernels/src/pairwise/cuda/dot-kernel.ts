@@ -24,7 +24,7 @@ export function dotKernel(plan: DotPlan): CudaKernel {
   const step = pairStep(plan);
   const finish = finishFunction(plan);
   const symmetric = plan.symmetric === true;
-  const triangle = { tileRows: rows, tileColumns: columns, together: 1 };
+  const triangle = { tileRows: rows, tileColumns: columns, groupRows: 1 };
   const groupsPerBlock = warps > 1 ? 1 : THREADS / lanes;
   const width = lanes * warps * vector;
   const outputs = rows * columns;

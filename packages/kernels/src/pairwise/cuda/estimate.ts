@@ -41,7 +41,7 @@ export function estimateTile(
   tile: TileConfig,
   splitK: number,
   size: RoleSizes,
-  slots: number,
+  issueSlots: number,
   dtype: PairwiseDType,
   limits: CudaLimits,
 ): number {
@@ -51,7 +51,7 @@ export function estimateTile(
   const lanes = dtype === 'float32' ? LANES : LANES / 2;
   const own = [tile.tileRows / tile.threadRows, tile.tileColumns / tile.threadColumns] as const;
   const perStep =
-    slots * own[0] * own[1] + READ_SLOTS * (own[0] + own[1]) + TURN_SLOTS / tile.chunkK;
+    issueSlots * own[0] * own[1] + READ_SLOTS * (own[0] + own[1]) + TURN_SLOTS / tile.chunkK;
   const combining = tile.slicesK > 1 ? 3 * own[0] * own[1] * tile.slicesK : 0;
   const threadSlots = (kPerPart / tile.slicesK) * perStep + combining;
   const threads = blockThreads(tile);
@@ -79,7 +79,7 @@ export function estimateTile(
 export function estimateDot(
   dot: DotConfig,
   size: RoleSizes,
-  slots: number,
+  issueSlots: number,
   dtype: PairwiseDType,
   limits: CudaLimits,
 ): number {
@@ -90,7 +90,7 @@ export function estimateDot(
   const steps = Math.ceil(size.k / (lanesUsed * dot.vector)) * dot.vector;
   const lanes = dtype === 'float32' ? LANES : LANES / 2;
   const reduce = perGroup * Math.log2(Math.max(2, dot.lanes)) * 3;
-  const threadSlots = steps * perGroup * slots * 1.3 + steps * 4 + reduce + 200;
+  const threadSlots = steps * perGroup * issueSlots * 1.3 + steps * 4 + reduce + 200;
   const compute = (groups * lanesUsed * threadSlots) / (lanes * limits.multiprocessors * CLOCK_HZ);
   const read = groups * (dot.rows + dot.columns) * size.k * dtypeBytes(dtype);
   const latency = (steps / dot.vector) * 0.2e-6 + 0.5e-6;

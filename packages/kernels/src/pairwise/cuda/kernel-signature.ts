@@ -72,7 +72,7 @@ export function roleSizes(
  */
 export function pairwiseCost(
   plan: CudaPairwisePlan,
-  step: Pick<PairStep, 'slots' | 'special'>,
+  step: Pick<PairStep, 'issueSlots' | 'special'>,
   scalars: Scalars,
 ): KernelCost {
   const { m = 0, n = 0, k = 0, batch = 0, batchStrideA = 1, batchStrideB = 1 } = scalars;
@@ -82,11 +82,11 @@ export function pairwiseCost(
   const elements = layers(batchStrideA) * m * k + other + batch * m * n;
   const outputs = batch * (symmetric ? (m * (m + 1)) / 2 : m * n);
   const pairs = outputs * k;
-  const roots = outputs * finishFunction(plan).slots;
+  const roots = outputs * finishFunction(plan).issueSlots;
   return {
     bytes: elements * dtypeBytes(plan.dtype),
-    flops: 2 * (pairs * step.slots + roots),
-    issueSlots: pairs * step.slots + roots,
+    flops: 2 * (pairs * step.issueSlots + roots),
+    issueSlots: pairs * step.issueSlots + roots,
     specialOps: pairs * step.special,
   };
 }

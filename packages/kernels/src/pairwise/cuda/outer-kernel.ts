@@ -45,7 +45,7 @@ ${indent(fill(plan, 'column', tileColumns))}
     #pragma unroll
     for (int c = 0; c < ${k}; ++c) y[j][c] = columnTile[(column + j) * ${k} + c];
   ${type}* line = out + layer * batchStrideOut + (rowStart + threadRow) * ldo + columnStart + column;
-  #pragma unroll ${finish.slots + k * step.slots > 16 ? 1 : 4}
+  #pragma unroll ${finish.issueSlots + k * step.issueSlots > 16 ? 1 : 4}
   for (int row = threadRow; row < rowsHere; row += ${threadsY}, line += ${threadsY} * ldo) {
     ${type} sum[${vector}] = {};
 ${indent(

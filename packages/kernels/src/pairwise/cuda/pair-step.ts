@@ -60,7 +60,7 @@ ${(split?.locals ?? [])
     step: (total, x, y) =>
       `accumulate(${total}, ${x}, ${y}${usesP ? ', p' : ''}${split === undefined ? '' : ', stepUniforms'})`,
     combine,
-    slots: text.slots + 1,
+    issueSlots: text.issueSlots + 1,
     special: text.special,
   };
 }
@@ -69,7 +69,7 @@ ${(split?.locals ?? [])
 export interface FinishFunction {
   readonly text: string;
   readonly helpers: ReadonlySet<CudaHelper>;
-  readonly slots: number;
+  readonly issueSlots: number;
   /** A call, as text. */
   readonly call: (value: string) => string;
   /** Locals that calls need, for a batch entry; '' where there are none. */
@@ -100,7 +100,7 @@ export function finishFunction(plan: CudaPairwisePlan): FinishFunction {
       }
     `,
     helpers: new Set(text.helpers),
-    slots: text.slots,
+    issueSlots: text.issueSlots,
     call: (value) => `finish(${value}, ${split === undefined ? 'p' : 'finishUniforms'})`,
     setup: (layer) =>
       split === undefined ? '' : `const ${split.type} finishUniforms = ${split.value(layer)};`,

@@ -67,7 +67,7 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     return finish({ ...base, strategy: 'outer', outerProduct });
   }
   const weight = weigh(problem, chosen);
-  const { slots } = pairStep(base);
+  const { issueSlots } = pairStep(base);
   let best: { seconds: number; plan: CudaPairwisePlan } | undefined;
   const consider = (seconds: number, plan: () => CudaPairwisePlan): void => {
     if (best === undefined || seconds < best.seconds) best = { seconds, plan: plan() };
@@ -76,12 +76,12 @@ export function planCudaPairwise(problem: PairwiseProblem, limits: CudaLimits): 
     if (stageBytes(tile, problem.dtype) > limits.sharedMemPerBlockOptin) continue;
     for (const splitK of SPLITS) {
       if (splitK > 1 && size.k / splitK < 2 * tile.tileK) break;
-      const seconds = estimateTile(tile, splitK, size, slots, problem.dtype, limits);
+      const seconds = estimateTile(tile, splitK, size, issueSlots, problem.dtype, limits);
       consider(seconds, () => finish({ ...base, strategy: 'tile', tile, splitK }));
     }
   }
   for (const dot of dotConfigs(base, size, weight)) {
-    const seconds = estimateDot(dot, size, slots, problem.dtype, limits);
+    const seconds = estimateDot(dot, size, issueSlots, problem.dtype, limits);
     consider(seconds, () => finish({ ...base, strategy: 'dot', dot }));
   }
   if (best === undefined) {

@@ -20,7 +20,7 @@ export function absoluteStep(): PairStep {
     setup: 'const float one = k < 0 ? 0.0f : 1.0f;',
     step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y}, one)`,
     combine: (x, y) => `${x} + ${y}`,
-    slots: 2,
+    issueSlots: 2,
     special: 0,
   };
 }
@@ -85,7 +85,7 @@ ${FAST_FUNCTIONS}`,
   const Power power = {${FAST_PARTS}, (float)(p / 255.0), (float)(-256.0 / p)};`,
     step: fastText(eighths),
     combine: (x, y) => `${x} + ${y}`,
-    slots: 6 + (9 * eighths) / 8,
+    issueSlots: 6 + (9 * eighths) / 8,
     special: 2 - eighths / 8,
   };
 }
@@ -112,7 +112,7 @@ ${accurateFunction('accumulate')}`,
     setup: `const Power power = ${ACCURATE_POWER};`,
     step: (sum, x, y) => `accumulate(${sum}, ${x}, ${y}, power)`,
     combine: (x, y) => `${x} + ${y}`,
-    slots: 35,
+    issueSlots: 35,
     special: 0,
   };
 }
@@ -122,7 +122,7 @@ ${accurateFunction('accumulate')}`,
  * itself, its square, the fast way as far as it holds the bound, and the accurate one.
  */
 export function eitherPowerStep(p: string): PairStep {
-  const { slots, special, step, combine } = fastPowerStep();
+  const { issueSlots, special, step, combine } = fastPowerStep();
   return {
     helpers: new Set(['powPositive']),
     functions: `struct Power { float p, low, scaled, lowest; int path; };
@@ -157,7 +157,7 @@ __device__ __forceinline__ Power power_of(double p) {
     ],
     step,
     combine,
-    slots,
+    issueSlots,
     special,
   };
 }

@@ -119,8 +119,8 @@ ${indent(fill('column', TILE_COLUMNS), 4)}
     grid: ({ m = 0, n = 0 }) => Math.ceil(m / TILE_ROWS) * Math.ceil(n / TILE_COLUMNS),
     cost: ({ m = 0, n = 0 }: Scalars) => ({
       bytes: 8 * m * n + 4 * (m + n),
-      flops: m * n * (2 + 2 * finish.slots),
-      issueSlots: m * n * (5 + finish.slots),
+      flops: m * n * (2 + 2 * finish.issueSlots),
+      issueSlots: m * n * (5 + finish.issueSlots),
     }),
   });
 }

@@ -8,7 +8,7 @@ import { pipelineOf } from '../../pair-tile/cuda/pipeline.js';
 import { storeBytes, storeTile } from '../../pair-tile/cuda/store.js';
 import {
   blockThreads,
-  group,
+  vectorWidth,
   tileOperands,
   type TileConfig,
 } from '../../pair-tile/cuda/tile-operand.js';
@@ -68,8 +68,8 @@ ${pipeline.setup}
 
 ${pipeline.loop(
   `${threadText(tile, 'own')}
-const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * STAGE + threadRow * ${group(rows)};
-const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * STAGE + ${pipeline.places.get('columns') ?? 0} + threadColumn * ${group(columns)};
+const ${type}* const rowTile = reinterpret_cast<const ${type}*>(memory) + stage * STAGE + threadRow * ${vectorWidth(rows)};
+const ${type}* const columnTile = reinterpret_cast<const ${type}*>(memory) + stage * STAGE + ${pipeline.places.get('columns') ?? 0} + threadColumn * ${vectorWidth(columns)};
 ${computeTile(rows, columns, tile, step)}`,
 )}
 
@@ -124,7 +124,7 @@ function targetText({ dtype, tile, splitK, symmetric }: TilePlan): string {
 const triangle = ({ tileRows, tileColumns }: TilePlan['tile']): Triangle => ({
   tileRows,
   tileColumns,
-  together: TILES_PER_GROUP,
+  groupRows: TILES_PER_GROUP,
 });
 
 const PLACE = 'struct Place { long long rowStart, columnStart; unsigned layer, part; };';

@@ -4,14 +4,14 @@ import { runCudaKernel } from '../../testing/cuda-emulator.test-support.js';
 import { triangleFunctions, triangleTiles, type Triangle } from './triangle.js';
 
 const SHAPES: readonly Triangle[] = [
-  { tileRows: 128, tileColumns: 128, together: 16 },
-  { tileRows: 128, tileColumns: 32, together: 16 },
-  { tileRows: 32, tileColumns: 128, together: 16 },
-  { tileRows: 64, tileColumns: 32, together: 3 },
-  { tileRows: 16, tileColumns: 32, together: 4 },
-  { tileRows: 1, tileColumns: 4, together: 1 },
-  { tileRows: 4, tileColumns: 1, together: 1 },
-  { tileRows: 2, tileColumns: 2, together: 1 },
+  { tileRows: 128, tileColumns: 128, groupRows: 16 },
+  { tileRows: 128, tileColumns: 32, groupRows: 16 },
+  { tileRows: 32, tileColumns: 128, groupRows: 16 },
+  { tileRows: 64, tileColumns: 32, groupRows: 3 },
+  { tileRows: 16, tileColumns: 32, groupRows: 4 },
+  { tileRows: 1, tileColumns: 4, groupRows: 1 },
+  { tileRows: 4, tileColumns: 1, groupRows: 1 },
+  { tileRows: 2, tileColumns: 2, groupRows: 1 },
 ];
 
 /** A kernel that writes the place of each tile whose number it is given. */

@@ -4,7 +4,7 @@ export interface Triangle {
   readonly tileRows: number;
   readonly tileColumns: number;
   /** Rows of tiles that are walked together, column by column. */
-  readonly together: number;
+  readonly groupRows: number;
 }
 
 /** Tiles of an output, or of its half where it is symmetric. */
@@ -43,8 +43,8 @@ function before(rows: number, tileRows: number, tileColumns: number): number {
  * that all its rows have are walked column by column, so that operands stay in the L2 cache; what is
  * left next to the diagonal follows row by row.
  */
-export function triangleFunctions({ tileRows, tileColumns, together }: Triangle): string {
-  const [rows, columns, group] = [tileRows, tileColumns, together].map(String) as [
+export function triangleFunctions({ tileRows, tileColumns, groupRows }: Triangle): string {
+  const [rows, columns, group] = [tileRows, tileColumns, groupRows].map(String) as [
     string,
     string,
     string,
@@ -65,7 +65,7 @@ __device__ __forceinline__ unsigned long long tiles_of(unsigned long long count)
 }
 struct Tile { unsigned long long row, column; };
 __device__ __forceinline__ Tile tile_at(unsigned long long index, unsigned long long rowTiles) {
-  unsigned long long group = 0, end = (rowTiles + ${together - 1}) / ${group};
+  unsigned long long group = 0, end = (rowTiles + ${groupRows - 1}) / ${group};
   while (end - group > 1) {
     const unsigned long long middle = (group + end) / 2;
     if (tiles_before(middle * ${group}) <= index) group = middle; else end = middle;
@@ -73,7 +73,7 @@ __device__ __forceinline__ Tile tile_at(unsigned long long index, unsigned long 
   unsigned long long row = group * ${group};
   index -= tiles_before(row);
 ${
-  together === 1
+  groupRows === 1
     ? '  return {row, index};'
     : `  // the number within a group is short: a grid has less than 2^31 blocks
   const unsigned groupRows = (unsigned)min(rowTiles - row, ${group}ull), whole = (unsigned)tiles_in(row);

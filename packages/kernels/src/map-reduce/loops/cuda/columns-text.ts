@@ -106,8 +106,8 @@ function pairText(plan: CudaPairTilePlan, needs: TileNeeds): string {
   };
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, rowAt, needs),
-    stepsPragma: ({ isWhole, steps, slots }) =>
-      unrollPragma(isWhole ? 'all' : 2, steps, slots * rows * keptPerThread),
+    stepsPragma: ({ isWhole, steps, issueSlots }) =>
+      unrollPragma(isWhole ? 'all' : 2, steps, issueSlots * rows * keptPerThread),
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = text.roots.slice(0, formula.pair);
@@ -183,7 +183,7 @@ function columnText(
   const tile = tileText(formula, dialect);
   const column = tile.roots.slice(root, root + 1);
   const rest = after.flatMap((n) => tile.roots.slice(n, n + 1));
-  const { text, results, slots } = tile.values(column, '0', 'g');
+  const { text, results, issueSlots } = tile.values(column, '0', 'g');
   const loops = tile.loops(counter, column);
   const restValues = tile.values(rest, '0', 'g');
   const args = [
@@ -206,7 +206,10 @@ function columnText(
     }
     ${unrolled('g', keptPerThread, lines(restValues.text, add(args)))}
   `;
-  return { text: added, instructions: (slots * block + restValues.slots) * keptPerThread };
+  return {
+    text: added,
+    instructions: (issueSlots * block + restValues.issueSlots) * keptPerThread,
+  };
 }
 
 /** Writes the results of a thread's blocks of columns from `state`. */

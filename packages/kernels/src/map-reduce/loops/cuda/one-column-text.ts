@@ -120,11 +120,11 @@ function* stretchText(
   const tile = tileText(formula, {
     ...cudaTileDialect(plan, rows, rowAt, needs),
     // written out as a whole for many pairs, copies for the next steps are fetched at its end, and waited for
-    stepsPragma: ({ isWhole, steps, slots }) =>
+    stepsPragma: ({ isWhole, steps, issueSlots }) =>
       unrollPragma(
         isWhole ? (keptPerThread * rows >= MANY_PAIRS ? 2 : 'all') : 4,
         steps,
-        slots * rows * keptPerThread,
+        issueSlots * rows * keptPerThread,
       ),
     ...(stage === undefined ? {} : { stage }),
   });

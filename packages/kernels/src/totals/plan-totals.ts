@@ -4,6 +4,7 @@ import type { DType } from '../dtype.js';
 import { segmentNames } from '../elementwise/map-params.js';
 import type { MapPlan } from '../elementwise/map-plan-types.js';
 import type { Scalars } from '../emitted-kernel.js';
+import { PlanError } from '../plan-error.js';
 
 /** Sums of formulas over all elements of several runs of memory, and formulas of the sums. */
 export interface TotalsProblem {
@@ -59,12 +60,14 @@ export const mostRuns = (
       (8 * (elements.length + 2)),
   );
 
-/** @throws RangeError where there is no run, or more than {@link mostRuns} */
+/** @throws PlanError INVALID_ARGUMENT where there is no run; LIMIT where there are more than {@link mostRuns} */
 export function planTotals(problem: TotalsProblem, limits: CudaLimits): PlannedTotals {
   const { terms, elements, dtype, counts, numbers, parameters, results, sums } = problem;
-  if (counts.length === 0 || counts.length > mostRuns(problem, limits)) {
-    throw new RangeError(
-      `planTotals: there are ${counts.length} runs. Pass 1 to ${mostRuns(problem, limits)}.`,
+  const most = mostRuns(problem, limits);
+  if (counts.length === 0 || counts.length > most) {
+    throw new PlanError(
+      counts.length === 0 ? 'INVALID_ARGUMENT' : 'LIMIT',
+      `planTotals: there are ${counts.length} runs, and the parameters of a launch hold ${most}. Pass 1 to ${most}.`,
     );
   }
   const read = new Set(variablesOfAll(results.map(({ expr }) => expr)));

@@ -4,7 +4,7 @@ import { PlanError } from '../plan-error.js';
 import { collapseDims, dimScalars } from './collapse-dims.js';
 import { parameterBytes, stridePrefixes } from './map-params.js';
 import type { MapPlan, MapProblem, PlannedMap } from './map-plan-types.js';
-import { rowsTogether, walkOf, walkScalars } from './map-walk.js';
+import { coalescedDims, walkOf, walkScalars } from './map-walk.js';
 
 /** Most inputs and results of a map on a CPU, where a task has a buffer for each on its stack. */
 const MOST_CPU_OPERANDS = 2 ** 14;
@@ -55,7 +55,7 @@ export function planMap(problem: MapProblem, limits: DeviceLimits): PlannedMap {
     ['map', 'Map slices, or make the inputs contiguous'],
   );
   const target = targetOf(limits);
-  const dims = target.kind === 'cuda' ? rowsTogether(collapsed, results.length) : collapsed;
+  const dims = target.kind === 'cuda' ? coalescedDims(collapsed, results.length) : collapsed;
   const inputStride = (input: number, dim: number): number =>
     dims[dim]?.strides[results.length + input] ?? 0;
   const linear =

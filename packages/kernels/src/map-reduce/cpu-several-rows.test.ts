@@ -16,7 +16,7 @@ type Given = Omit<MapReduceCase, 'dtype' | 'rowsI' | 'rowsJ'>;
 const levels = runnableLevels().slice(process.env['MERCER_CPU'] === 'interpreted' ? 0 : -1);
 const planned = { rowsI: 1000, rowsJ: 1000 };
 
-/** Whole numbers, with a NaN or an infinity in one of some hundred rows: most rows are added together, some one by one. */
+/** Whole numbers, with a NaN or an infinity in one of some hundred rows: most are added several at a time, some one by one. */
 const rare = (dim: number) => (): number => {
   const r = random() * dim;
   if (r < 0.002) return NaN;
@@ -56,7 +56,7 @@ function rising(step: number, empty: number): () => number {
   return () => (count++ < empty ? -Infinity : ((count * step) % 4096) / 8);
 }
 
-/** So many products and sums that four rows, two or one are written out together. */
+/** So many products and sums that four rows, two or one are unrolled. */
 function long(steps: number): VectorExpr {
   let value: VectorExpr = vi(0, 1);
   for (let n = 0; n < steps; n++) value = ops.add(ops.mul(value, vj(1, 1)), vi(0, 1));
@@ -169,7 +169,7 @@ const cases = levels.flatMap((level, at) =>
   (['float32', 'float64'] as const).map((dtype, n) => ({ level, dtype, turn: at + n })),
 );
 
-describe.each(cases)('rows together on $level, $dtype', ({ level, dtype, turn }) => {
+describe.each(cases)('several rows at a time on $level, $dtype', ({ level, dtype, turn }) => {
   const limits = cpuTestLimits(level);
   test.each(covering([...ranked, ...sums, ...columns], turn))('%s', (_, one) => {
     for (const sizes of [
