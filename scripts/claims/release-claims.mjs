@@ -5,6 +5,15 @@ import { measurement } from './measurements.mjs';
 const FILE = 'docs/release.md';
 const kB = (/** @type {number} */ bytes) => (bytes / 1000).toFixed(bytes < 10_000 ? 1 : 0);
 
+/** @typedef {{ packages: number, packed: number, unpacked: number }} Size */
+
+/** @param {Size} a @param {Size} b @returns {Size} */
+const added = (a, b) => ({
+  packages: a.packages + b.packages,
+  packed: a.packed + b.packed,
+  unpacked: a.unpacked + b.unpacked,
+});
+
 /** @type {import('./claims.mjs').Claim[]} */
 export const RELEASE = [
   {
@@ -12,9 +21,29 @@ export const RELEASE = [
     name: 'installed size',
     text() {
       const { core } = measurement('package-sizes');
-      const others =
-        core.others.length === 0 ? 'none of them of another project' : core.others.join(', ');
-      return `${(core.unpacked / 1e6).toFixed(1)} MB in ${core.packages} packages, ${others}; ${(core.packed / 1e6).toFixed(1)} MB to fetch.`;
+      const { needed, addons, apart, others } = core;
+      const MB = (/** @type {number} */ bytes) => (bytes / 1e6).toFixed(1);
+      const rows = [
+        ['packages of TypeScript and WebAssembly', needed],
+        ['addons', addons],
+        ['**both**', added(needed, addons)],
+        ['apart: OpenBLAS and compiled kernels', apart],
+        ['all that npm installs', added(added(needed, addons), apart)],
+      ];
+      const text = table(
+        [
+          ['what', ([what]) => what],
+          ['packages', ([, { packages }]) => String(packages)],
+          ['installed, MB', ([, { unpacked }]) => MB(unpacked)],
+          ['to fetch, MB', ([, { packed }]) => MB(packed)],
+        ],
+        rows,
+      );
+      const foreign =
+        others.length === 0
+          ? 'None of them is of another project.'
+          : `Of other projects: ${others.join(', ')}.`;
+      return `${text}\n\n${foreign}`;
     },
   },
   {

@@ -1,7 +1,7 @@
 // The interpreter's speed beside that of compiled kernels: two processes, one for each executor, make the same calls in turns. Prints
 // a table and writes all times. `node scripts/interpreter-speed/measure.mjs [--wasm] [--out FILE] [--rounds N] [--threads N]`, after
 // `pnpm build`.
-// With `--wasm` that of WebAssembly beside the native interpreter at x86-64-v2, both on one thread.
+// With `--wasm` that of WebAssembly beside the native interpreter at x86-64-v2, both on one thread: a `share` is the part of the native speed.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -91,6 +91,9 @@ for (const [row, { name }] of ROWS.entries()) {
   );
 }
 for (const child of children) child.disconnect();
+const shares = ordered(results.map(({ share }) => share));
+const summary = { least: shares[0], median: shares[shares.length >> 1], most: shares.at(-1) };
+console.log(`shares: ${summary.least} to ${summary.most}, the median ${summary.median}`);
 
 if (values.out !== undefined) {
   const machine = { cpu: cpus()[0]?.model, cores: cpus().length, node: process.versions.node };
@@ -98,6 +101,6 @@ if (values.out !== undefined) {
   const measured = 'least and median of the times of whole calls; the executors took turns';
   writeFileSync(
     values.out,
-    `${JSON.stringify({ schema: 1, suite: values.wasm ? 'wasm' : 'interpreter', command, measured, machine, results }, undefined, 2)}\n`,
+    `${JSON.stringify({ schema: 1, suite: values.wasm ? 'wasm' : 'interpreter', command, measured, machine, shares: summary, results }, undefined, 2)}\n`,
   );
 }

@@ -50,6 +50,13 @@ const PINNED = {
   },
 };
 
+/** What is published for a platform. @returns {{ openblas: string, files: readonly string[] }} the version of OpenBLAS, and libraries by their names */
+export function pinnedOpenblas(/** @type {string} */ suffix) {
+  const pinned = PINNED[suffix];
+  if (!pinned) throw new Error(`No OpenBLAS is pinned for ${suffix}: add its wheel to PINNED`);
+  return { openblas: pinned.openblas, files: Object.keys(libraries(pinned)) };
+}
+
 /** The wheel's text of licences begins with numpy's own; what follows this line is about the libraries that come with it. */
 const BUNDLED = 'This binary distribution of NumPy also bundles the following software:';
 const LICENSES =

@@ -49,6 +49,9 @@ const FEW_CHIPS = CHIPS.filter(({ capability }) => capability === 90);
 const THREADS = [2, 4, 8, 16, 32];
 const FEW_THREADS = [2];
 
+/** Where cuda-runtime has an addon, which alone can load cubins. */
+const CUDA_HOSTS = { os: ['linux'], cpu: ['x64', 'arm64'], libc: ['glibc'] };
+
 /** @typedef {'all' | 'few'} Extent */
 
 /** Fills a store by the command, and writes what is in it.
@@ -123,7 +126,7 @@ async function hasNvrtc() {
 /**
  * @param {string} target the folder in which packages are written
  * @param {Extent} extent
- * @returns {Promise<{ owner: string, name: string, version: string, directory: string, anyPlatform: boolean }[]>}
+ * @returns {Promise<{ owner: string, name: string, version: string, directory: string }[]>}
  */
 export async function writeKernelPackages(target, extent) {
   const { platform, arch, libc, suffix } = currentPlatform();
@@ -132,7 +135,7 @@ export async function writeKernelPackages(target, extent) {
     const name = 'kernels-cuda';
     const directory = path.join(target, name);
     const files = warmed(directory, extent, await fakeGpus(extent));
-    packages.push(finish(directory, `@mercer/${name}`, 'GPUs', {}, files));
+    packages.push(finish(directory, `@mercer/${name}`, 'GPUs', CUDA_HOSTS, files));
   }
   const levels = await hostLevels(extent);
   if (levels.length > 0) {
@@ -180,7 +183,7 @@ function finish(directory, name, what, os, files) {
     path.join(directory, 'README.md'),
     `# ${name}\n\nPrecompiled kernels for ${what}, so that first calls of usual operations need no compiler. An optional dependency of \`${OWNER}\`, which reads them; install that, not this.\n\n${rows.join('\n')}\n`,
   );
-  return { owner: OWNER, name, version, directory, anyPlatform: Object.keys(os).length === 0 };
+  return { owner: OWNER, name, version, directory };
 }
 
 if (import.meta.url === pathToFileURL(String(process.argv[1])).href) {

@@ -54,7 +54,7 @@ async function repack(tarball, edit) {
 }
 
 /**
- * `platform`: an optional dependency of another; `anyPlatform`: one for all platforms.
+ * `platform`: compiled files, a dependency of another; `anyPlatform`: the same ones for all platforms.
  * @typedef {{ name: string, tarball: string, platform: boolean, anyPlatform: boolean }} Packed
  */
 
@@ -71,17 +71,13 @@ export function lastPacked() {
 export async function packAll(kernels, others = []) {
   rmSync(tarballs, { recursive: true, force: true });
   mkdirSync(tarballs, { recursive: true });
+  const optional = [
+    ...writePlatformPackages(undefined, others),
+    ...(await writeKernelPackages(path.join(root, 'release/platform'), kernels)),
+  ];
   const platforms = [
-    ...writePlatformPackages(undefined, others).map((one) => ({
-      ...one,
-      anyPlatform: false,
-      needed: false,
-    })),
+    ...optional.map((one) => ({ ...one, anyPlatform: false, needed: false })),
     ...writeWasmPackage(path.join(root, 'release/platform')),
-    ...(await writeKernelPackages(path.join(root, 'release/platform'), kernels)).map((one) => ({
-      ...one,
-      needed: false,
-    })),
   ];
   const keep = (
     /** @type {string} */ name,

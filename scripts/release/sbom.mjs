@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { Enums, Models, Serialize, Spec } from '@cyclonedx/cyclonedx-library';
 import { run } from '../lib/shell.mjs';
-import { partsOf } from './third-party.mjs';
+import { aboutPart, partsOf } from './third-party.mjs';
 
 const purlOf = (/** @type {string} */ name, /** @type {string} */ version) =>
   `pkg:npm/${name.replace('@', '%40')}@${version}`;
@@ -46,7 +46,7 @@ export function writeSbom(packed, file) {
       const purl = part.npm && part.version ? purlOf(part.name, part.version) : undefined;
       const inner = component(part.name, part.version, part.license, purl);
       inner.bomRef.value = `${one.bomRef.value}#${inner.bomRef.value}`;
-      inner.description = part.what;
+      inner.description = aboutPart(part);
       one.components.add(inner);
     }
     bom.components.add(one);

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { run } from '../lib/shell.mjs';
+import { currentPlatform } from '../lib/platform.mjs';
 import { writeSbom } from './sbom.mjs';
+import { aboutPart, partsOf } from './third-party.mjs';
 
 it('lists packages with hashes, what they depend on and what they carry, in the same bytes each time', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'mercer-sbom-'));
@@ -52,3 +54,33 @@ it('lists packages with hashes, what they depend on and what they carry, in the 
   expect(needs['pkg:npm/%40mercer/core@2.0.0']).toEqual(['pkg:npm/%40mercer/linalg@1.2.3']);
   expect(needs['pkg:npm/%40mercer/linalg@1.2.3']).toEqual(['pkg:npm/commander@14.0.3']);
 });
+
+/** `name version` of what a package carries, or why it has none. */
+const versionsOf = (/** @type {string} */ name) =>
+  partsOf(name).map((part) => `${part.name} ${part.version ?? aboutPart(part)}`);
+
+it('tells the versions of what is carried, or why there is none', () => {
+  expect(versionsOf('@mercer/cli')).toEqual(['mnist 1.1.0']);
+  expect(versionsOf('@mercer/openblas-linux-x64-gnu')).toEqual([
+    expect.stringMatching(/^OpenBLAS \d+\.\d+\.\d+/),
+    'LAPACK in OpenBLAS; version unknown: OpenBLAS has a copy of its own, with later corrections',
+    'libgfortran 5.0.0',
+    'libquadmath 0.0.0',
+  ]);
+  expect(versionsOf(`@mercer/jit-cache-${currentPlatform().suffix}`)).toEqual([
+    expect.stringMatching(/^node-api-headers \d/),
+    expect.stringMatching(/^SQLite 3\./),
+    expect.stringMatching(/^libstdc\+\+ and libgcc \d+\.\d+\.\d+$/),
+  ]);
+});
+
+it.skipIf(!existsSync('/usr/share/doc/wasi-libc/copyright'))(
+  'tells the versions of what is linked into WebAssembly',
+  () => {
+    expect(versionsOf('@mercer/cpu-runtime-wasm')).toEqual([
+      expect.stringMatching(/^wasi-libc 0\.0~git\d+/),
+      expect.stringMatching(/^libc\+\+ and libc\+\+abi 1:19\.\d/),
+      expect.stringMatching(/^compiler-rt 1:19\.\d/),
+    ]);
+  },
+);

@@ -38,17 +38,34 @@ const packages = lastPacked().map(({ name, tarball }) => {
 });
 const byName = new Map(packages.map((one) => [one.name, one]));
 
-const core = new Set(['@mercer/core']);
-for (const name of core) for (const one of byName.get(name)?.needs ?? []) core.add(one);
-const sum = (/** @type {'packed' | 'unpacked'} */ what) =>
-  [...core].reduce((all, name) => all + (byName.get(name)?.[what] ?? 0), 0);
-const others = [...core].filter((name) => !name.startsWith('@mercer/'));
+const needed = new Set(['@mercer/core']);
+for (const name of needed) for (const one of byName.get(name)?.needs ?? []) needed.add(one);
+const optional = [...needed].flatMap((owner) =>
+  (byName.get(owner)?.optional ?? [])
+    .filter((name) => byName.has(name))
+    .map((name) => ({ name, isAddon: name.startsWith(`${owner}-`) })),
+);
+const sum = (/** @type {readonly string[]} */ names) => {
+  const all = names.map((name) => byName.get(name));
+  const of = (/** @type {'packed' | 'unpacked'} */ what) =>
+    all.reduce((total, one) => total + (one?.[what] ?? 0), 0);
+  return { packages: names.length, packed: of('packed'), unpacked: of('unpacked') };
+};
+const namesOf = (/** @type {boolean} */ isAddon) =>
+  optional.filter((one) => one.isAddon === isAddon).map(({ name }) => name);
+const others = [...needed].filter((name) => !name.startsWith('@mercer/'));
 
 const report = {
   schema: 1,
   suite: 'package-sizes',
   command: 'node scripts/release/sizes.mjs',
-  core: { packages: core.size, others, packed: sum('packed'), unpacked: sum('unpacked') },
+  /** What an install of @mercer/core brings: what it needs, the addons of this platform, and optional packages with BLAS and kernels. */
+  core: {
+    others,
+    needed: sum([...needed]),
+    addons: sum(namesOf(true)),
+    apart: sum(namesOf(false)),
+  },
   packages: packages.map(({ needs: _, optional: __, ...one }) => one),
 };
 const file = path.join(root, 'bench/results/package-sizes.json');

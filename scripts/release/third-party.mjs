@@ -3,16 +3,24 @@
 // THIRD-PARTY.md, and into the release's list of components (sbom.mjs).
 import { existsSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readJson, root } from '../lib/workspace.mjs';
+import { currentPlatform, LINUX_ARM64 } from '../lib/platform.mjs';
+import { run } from '../lib/shell.mjs';
+import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
+import { pinnedOpenblas } from '../obtain/openblas.mjs';
 import { INSIDE } from './bundle.mjs';
+import { addonOf } from './platform-packages.mjs';
 
 /** The file of a package that says what it carries. */
 export const NOTICES = 'THIRD-PARTY.md';
 
 /**
- * `text`: of the licence; `npm`: it is a package of npm.
- * @typedef {{ name: string, version?: string, license: string, what: string, text: string, npm?: boolean }} Part
+ * `text`: of the licence; `npm`: it is a package of npm; `unknown`: why it has no version.
+ * @typedef {{ name: string, version?: string, unknown?: string, license: string, what: string, text: string, npm?: boolean }} Part
  */
+
+/** What is said of a part beside its name, version and licence. */
+export const aboutPart = (/** @type {Part} */ { what, unknown }) =>
+  unknown === undefined ? what : `${what}; version unknown: ${unknown}`;
 
 /** A package of npm, which lies in a folder. @returns {Part} */
 function npmPart(/** @type {string} */ folder, /** @type {string} */ what) {
@@ -38,13 +46,22 @@ function insideBundle(/** @type {string} */ name) {
   });
 }
 
-/** @type {Part} */
-const GCC_RUNTIME = {
+/** GCC writes its version into what it compiles. @returns {Part} */
+const gccRuntime = (/** @type {string} */ folder, /** @type {string} */ build) => ({
   name: 'libstdc++ and libgcc',
+  ...gccVersion(folder, build),
   license: 'GPL-3.0-or-later WITH GCC-exception-3.1',
   what: 'linked statically',
   text: 'Parts of the run-time libraries of the GNU Compiler Collection, by the Free Software Foundation. The GCC Runtime Library Exception, version 3.1, permits conveying them, compiled by GCC into other code, under terms of one’s choice.',
-};
+});
+
+/** @returns {Pick<Part, 'version' | 'unknown'>} */
+function gccVersion(/** @type {string} */ folder, /** @type {string} */ build) {
+  const owner = workspacePackages().find((one) => one.folder === folder);
+  const bytes = owner && readFileSync(addonOf(owner, build), 'latin1');
+  const version = /GCC: \([^)]*\) (\d+\.\d+\.\d+)/.exec(bytes ?? '')?.[1];
+  return version ? { version } : { unknown: 'the addon does not name its compiler' };
+}
 
 /** @returns {Part} */
 function sqlite() {
@@ -83,50 +100,86 @@ function insideWasm() {
       throw new Error(
         `${file} is missing: the package with WebAssembly must have the licence of ${name}. Build it with Debian's packages`,
       );
-    return { name, license, what: 'linked statically', text: readFileSync(file, 'utf8') };
+    const version = run('dpkg-query', ['--show', '--showformat', '${Version}', debian]).trim();
+    const text = readFileSync(file, 'utf8');
+    return { name, version, license, what: 'linked statically', text };
   });
 }
 
 const IN_LICENSE = 'The text is in LICENSE, beside this file.';
-/** As the wheel names them (scripts/obtain/openblas.mjs). @type {readonly Part[]} */
-const OPENBLAS = [
-  { name: 'OpenBLAS', license: 'BSD-3-Clause', what: 'unchanged', text: IN_LICENSE },
-  { name: 'LAPACK', license: 'BSD-3-Clause', what: 'in OpenBLAS', text: IN_LICENSE },
-  {
-    name: 'libgfortran',
-    license: 'GPL-3.0-or-later WITH GCC-exception-3.1',
-    what: 'unchanged',
-    text: IN_LICENSE,
-  },
-  { name: 'libquadmath', license: 'LGPL-2.1-or-later', what: 'unchanged', text: IN_LICENSE },
-];
+/** As the wheel names them (scripts/obtain/openblas.mjs). @returns {readonly Part[]} */
+function insideOpenblas(/** @type {string} */ suffix) {
+  const { openblas, files } = pinnedOpenblas(suffix);
+  // the two of Fortran have nothing but their files' names: libgfortran-....so.5.0.0
+  const versionOf = (/** @type {string} */ library) => {
+    const [, version] =
+      new RegExp(`${library}\\S*\\.so\\.([\\d.]+)$`, 'm').exec(files.join('\n')) ?? [];
+    return version ? { version } : { unknown: 'the name of its file has none' };
+  };
+  return [
+    {
+      name: 'OpenBLAS',
+      version: openblas,
+      license: 'BSD-3-Clause',
+      what: 'unchanged',
+      text: IN_LICENSE,
+    },
+    {
+      name: 'LAPACK',
+      unknown: 'OpenBLAS has a copy of its own, with later corrections',
+      license: 'BSD-3-Clause',
+      what: 'in OpenBLAS',
+      text: IN_LICENSE,
+    },
+    {
+      name: 'libgfortran',
+      ...versionOf('libgfortran'),
+      license: 'GPL-3.0-or-later WITH GCC-exception-3.1',
+      what: 'unchanged; the version is that of its interface',
+      text: IN_LICENSE,
+    },
+    {
+      name: 'libquadmath',
+      ...versionOf('libquadmath'),
+      license: 'LGPL-2.1-or-later',
+      what: 'unchanged; the version is that of its interface',
+      text: IN_LICENSE,
+    },
+  ];
+}
 
 /** @type {Part} */
 const LIBDEVICE = {
   name: 'libdevice',
+  unknown: 'it is part of NVRTC, and compiled kernels do not name it',
   license: 'LicenseRef-NVIDIA-CUDA-Toolkit-EULA',
   what: 'inlined by the compiler',
   text: 'The kernels are texts of Mercer, compiled by NVRTC of the CUDA Toolkit. Where a kernel calls a mathematical function, the compiler may inline code of its library libdevice. The licence agreement of the CUDA Toolkit says how compiled code may be passed on.',
 };
 
 /** @returns {Part[]} of an addon */
-function insideAddon(/** @type {string} */ folder) {
+function insideAddon(/** @type {string} */ folder, /** @type {string} */ suffix) {
+  const { build } = suffix === LINUX_ARM64.suffix ? LINUX_ARM64 : currentPlatform();
   const { devDependencies = {} } = readJson(path.join(root, 'packages', folder, 'package.json'));
   const headers = ['node-addon-api', 'node-api-headers'].filter((name) => devDependencies[name]);
   return [
     ...headers.map((name) => npmPart(dependency(folder, name), 'headers')),
     ...(folder === 'jit-cache' ? [sqlite()] : []),
-    GCC_RUNTIME,
+    gccRuntime(folder, build),
   ];
 }
+
+const DIGITS = 'its 10,000 digits of MNIST, in data/digits.br';
 
 /** @param {string} name of a published package @returns {readonly Part[]} */
 export function partsOf(name) {
   if (name === '@mercer/cpu-runtime-wasm') return insideWasm();
   if (name === '@mercer/kernels-cuda') return [LIBDEVICE];
-  if (name.startsWith('@mercer/openblas-')) return OPENBLAS;
-  const addon = /^@mercer\/(cpu-runtime|cuda-runtime|jit-cache)-/.exec(name)?.[1];
-  return addon ? insideAddon(addon) : insideBundle(name);
+  if (name === '@mercer/cli') return [npmPart(dependency('cli', 'mnist'), DIGITS)];
+  const [, openblas] = /^@mercer\/openblas-(.*)$/.exec(name) ?? [];
+  if (openblas) return insideOpenblas(openblas);
+  const [, addon, suffix] = /^@mercer\/(cpu-runtime|cuda-runtime|jit-cache)-(.*)$/.exec(name) ?? [];
+  return addon && suffix ? insideAddon(addon, suffix) : insideBundle(name);
 }
 
 /** Writes the file into a package that carries something, and into its list of files. */
@@ -134,8 +187,8 @@ export function writeNotices(/** @type {string} */ folder, /** @type {any} */ ma
   const parts = partsOf(manifest.name);
   if (parts.length === 0) return;
   const texts = parts.map(
-    ({ name, version, license, what, text }) =>
-      `## ${name}${version ? ` ${version}` : ''}\n\n${license}; ${what}.\n\n\`\`\`text\n${text.trim()}\n\`\`\`\n`,
+    (part) =>
+      `## ${part.name}${part.version ? ` ${part.version}` : ''}\n\n${part.license}; ${aboutPart(part)}.\n\n\`\`\`text\n${part.text.trim()}\n\`\`\`\n`,
   );
   const head = `# What ${manifest.name} carries of other projects\n`;
   writeFileSync(path.join(folder, NOTICES), [head, ...texts].join('\n'));

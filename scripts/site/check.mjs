@@ -1,4 +1,4 @@
-// Looks at the built site: the sentences of its guides are short, no link leads nowhere, and in Chromium every page loads without an
+// Looks at the built site: the sentences of its pages are short, no link leads nowhere, and in Chromium every page loads without an
 // error and is not wider than a window of 400 pixels: of typedoc's pages, which are all alike, one of each kind in each package. Where there is no Chromium, it says how many pages it did not look at.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,31 +8,26 @@ import { deadLinks } from './dead-links.mjs';
 import { filesUnder } from './files.mjs';
 import { canRun } from './runner/build.mjs';
 import { checkPrograms } from './run-programs.mjs';
-import { mean, sentenceLengths } from './sentences.mjs';
+import { MOST_WORDS, wordsOfPages } from './sentences.mjs';
 import { serve } from './serve.mjs';
 
 const SITE = 'build/site';
-const MOST_WORDS = 20;
 const NARROW = { width: 400, height: 800 };
 const AT_ONCE = 2;
 
 /** @type {string[]} */
 const problems = [];
 
-/** The guides that are written for the site; other pages are of the repository's documents. */
 function checkSentences() {
-  const guides = [...filesUnder('docs/site', /\.md$/), 'docs/coming-from-numpy.md'];
-  const means = guides.map((file) => {
-    const words = mean(sentenceLengths(readFileSync(path.join(root, file), 'utf8')));
+  const pages = wordsOfPages();
+  for (const { file, words } of pages) {
     if (words > MOST_WORDS)
       problems.push(
         `${file}: ${words.toFixed(1)} words a sentence, at most ${MOST_WORDS} are wanted`,
       );
-    return words;
-  });
-  console.log(
-    `sentences: ${guides.length} guides, ${Math.max(...means).toFixed(1)} words on average at most`,
-  );
+  }
+  const most = Math.max(...pages.map(({ words }) => words));
+  console.log(`sentences: ${pages.length} pages, ${most.toFixed(1)} words on average at most`);
 }
 
 /** @param {readonly string[]} pages */

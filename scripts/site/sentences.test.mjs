@@ -1,10 +1,18 @@
 import { expect, it } from 'vitest';
-import { mean, sentenceLengths } from './sentences.mjs';
+import { MOST_WORDS, mean, prose, sentenceLengths, wordsOfPages } from './sentences.mjs';
 
 it('counts words of sentences, over line breaks', () => {
   expect(sentenceLengths('One two three. Four\nfive six seven!\n\nEight nine ten')).toEqual([
     3, 4, 3,
   ]);
+});
+
+it('knows the end of a sentence inside emphasis and brackets', () => {
+  expect(
+    sentenceLengths(
+      '**One two three.** Four five six. (Seven eight nine.) Ten _one two._ And three more',
+    ),
+  ).toEqual([3, 3, 3, 3, 3]);
 });
 
 it('leaves out code, tables, headings and front matter', () => {
@@ -19,4 +27,20 @@ it('counts items of a list apart, links by their text and code as a word', () =>
 
 it('gives the mean, of nothing 0', () => {
   expect([mean([3, 5]), mean([])]).toEqual([4, 0]);
+});
+
+it('finds no page whose sentences are too long', () => {
+  const files = prose();
+  expect(files).toEqual(
+    expect.arrayContaining([
+      'README.md',
+      'docs/site/guide/deploying.md',
+      'docs/adr/0001-packages-and-layers.md',
+      'docs/lab/README.md',
+      'docs/performance/pairwise.md',
+      'packages/core/README.md',
+      'packages/cuda-runtime/native/DESIGN.md',
+    ]),
+  );
+  expect(wordsOfPages(files).filter(({ words }) => words > MOST_WORDS)).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { Command } from 'commander';
 import { examplesText } from './help-examples.js';
+import { sectionsText } from './help-sections.js';
 import { packageRoot } from './package-root.js';
 
 /** A command by what the help says of it; the file with its options, and all that it computes with, is loaded when it is needed. */
@@ -10,6 +11,8 @@ interface Entry {
   readonly aliases?: readonly string[];
   readonly load: () => Promise<() => Command>;
 }
+
+const SEE_ALSO = '\nSee also: mercer --help, for exit statuses, environment variables and files';
 
 const COMMANDS: Readonly<Record<string, Entry>> = {
   doctor: {
@@ -99,13 +102,15 @@ export async function createProgram(args?: readonly string[]): Promise<Command> 
     program.addCommand(create().description(description).aliases(aliases));
   }
   configure(program);
+  program.addHelpText('after', () => sectionsText(program));
   return program;
 }
 
-/** Commands added with addCommand inherit nothing: each gets the same error handling, and its examples. */
+/** Commands added with addCommand inherit nothing: each gets the same error handling, its examples, and where the rest of the help is. */
 function configure(command: Command, path = ''): void {
   command.exitOverride().configureOutput({ outputError: () => undefined });
   command.addHelpText('after', examplesText(path));
+  if (path !== '') command.addHelpText('after', SEE_ALSO);
   for (const each of command.commands) configure(each, `${path} ${each.name()}`.trim());
 }
 

@@ -100,6 +100,34 @@ describe('writeArray', () => {
     expect(Buffer.compare(Buffer.from(found.data.buffer), Buffer.from(data.buffer))).toBe(0);
   });
 
+  it.each(FORMATS)(
+    'tells how far it is while it writes .%s, and stops at a signal',
+    async (ending) => {
+      const array: NamedArray = {
+        dtype: 'float64',
+        shape: [2 ** 20, 2],
+        fortranOrder: false,
+        data: new Float64Array(2 ** 21),
+      };
+      const shares: number[] = [];
+      await writeArray(at(`told.${ending}`), array, {
+        onProgress: ({ done, total }) => shares.push(done / total),
+      });
+      expect(shares.length).toBeGreaterThan(1);
+      expect(shares).toEqual(shares.toSorted((a, b) => a - b));
+      expect(shares.at(-1)).toBe(1);
+      const given = new AbortController();
+      const onProgress = (): void => {
+        given.abort(new Error('enough'));
+      };
+      const path = at(`stopped.${ending}`);
+      await expect(writeArray(path, array, { signal: given.signal, onProgress })).rejects.toThrow(
+        'enough',
+      );
+      expect(await readdir(folder)).not.toContain(`stopped.${ending}`);
+    },
+  );
+
   it('names members, and turns orders of any rank', async () => {
     const cube = { dtype: 'int32', shape: [2, 3, 2], fortranOrder: true } as const;
     const data = Int32Array.from({ length: 12 }, (_, k) => k);

@@ -57,11 +57,35 @@ const WRITERS: Readonly<Record<Format, Writer>> = {
 type PiecesOf = (table: Table) => Iterable<Uint8Array>;
 
 function writerOf(load: () => Promise<PiecesOf>): Writer {
-  return async (file, { path }, array) => {
+  return async (file, { path }, array, { signal, onProgress }) => {
     const table = tableOf(path, array);
+    const total = array.data.byteLength;
     const piecesOf = await load();
-    await writeFileWhole(file, piecesOf(table));
+    const watched = onProgress ? tellingCells(table, total, onProgress) : table;
+    await writeFileWhole(file, piecesOf(watched), { signal });
+    onProgress?.({ done: total, total });
   };
+}
+
+/** Cells between two calls of `onProgress`. */
+const TOLD_CELLS = 2 ** 14;
+
+/** The table, which tells the bytes of the array whose cells were read: nobody knows how long the file will be. */
+function tellingCells(
+  table: Table,
+  total: number,
+  onProgress: NonNullable<WatchOptions['onProgress']>,
+): Table {
+  const cells = table.rows * table.columns;
+  let read = 0;
+  const cell: Table['cell'] = (row, column) => {
+    read += 1;
+    // The last call comes when the file is there.
+    if (read % TOLD_CELLS === 0 && read < cells)
+      onProgress({ done: (total * read) / cells, total });
+    return table.cell(row, column);
+  };
+  return { ...table, cell };
 }
 
 /** Checks before the work, not after it, that results can be written where they shall go, each to a place of its own. */
