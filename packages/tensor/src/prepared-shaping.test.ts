@@ -23,7 +23,6 @@ describe('on the CPU', () => {
 describe('prepared calls of operations that move and sort elements', () => {
   it('refuse with values and a remedy', async () => {
     using x = await tensor([[3, 1, 2]], where);
-    using by = await tensor(Int32Array.of(0), where);
     const sorted = await sort.prepare(x);
     const framed = await pad.prepare(x, 1);
     const top = await topK.prepare(x, 2);
@@ -70,5 +69,20 @@ describe('prepared calls of operations that move and sort elements', () => {
     const top = await topK.prepare(x, 2);
     expect(() => top(x, { out })).toThrow(expect.objectContaining({ code: 'DTYPE_MISMATCH' }));
     expect(await indices.toNested()).toEqual([[7, 7]]);
+  });
+
+  it('topK takes results that lie otherwise than x', async () => {
+    using x = await tensor([[3, 1, 2], [7, 9, 8]], where); // prettier-ignore
+    using all = empty([2, 9], { dtype: 'int32', ...where });
+    for (const k of [2, 3]) {
+      const out = { indices: all.slice(null, [0, 3 * k, 3]) };
+      const top = await topK.prepare(x, k, 1, { out });
+      const ordinary = await x.topK(k);
+      for (const given of [{ out }, undefined]) {
+        const { values, indices } = top(x, given);
+        expect(await values.toNested()).toEqual(await ordinary.values.toNested());
+        expect(await indices.toNested()).toEqual(await ordinary.indices.toNested());
+      }
+    }
   });
 });

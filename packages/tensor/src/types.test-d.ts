@@ -265,8 +265,8 @@ describe('public signatures', () => {
     expectTypeOf(cumSum.prepare(by, 0)).resolves.returns.toEqualTypeOf<Tensor<'int64'>>();
     expectTypeOf(take.prepare(single, by)).resolves.returns.toEqualTypeOf<Tensor<'float32'>>();
     expectTypeOf(topK.prepare(single, 1)).resolves.returns.toEqualTypeOf<TopK<'float32'>>();
-    // @ts-expect-error indices of the host
-    void take.prepare(single, [0]);
+    // @ts-expect-error indices of another dtype
+    void take.prepare(single, single);
     // @ts-expect-error an output of another dtype
     void cumSum.prepare(single, 0, { out: by });
     // @ts-expect-error values of another dtype

@@ -137,7 +137,7 @@ function firstOf(
  * console.log(await values.toNested(), await indices.toNested()); // [ [ 3, 2 ], [ 9, 8 ] ] [ [ 0, 2 ], [ 1, 2 ] ]
  *
  * const top = await topK.prepare(x, 1);
- * console.log(await top(x, { out: { indices: indices.slice(null, [0, 1]) } }).values.toNested()); // [ [ 3 ], [ 9 ] ]
+ * console.log(await top(x).values.toNested()); // [ [ 3 ], [ 9 ] ]
  * ```
  *
  * @param x any dtype and strides, rank 1 or more, at most 2^30 elements along the axis
@@ -185,8 +185,12 @@ export const topK: TopKCall = Object.assign(
       const like = { dtype: 'int32', device: example.device } as const;
       using whole = empty(example.shape, like);
       using first = whole.slice(...ranges);
-      const copy = await concat.prepare([first], axis, { ...rest, out: toIndices });
-      using indices = toIndices?.slice() ?? empty(shape, like);
+      const copy = await concat.prepare([first], axis, rest);
+      const copyTo =
+        toIndices === undefined
+          ? copy
+          : await concat.prepare([first], axis, { ...rest, out: toIndices });
+      using indices = empty(shape, like);
       const take = await takeAlongAxis.prepare(example, indices, axis, { ...rest, out: toValues });
       return (x: Tensor, free?: TopKFree): TopK<never> => {
         const { out: given, stream } = readOptions('topK', free, FREE_OPTIONS);
@@ -195,11 +199,15 @@ export const topK: TopKCall = Object.assign(
         const own = firstOf(x, k, axis);
         checkOuts(x, own.shape, to);
         using places = sorted.slice(...own.ranges);
-        const indices = copy([places], { out: to[1], stream });
+        if (to[1] !== undefined) copyTo([places], { out: to[1], stream });
+        // dense ones, wherever `out` lies
+        const indices = copy([places], { stream });
         try {
-          return { values: take(x, indices, { out: to[0], stream }), indices } as TopK<never>;
+          const values = take(x, indices, { out: to[0], stream });
+          if (to[1] !== undefined) indices.dispose();
+          return { values, indices: to[1] ?? indices } as TopK<never>;
         } catch (error) {
-          if (to[1] === undefined) indices.dispose();
+          indices.dispose();
           throw error;
         }
       };

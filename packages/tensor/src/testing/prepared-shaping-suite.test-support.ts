@@ -45,14 +45,14 @@ export function preparedShapingSuite(where: () => Device): void {
       call: (x) => concat([x, x], 1),
       prepare: async (x) => {
         const run = await concat.prepare([x, x], 1);
-        return (y, o) => run([y, y], o as never);
+        return (y, o) => run([y, y], o);
       },
     },
     stack: {
       call: (x) => stack([x, x], -1),
       prepare: async (x) => {
         const run = await stack.prepare([x, x], -1);
-        return (y, o) => run([y, y], o as never);
+        return (y, o) => run([y, y], o);
       },
     },
     tile: { call: (x) => tile(x, [2, 3]), prepare: (x) => tile.prepare(x, [2, 3]) },
