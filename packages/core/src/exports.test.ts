@@ -358,6 +358,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "assertWritable",
       "atOnce",
       "attachMethods",
+      "attachTo",
       "availableBytes",
       "belongsToPrepared",
       "captured",

@@ -1,7 +1,7 @@
 import { ops, type DefinedOperation, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
 import type { Pending, Tensor } from '@mercer/tensor';
-import { pendingCall } from '@mercer/tensor/operation';
+import { attachTo, pendingCall } from '@mercer/tensor/operation';
 import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
 import { nodeAt, type Input } from './input.js';
@@ -77,16 +77,11 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
   static {
     for (const [what, rule] of Object.entries<AnyRule>(RULES)) {
       // Called as the method is, also in stacks.
-      const methods = {
+      attachTo(this.prototype, {
         [what](this: LazyTensor, ...args: never[]): unknown {
           const made = rule(what, this, ...args);
           return made instanceof Promise ? made : this.derive(what, made);
         },
-      };
-      Object.defineProperty(this.prototype, what, {
-        value: methods[what],
-        writable: true,
-        configurable: true,
       });
     }
   }

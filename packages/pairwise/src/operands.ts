@@ -17,7 +17,7 @@ import {
 import { matrixLayout, type MatrixView } from './matrix-layout.js';
 
 /** One operand, ready for a kernel. */
-export interface Operand extends MatrixView {
+export interface MatrixOperand extends MatrixView {
   /** Elements between two batch entries; 0 broadcasts. */
   readonly batchStride: number;
   /** Address, leading stride and batch stride are multiples of 16 bytes. */
@@ -25,9 +25,9 @@ export interface Operand extends MatrixView {
 }
 
 /** The operands of a pairwise kernel. */
-export type Operands = readonly [a: Operand, b: Operand, out: Operand];
+export type MatrixOperands = readonly [a: MatrixOperand, b: MatrixOperand, out: MatrixOperand];
 
-/** Shapes of a pairwise call: a (..., M, K), b (..., N, K), result (..., M, N). */
+/** Shapes of a pairwise call: a (..., M, K), b (..., N, K), result (..., M, N), unless its operation says otherwise. */
 export interface PairwiseShape {
   readonly dtype: PairwiseDType;
   readonly device: Device;
@@ -93,7 +93,7 @@ export function inputOperand(
   x: StridedView,
   shape: Pick<PairwiseShape, 'dtype' | 'batch' | 'batchShape'>,
   preferred?: Layout,
-): Operand | undefined {
+): MatrixOperand | undefined {
   const view = matrixLayout(x.shape, x.strides, preferred);
   const batchStride =
     shape.batch <= 1
@@ -114,7 +114,7 @@ export function outOperand(
   shape: PairwiseShape,
   inputs: readonly Tensor[],
   preferred?: Layout,
-): Operand {
+): MatrixOperand {
   const { dtype, device } = shape;
   checkOut(out, { shape: shape.outShape, dtype, device }, inputs, what);
   const view = matrixLayout(out.shape, out.strides, preferred);
@@ -132,7 +132,7 @@ export function outOperand(
 export function freshOperand(
   { outShape: shape, batchShape, dtype }: PairwiseShape,
   preferred?: Layout,
-): Operand {
+): MatrixOperand {
   const out = { shape, strides: rowMajorStrides(shape), offset: 0 };
   const view = matrixLayout(shape, out.strides, preferred);
   if (view === undefined) throw new Error('a row-major output is always writable');
@@ -142,7 +142,7 @@ export function freshOperand(
 /** The scalar arguments of a pairwise kernel, parameters apart. */
 export function pairwiseScalars(
   shape: PairwiseShape,
-  [a, b, out]: Operands,
+  [a, b, out]: MatrixOperands,
   p: number,
 ): Record<string, number> {
   return {
@@ -161,7 +161,7 @@ export function pairwiseScalars(
 }
 
 /** What the planner has to know about the operands. */
-export function problemLayouts([a, b, out]: Operands): Pick<
+export function problemLayouts([a, b, out]: MatrixOperands): Pick<
   PairwiseProblem,
   'layoutA' | 'layoutB' | 'layoutOut' | 'alignedA' | 'alignedB' | 'alignedOut'
 > {
@@ -180,7 +180,7 @@ function operand(
   dtype: PairwiseDType,
   view: MatrixView,
   batchStride: number,
-): Operand {
+): MatrixOperand {
   const perVector = 16 / dtypeBytes(dtype);
   const { layout, leadingStride } = view;
   const aligned =

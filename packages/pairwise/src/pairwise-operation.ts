@@ -40,8 +40,8 @@ import {
   pairwiseScalars,
   pairwiseShape,
   problemLayouts,
-  type Operand,
-  type Operands,
+  type MatrixOperand,
+  type MatrixOperands,
   type PairwiseShape,
 } from './operands.js';
 import { parameterTensors, type PairwiseSpec } from './pairwise-spec.js';
@@ -61,7 +61,7 @@ export interface PairwiseExample<O> {
   readonly spec: PairwiseSpec;
   readonly options: O;
   readonly shape: Pick<PairwiseShape, 'dtype' | 'device' | 'k'>;
-  readonly operands: Operands;
+  readonly operands: MatrixOperands;
   /** Whether b was left out. */
   readonly one: boolean;
   /** Whether its kernels are there for products on tensor cores too. */
@@ -166,11 +166,11 @@ function planCall<O extends ExecuteOptions>(
         ? freshOperand(shape, prepared && 'row')
         : outOperand(what, out, shape, read, like?.[2].layout ?? (prepared && 'row')),
   };
-  const rowsOf = (name: 'a' | 'b', x: Tensor, layout?: Operand['layout']): BoundRows =>
+  const rowsOf = (name: 'a' | 'b', x: Tensor, layout?: MatrixOperand['layout']): BoundRows =>
     inputs.readable(name, x, (view) => inputOperand(view, shape, layout), shape.batchShape);
   const x = rowsOf('a', a, like?.[0].layout);
   const y = b === undefined || b === a ? x : rowsOf('b', b, like?.[1].layout);
-  const operands: Operands = [x.operand, y.operand, target.operand];
+  const operands: MatrixOperands = [x.operand, y.operand, target.operand];
   if (example !== undefined) checkPrepared(what, shape, operands, example);
   if (prepared !== undefined) spec.check?.(shape.dtype);
   const launch = {
@@ -230,7 +230,7 @@ function addSteps(
 /** What a launch over pairs of rows may have to fit. */
 export interface PairwiseLaunch {
   /** The operands that a kernel was prepared for. */
-  readonly like?: Operands | undefined;
+  readonly like?: MatrixOperands | undefined;
   /** Whether later calls may bring operands of another alignment and other numbers of rows. */
   readonly isPrepared: boolean;
   /** Whether products on tensor cores may compute squared distances. */
@@ -249,11 +249,11 @@ export function addPairwise(
   values: LaunchValues,
   { like, isPrepared, products: isAllowed }: PairwiseLaunch,
 ): boolean {
-  const operands: Operands = [a.operand, b.operand, target.operand];
+  const operands: MatrixOperands = [a.operand, b.operand, target.operand];
   const wanted = like === undefined || !spec.align ? operands : alignedLike(operands, like);
   const { m, n, k, batch } = shape;
   const problemOf = (
-    of: Operands,
+    of: MatrixOperands,
     config?: ProductsConfig,
   ): ProgramProblem<PairwisePlan> & { holds: PairwiseProblem } => {
     const problem = { ...pairwiseProblem(spec, shape, of), products: config };
@@ -265,7 +265,7 @@ export function addPairwise(
       emit: emitPairwise,
     };
   };
-  const programOf = (of: Operands, config?: ProductsConfig): string =>
+  const programOf = (of: MatrixOperands, config?: ProductsConfig): string =>
     problemKey({
       ...pairwiseProblem(spec, shape, of),
       m: 0,
@@ -285,7 +285,7 @@ export function addPairwise(
   };
   const products = isAllowed ? productsOf(shape.device, problemOf(wanted).holds) : undefined;
   if (isPrepared && like === undefined) {
-    const others: [Operands, ProductsConfig?][] = [[unaligned(operands)]];
+    const others: [MatrixOperands, ProductsConfig?][] = [[unaligned(operands)]];
     if (products !== undefined) others.push([wanted], [unaligned(operands), products]);
     for (const other of others) steps.alsoPrepareProgram(programOf(...other), problemOf(...other));
   }
@@ -329,7 +329,7 @@ function addProducts(
 export function pairwiseProblem(
   spec: PairwiseSpec,
   shape: PairwiseShape,
-  operands: Operands,
+  operands: MatrixOperands,
 ): PairwiseProblem {
   const { dtype, m, n, k, batch } = shape;
   const { expressions, p, parameters, diagonal } = spec;
@@ -352,7 +352,7 @@ export function pairwiseProblem(
 }
 
 /** The operands with nothing said about their alignment. */
-function unaligned([a, b, out]: Operands): Operands {
+function unaligned([a, b, out]: MatrixOperands): MatrixOperands {
   return [
     { ...a, aligned: false },
     { ...b, aligned: false },
@@ -361,7 +361,7 @@ function unaligned([a, b, out]: Operands): Operands {
 }
 
 /** The alignment that was prepared for, where the operands have it, and else none. */
-function alignedLike(operands: Operands, [a, b, out]: Operands): Operands {
+function alignedLike(operands: MatrixOperands, [a, b, out]: MatrixOperands): MatrixOperands {
   const [x, y, z] = unaligned(operands);
   const fits = [a, b, out].every(({ aligned }, at) => !aligned || operands[at]?.aligned === true);
   if (!fits) return [x, y, z];
@@ -397,7 +397,7 @@ const NAMES = ['a', 'b', 'out'] as const;
 function checkPrepared(
   what: string,
   shape: PairwiseShape,
-  operands: Operands,
+  operands: MatrixOperands,
   { shape: fixed, operands: wanted }: PairwiseExample<unknown>,
 ): void {
   checkPreparedFor(what, shape, fixed);

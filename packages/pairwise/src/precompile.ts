@@ -22,7 +22,7 @@ import { checkDescriptor } from './check-descriptor.js';
 import type { KernelDescriptor } from './descriptor-types.js';
 import { parametersOf } from './kernel-parameters.js';
 import { kernelSpec } from './kernel-spec.js';
-import type { Operand, PairwiseShape } from './operands.js';
+import type { MatrixOperand, PairwiseShape } from './operands.js';
 import { pairwiseProblem } from './pairwise-operation.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { rowsOperand, rowsPlan } from './row-preparation.js';
@@ -185,7 +185,7 @@ function entryOf(given: KernelDescriptor | PrecompileEntry): PrecompileEntry {
 interface Variant {
   readonly spec: PairwiseSpec;
   readonly shape: PairwiseShape;
-  readonly operands: readonly [a: Operand, b: Operand, out: Operand];
+  readonly operands: readonly [a: MatrixOperand, b: MatrixOperand, out: MatrixOperand];
 }
 
 function variantsOf(
@@ -220,7 +220,7 @@ const ALIGNMENTS: readonly (readonly [a: boolean, b: boolean, out: boolean])[] =
   [false, false, false],
 ];
 
-function operand(layout: Layout, aligned: boolean): Operand {
+function operand(layout: Layout, aligned: boolean): MatrixOperand {
   return { layout, aligned, leadingStride: 0, batchStride: 0 };
 }
 

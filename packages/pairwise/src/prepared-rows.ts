@@ -3,7 +3,7 @@ import { isTensor } from '@mercer/tensor';
 import { pointerAt, type CallPointer, type CallView } from '@mercer/tensor/operation';
 import type { CallInputs } from './call-inputs.js';
 import { NOWHERE } from './launch-values.js';
-import type { Operand, PairwiseShape } from './operands.js';
+import type { MatrixOperand, PairwiseShape } from './operands.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 import { rowsOperand, rowsPlan } from './row-preparation.js';
 import { checkScale, scaleStrides } from './row-scale.js';
@@ -11,7 +11,7 @@ import { checkScale, scaleStrides } from './row-scale.js';
 /** Rows as a kernel of a call reads them. */
 export interface BoundRows {
   readonly view: CallView;
-  readonly operand: Operand;
+  readonly operand: MatrixOperand;
 }
 
 /** The factors of the features as a step takes them. */

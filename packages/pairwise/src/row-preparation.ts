@@ -1,9 +1,9 @@
 import { dtypeBytes, planRows, type RowsPlan } from '@mercer/kernels';
-import type { Operand, PairwiseShape } from './operands.js';
+import type { MatrixOperand, PairwiseShape } from './operands.js';
 import type { PairwiseSpec } from './pairwise-spec.js';
 
 /** How a pairwise kernel reads prepared rows: row-major, every row at a multiple of 16 bytes. */
-export function rowsOperand({ dtype, k }: PairwiseShape, rows = 1, batchStride = 0): Operand {
+export function rowsOperand({ dtype, k }: PairwiseShape, rows = 1, batchStride = 0): MatrixOperand {
   const perVector = 16 / dtypeBytes(dtype);
   const leadingStride = Math.ceil(k / perVector) * perVector;
   return {
@@ -19,7 +19,7 @@ export function rowsPlan(
   { normalise, scale }: NonNullable<PairwiseSpec['rows']>,
   { dtype, device, k, batch }: PairwiseShape,
   rows: number,
-  { layout }: Operand,
+  { layout }: MatrixOperand,
 ): RowsPlan {
   const problem = { dtype, m: rows, k, batch, layout, scale: scale !== undefined, normalise };
   return planRows(problem, device.limits);

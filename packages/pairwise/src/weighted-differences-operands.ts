@@ -4,7 +4,6 @@ import {
   isTensor,
   MercerError,
   rowMajorStrides,
-  type Device,
   type Layout,
   type Tensor,
 } from '@mercer/tensor';
@@ -12,7 +11,7 @@ import { checkOut, collapseBatchStride, commonDevice, formatShape } from '@merce
 import { WHAT } from './weighted-differences-options.js';
 import { parameterBatch } from './kernel-parameter.js';
 import { matrixLayout } from './matrix-layout.js';
-import { inputOperand, type Operand } from './operands.js';
+import { inputOperand, type MatrixOperand, type PairwiseShape } from './operands.js';
 import type { ParameterValue } from './run-kernel-options.js';
 
 /** The inputs by name: a (..., K, M), b (..., N, K), c (..., O, K), d (..., N, M). */
@@ -27,20 +26,15 @@ export interface GradInputs {
 export const GRAD_INPUTS = ['a', 'b', 'c', 'd'] as const;
 
 /** Sizes of a call; the result is (..., O, N, M). */
-export interface GradShape {
-  readonly dtype: PairwiseDType;
-  readonly device: Device;
-  readonly m: number;
-  readonly n: number;
+export interface GradShape extends PairwiseShape {
   readonly o: number;
-  readonly k: number;
-  readonly batchShape: readonly number[];
-  readonly batch: number;
-  readonly outShape: readonly number[];
 }
 
 /** The output as a kernel writes it. */
-export interface GradOutput extends Pick<Operand, 'leadingStride' | 'batchStride' | 'aligned'> {
+export interface GradOutput extends Pick<
+  MatrixOperand,
+  'leadingStride' | 'batchStride' | 'aligned'
+> {
   /** Elements between two rows of c. */
   readonly strideO: number;
 }
@@ -119,7 +113,7 @@ function commonBatch(inputs: GradInputs, p: ParameterValue): readonly number[] {
 }
 
 /** Reads an input, or returns undefined where it has to be copied: its last axis must be contiguous. */
-export function gradOperand(x: Layout, shape: GradShape): Operand | undefined {
+export function gradOperand(x: Layout, shape: GradShape): MatrixOperand | undefined {
   const operand = inputOperand(x, shape, 'row');
   return operand?.layout === 'row' ? operand : undefined;
 }
@@ -167,7 +161,7 @@ function outputOf(out: Layout, { dtype, batchShape, o }: GradShape): GradOutput 
 }
 
 /** Every input as a kernel reads it. */
-export type GradOperands = Readonly<Record<(typeof GRAD_INPUTS)[number], Operand>>;
+export type GradOperands = Readonly<Record<(typeof GRAD_INPUTS)[number], MatrixOperand>>;
 
 /** The scalar arguments of a launch, p apart. */
 export function gradScalars(

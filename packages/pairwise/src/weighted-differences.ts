@@ -27,7 +27,7 @@ import { ofRows } from './batch-rules.js';
 import { CallInputs } from './call-inputs.js';
 import { checkPreparedFor } from './check-prepared.js';
 import { boundValue } from './launch-values.js';
-import type { Operand } from './operands.js';
+import type { MatrixOperand } from './operands.js';
 import { placeAll, type PairwiseInput } from './place.js';
 import type { DTypeOfRows, RowsBeside, RowsInput } from './rows-input.js';
 import type { ParameterValue } from './run-kernel-options.js';
@@ -224,7 +224,7 @@ function gradProblem(
 }
 
 function gradAlignment(
-  { a, b, c }: Readonly<Record<'a' | 'b' | 'c', Operand>>,
+  { a, b, c }: Readonly<Record<'a' | 'b' | 'c', MatrixOperand>>,
   out: GradOutput,
 ): GradAlignment {
   return {

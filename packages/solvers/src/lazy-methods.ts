@@ -1,5 +1,6 @@
 import { LazyTensor, type LazyDType } from '@mercer/lazy';
 import type { Tensor, TensorOperand } from '@mercer/tensor';
+import { attachTo } from '@mercer/tensor/operation';
 import { lazyOperator, type LazyOperatorOptions } from './operators/lazy-operator.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
@@ -33,14 +34,11 @@ declare module '@mercer/lazy' {
   interface LazyTensor<D extends LazyDType> extends SolverMethods<D> {}
 }
 
-const METHODS: { readonly [M in keyof SolverMethods<LazyDType>]: unknown } = {
+attachTo(LazyTensor.prototype, {
   asOperator(this: LazyTensor, options?: LazyOperatorOptions) {
     return lazyOperator(this, options);
   },
   solve(this: LazyTensor, b: TensorOperand<OperatorDType>, options?: SolveSystemOptions) {
     return solveShifted('solve', () => lazyOperator(this), b, options);
   },
-};
-
-for (const [name, value] of Object.entries(METHODS))
-  Object.defineProperty(LazyTensor.prototype, name, { value, writable: true, configurable: true });
+} satisfies Record<keyof SolverMethods<LazyDType>, unknown>);

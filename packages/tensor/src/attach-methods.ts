@@ -1,4 +1,5 @@
 import type { DType } from '@mercer/kernels';
+import { attachTo } from './attach-to.js';
 import {
   addPendingMethod,
   heard,
@@ -33,17 +34,14 @@ export type AttachedMethods = Partial<Record<keyof TensorMethods<DType>, Attache
  */
 export function attachMethods(methods: AttachedMethods): void {
   for (const [name, { gives, call, takesPending }] of Object.entries<AttachedMethod>(methods)) {
-    if (name in Tensor.prototype) throw new TypeError(`tensors have a member '${name}' already`);
     const apply = call as (self: Tensor, ...given: readonly unknown[]) => Promise<unknown>;
     if (takesPending === true) {
       const whole = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
         heard([this, ...given]);
         return apply(this, ...given);
       };
-      const property = { value: whole, configurable: true, writable: true };
-      Object.defineProperty(Tensor.prototype, name, property);
-      Object.defineProperty(Traced.prototype, name, property);
-      Object.defineProperty(pendingPrototype, name, property);
+      for (const { prototype } of [Tensor, Traced]) attachTo(prototype, { [name]: whole });
+      attachTo(pendingPrototype, { [name]: whole });
       continue;
     }
     const value = function (this: Tensor, ...given: readonly unknown[]): Promise<unknown> {
@@ -55,9 +53,7 @@ export function attachMethods(methods: AttachedMethods): void {
       if (gives !== 'tensor') return result;
       return [this, ...given].some(isTraced) ? promisesTraced(pending(result)) : pending(result);
     };
-    const property = { value, configurable: true, writable: true };
-    Object.defineProperty(Tensor.prototype, name, property);
-    Object.defineProperty(Traced.prototype, name, property);
+    for (const { prototype } of [Tensor, Traced]) attachTo(prototype, { [name]: value });
     addPendingMethod(name, gives);
   }
 }

@@ -77,14 +77,21 @@ export type {
   WorkOptions,
 } from './device.js';
 export { defaultDevice, device, devices } from './devices.js';
-export { cumSum } from './scan/cum-sum.js';
-export { topK, type TopK, type TopKOptions } from './sorting/top-k.js';
-export { argSort, sort, type ArgSort, type SortOptions } from './sorting/sort.js';
+export { cumSum, type CumSum } from './scan/cum-sum.js';
+export {
+  topK,
+  type TopK,
+  type TopKCall,
+  type TopKFree,
+  type TopKOptions,
+  type TopKOut,
+} from './sorting/top-k.js';
+export { argSort, sort, type ArgSort, type Sort, type SortOptions } from './sorting/sort.js';
 export { unique, type Unique, type UniqueCall, type UniqueOptions } from './sorting/unique.js';
 export { compress } from './indexing/compress.js';
 export { index, type AxisIndices, type IndexRange } from './indexing/index-axes.js';
 export type { HostIndices } from './indexing/indices.js';
-export { take, takeAlongAxis } from './indexing/take.js';
+export { take, takeAlongAxis, type TakeCall } from './indexing/take.js';
 export type { FrameLike } from './data-frame.js';
 export type { StridedSource, TensorSource } from './host-array.js';
 export { closeJitCache, configureJitCache, jitCache } from './jit.js';
@@ -108,10 +115,10 @@ export { MercerError, type MercerErrorCode } from './mercer-error.js';
 export type { Nested } from './nested.js';
 export { isPending, type Pending } from './pending.js';
 export { planOf, type ResultPlan, type StepsPlan } from './plan-of.js';
-export { concat, stack, type JoinedDType } from './shaping/join.js';
-export { pad, type PadOptions, type PadWidth, type PadWidths } from './shaping/pad.js';
-export type { ShapingOptions } from './shaping/shaping-options.js';
-export { tile } from './shaping/tile.js';
+export { concat, stack, type JoinCall, type JoinedDType } from './shaping/join.js';
+export { pad, type Pad, type PadOptions, type PadWidth, type PadWidths } from './shaping/pad.js';
+export type { PreparedShaping, ShapingOptions } from './shaping/shaping-options.js';
+export { tile, type Tile } from './shaping/tile.js';
 export { flip, split } from './shaping/view-functions.js';
 export { startProfile, type Profile, type ProfileRecord } from './profiler.js';
 export { timeSpan, type TimedSpan } from './time-span.js';

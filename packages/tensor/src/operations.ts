@@ -18,8 +18,8 @@ import { broadcastLayout } from './views.js';
  * What the methods of Tensor do, on views of storages: below the tensor class, which wraps the results.
  */
 
-/** Elements with a name for messages; a Tensor is one. */
-export interface Operand<D extends DType = DType> extends ElementView {
+/** Elements with a name for messages; a tensor is one. */
+export interface LabelledView<D extends DType = DType> extends ElementView {
   readonly dtype: D;
   readonly label: string;
 }
@@ -81,7 +81,7 @@ export interface ExpectedOut {
  * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
 export function checkOutView(
-  out: Operand,
+  out: LabelledView,
   { shape, dtype, device }: ExpectedOut,
   inputs: readonly MemoryView[],
   what: string,
@@ -164,7 +164,7 @@ export async function roomOn(
 
 /** A row-major copy with conversion. */
 export async function castView(
-  source: Operand,
+  source: LabelledView,
   dtype: DType,
   options: WorkOptions,
   what: string,
@@ -180,8 +180,8 @@ export async function castView(
 
 /** The same into memory of the caller's. */
 export async function castInto(
-  out: Operand,
-  source: Operand,
+  out: LabelledView,
+  source: LabelledView,
   dtype: DType,
   options: WorkOptions,
   what: string,
@@ -196,8 +196,8 @@ export async function castInto(
 
 /** Overwrites a view with another, converted and broadcast. */
 export async function copyInto(
-  target: Operand,
-  source: Operand,
+  target: LabelledView,
+  source: LabelledView,
   options: TransferOptions,
 ): Promise<void> {
   const device = coreOf(target.storage.device);
@@ -226,7 +226,7 @@ export async function copyInto(
 
 /** Overwrites every element with one value. */
 export async function fillView(
-  target: Operand,
+  target: LabelledView,
   value: unknown,
   options: WorkOptions,
 ): Promise<void> {
@@ -240,7 +240,7 @@ export async function fillView(
 
 /** A copy on another device; `options.stream` belongs to that device. */
 export async function moveView(
-  source: Operand,
+  source: LabelledView,
   target: DeviceCore,
   options: TransferOptions,
 ): Promise<OwnedView> {
@@ -318,7 +318,10 @@ async function moveThroughHost(
 }
 
 /** Row-major elements: the view itself with one more reference, or a copy. */
-export async function contiguousView(source: Operand, options: WorkOptions): Promise<OwnedView> {
+export async function contiguousView(
+  source: LabelledView,
+  options: WorkOptions,
+): Promise<OwnedView> {
   if (!isRowMajor(source.shape, source.strides)) {
     return castView(source, source.dtype, options, 'contiguous');
   }

@@ -221,6 +221,6 @@ describe('attachMethods', () => {
     const clone = { gives: 'tensor', call: async (t: Tensor) => t } as const;
     expect(() => {
       attachMethods({ clone } as never);
-    }).toThrow("tensors have a member 'clone' already");
+    }).toThrow("there is a member 'clone' already. Give the method another name.");
   });
 });

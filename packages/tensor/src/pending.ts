@@ -1,6 +1,7 @@
 import { types } from 'node:util';
 import type { DType } from '@mercer/kernels';
 import { own } from '@mercer/options';
+import { attachTo } from './attach-to.js';
 import type { Stream, WorkOptions } from './device.js';
 import {
   atPlace,
@@ -156,7 +157,7 @@ export function addPendingMethod(name: string, gives: Gives, isOneCall = false):
     if (isTraced(this) || given.some(isTraced)) return promisesTraced(pending(result));
     return hasPlaces ? pendingInPlace(result) : pending(result);
   };
-  Object.defineProperty(pendingPrototype, name, { value, configurable: true, writable: true });
+  attachTo(pendingPrototype, { [name]: value });
 }
 
 /** A tensor's own method on what is there; what it throws rejects, as it does where somebody waits. */

@@ -9,7 +9,7 @@ import type { ElementView } from './elementwise.js';
 import { readbackOf } from './host-convert.js';
 import { inSlices } from './in-slices.js';
 import { elementRange, isRowMajor, rowMajorStrides } from './layout.js';
-import { castView, coreOf, type Operand } from './operations.js';
+import { castView, coreOf, type LabelledView } from './operations.js';
 import { streamFor } from './stream-core.js';
 import { gather } from './strided-host.js';
 import {
@@ -36,7 +36,7 @@ const HOST_PACK_BYTES = 2 ** 16;
 
 /** The storage elements in row-major order, once the device has them; `what` is the method that asks for them. */
 export async function readRaw<D extends DType>(
-  source: Operand<D>,
+  source: LabelledView<D>,
   options: WorkOptions,
   what = 'toTypedArray',
 ): Promise<RawArrayOf<D>> {
@@ -89,7 +89,7 @@ async function download(
 
 /** See Tensor.toTypedArray. */
 export async function readTyped<D extends DType>(
-  source: Operand<D>,
+  source: LabelledView<D>,
   options: WorkOptions,
   what = 'toTypedArray',
 ): Promise<TypedArrayOf<D>> {
@@ -99,7 +99,7 @@ export async function readTyped<D extends DType>(
 
 /** See Tensor.toNested. */
 export async function readNested<D extends DType>(
-  source: Operand<D>,
+  source: LabelledView<D>,
   options: WorkOptions,
   what = 'toNested',
 ): Promise<NestedOf<D>> {
@@ -108,7 +108,7 @@ export async function readNested<D extends DType>(
 }
 
 /** The same at once where the elements lie in host memory and nothing that writes them is pending; undefined elsewhere. */
-export function nestedAtHand<D extends DType>(source: Operand<D>): NestedOf<D> | undefined {
+export function nestedAtHand<D extends DType>(source: LabelledView<D>): NestedOf<D> | undefined {
   const { storage, dtype, shape, strides } = source;
   if (storage.disposed || storage.calls?.hasWriters === true) return undefined;
   if (storage.isCaptured || storage.lastWrite.stream.inFlight > 0) return undefined;

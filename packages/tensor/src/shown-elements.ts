@@ -1,5 +1,5 @@
 import { inspect, type InspectOptions } from 'node:util';
-import type { Operand } from './operations.js';
+import type { LabelledView } from './operations.js';
 import { nestedAtHand } from './readback.js';
 import { sliceLayout } from './views.js';
 
@@ -16,7 +16,7 @@ export function shownRanges(shape: readonly number[]): [start: number, stop: num
 }
 
 /** Those entries, where they lie in host memory and nothing that writes them is pending; undefined elsewhere. */
-export function shownAtHand(tensor: Operand): unknown {
+export function shownAtHand(tensor: LabelledView): unknown {
   const { storage, dtype, label, shape } = tensor;
   return nestedAtHand({ ...sliceLayout(tensor, shownRanges(shape)), storage, dtype, label });
 }

@@ -10,7 +10,10 @@ import type { Device, Progress } from './device.js';
 import { device } from './devices.js';
 import { gatherRows } from './gather-rows.js';
 import { map } from './map.js';
+import { cumSum } from './scan/cum-sum.js';
 import { scatterAdd } from './scatter-add.js';
+import { sort } from './sorting/sort.js';
+import { topK } from './sorting/top-k.js';
 import { sumTo } from './sum-to.js';
 import type { Tensor } from './tensor.js';
 import { abortedEverywhere } from '../test/aborted-everywhere.mjs';
@@ -75,6 +78,10 @@ const CALLS: Readonly<Record<string, Call>> = {
   'scatterAdd.prepare': (o) => scatterAdd.prepare(there, index, 2, o),
   'gatherRows.prepare': (o) => gatherRows.prepare(there, index, o),
   'countRows.prepare': (o) => countRows.prepare(index, 2, o),
+  'cumSum.prepare': (o) => cumSum.prepare(turned, 0, o),
+  'sort.prepare': (o) => sort.prepare(turned, 1, o),
+  topK: (o) => topK(there, 3, 1, o),
+  'topK.prepare': (o) => topK.prepare(there, 3, 1, o),
   'add into out': (o) => there.add(1, { out: there, ...o }).then(() => undefined),
   'sum of axis 0': (o) => there.sum(0, o),
   'sum of all, in parts': (o) => there.sum(undefined, o),

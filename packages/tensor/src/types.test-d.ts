@@ -4,6 +4,7 @@ import {
   arange,
   concat,
   countRows,
+  cumSum,
   device,
   diag,
   empty,
@@ -17,10 +18,13 @@ import {
   random,
   scatterAdd,
   scope,
+  sort,
   split,
   stack,
   sumTo,
+  take,
   tensor,
+  topK,
   unsafeKernel,
   zeros,
   type Device,
@@ -34,6 +38,7 @@ import {
   type Storage,
   type Stream,
   type Tensor,
+  type TopK,
   type TypedArrayOf,
 } from './index.js';
 
@@ -252,6 +257,20 @@ describe('public signatures', () => {
     void map(both, { x: single }, { out: { twice: single }, dtype: { isPositive: 'int32' } });
     // @ts-expect-error no result is called that
     void map(both, { x: single }, { out: { thrice: single } });
+  });
+
+  test('prepared calls', () => {
+    const [single, by] = [empty([2]), empty([2], { dtype: 'int32' })];
+    expectTypeOf(sort.prepare(single)).resolves.returns.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(cumSum.prepare(by, 0)).resolves.returns.toEqualTypeOf<Tensor<'int64'>>();
+    expectTypeOf(take.prepare(single, by)).resolves.returns.toEqualTypeOf<Tensor<'float32'>>();
+    expectTypeOf(topK.prepare(single, 1)).resolves.returns.toEqualTypeOf<TopK<'float32'>>();
+    // @ts-expect-error indices of another dtype
+    void take.prepare(single, single);
+    // @ts-expect-error an output of another dtype
+    void cumSum.prepare(single, 0, { out: by });
+    // @ts-expect-error values of another dtype
+    void topK(single, 1, 0, { out: { values: by } });
   });
 
   test('kernels of users', () => {

@@ -7,14 +7,14 @@ import type { ClassDType } from '../creators/one-hot.js';
 import { addGatherRows } from '../gather-rows.js';
 import { isRowMajor } from '../layout.js';
 import { CallSteps } from '../operation/call-steps.js';
-import { only, Operation, type CallIdentity } from '../operation/operation.js';
+import { only, Operation, prepareOne, type CallIdentity } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, isPending, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { rowsOf, type RowsView } from '../row-index.js';
 import { addScatterAdd } from '../scatter-add.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
-import { assertTensor, isTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { checkOut, commonDevice } from '../tensor-checks.js';
 import { differentiable } from '../trace/differentiable.js';
 import { isTraced } from '../trace/traced-value.js';
@@ -187,24 +187,61 @@ function besideMapped(indices: unknown, isMapped: unknown): unknown {
   return (indices as Value).reshape([1, ...(indices as KnownValue).shape]);
 }
 
-function call(
-  what: Taking,
-  x: unknown,
-  indices: unknown,
-  axis: number | undefined,
-  options: ShapingOptions | undefined,
-): Pending<Tensor> {
-  const work = async (): Promise<Tensor> => {
-    heard([x, indices]);
-    const given = readOptions(what, options, SHAPING_OPTIONS);
-    const read = readIndices(what, indices);
-    return whenArrived([x, read, given], async ([one, by]) => {
-      assertTensor(one, `${what}: x`);
-      const from = { what, shape: one.shape, axis };
-      return only(await taking.call([one, by as ReadIndices, from], given));
-    });
+/** How {@link take} and {@link takeAlongAxis} are called. */
+export interface TakeCall {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    indices: TensorOperand<ClassDType> | HostIndices,
+    axis?: number,
+    options?: ShapingOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /**
+   * Compiles for tensors like these, and gives a synchronous function of tensors for which the same kernels are launched. Indices are a
+   * tensor there.
+   */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    indices: Tensor<ClassDType>,
+    axis?: number,
+    options?: ShapingOptions<NoInfer<D>>,
+  ) => Promise<(x: Tensor<D>, indices: Tensor<ClassDType>, options?: OutOption<D>) => Tensor<D>>;
+}
+
+function takeCall(what: Taking, usualAxis: number | undefined): TakeCall {
+  const run = (
+    x: unknown,
+    indices: unknown,
+    axis = usualAxis,
+    options?: ShapingOptions,
+  ): Pending<Tensor<never>> => {
+    const call = async (): Promise<Tensor> => {
+      heard([x, indices]);
+      const given = readOptions(what, options, SHAPING_OPTIONS);
+      const read = readIndices(what, indices);
+      return whenArrived([x, read, given], async ([one, by]) =>
+        only(await taking.call(callOf(what, one, by, axis), given)),
+      );
+    };
+    const result = recorded(PRIMITIVES[what], [x, indices, axis, options]) ?? pending(call());
+    return result as Pending<Tensor<never>>;
   };
-  return pending(work());
+  const prepare = async (
+    example: unknown,
+    indices: unknown,
+    axis = usualAxis,
+    options?: ShapingOptions,
+  ) => {
+    const prepared = await prepareOne(taking, callOf(what, example, indices, axis), options);
+    return (x: unknown, by: unknown, free?: object) =>
+      prepared(callOf(what, x, by, axis), free) as Tensor<never>;
+  };
+  return Object.assign(run, { prepare });
+}
+
+/** @throws MercerError INVALID_ARGUMENT, DISPOSED for what is no tensor */
+function callOf(what: Taking, x: unknown, indices: unknown, axis: number | undefined): Call {
+  assertTensor(x, `${what}: x`);
+  return [x, indices as ReadIndices, { what, shape: x.shape, axis }];
 }
 
 /**
@@ -222,6 +259,10 @@ function call(
  * console.log(await take(x, [2, -3], 1).toNested()); // [ [ 3, 1 ], [ 6, 4 ] ]
  * console.log(await x.take(await tensor(Int32Array.of(1), where), 0).toNested()); // [ [ 4, 5, 6 ] ]
  * console.log(await take(x, 4).item()); // 5
+ *
+ * const columns = await tensor(Int32Array.of(2, 0), where);
+ * const taken = await take.prepare(x, columns, 1);
+ * console.log(await taken(x, columns).toNested()); // [ [ 3, 1 ], [ 6, 4 ] ]
  * ```
  *
  * @param x any dtype, rank and strides; where it is not dense it is copied first, but for gaps between rows along axis 0
@@ -230,15 +271,7 @@ function call(
  * @returns x's shape with that of the indices in place of the axis; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; with `out` also SHAPE_MISMATCH, OVERLAP
  */
-export function take<D extends DType>(
-  x: TensorOperand<D>,
-  indices: TensorOperand<ClassDType> | HostIndices,
-  axis?: number,
-  options?: ShapingOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  return (recorded(PRIMITIVES.take, [x, indices, axis, options]) ??
-    call('take', x, indices, axis, options)) as Pending<Tensor<D>>;
-}
+export const take: TakeCall = takeCall('take', undefined);
 
 /**
  * Elements by index, with indices of their own for each place beside an axis, as numpy's take_along_axis: element `[i, k, j]` of the result
@@ -250,6 +283,10 @@ export function take<D extends DType>(
  * const x = await tensor([[3, 1, 2], [7, 9, 8]], { device: 'cpu' });
  * console.log(await takeAlongAxis(x, [[1, 2], [0, 0]]).toNested()); // [ [ 1, 2 ], [ 7, 7 ] ]
  * console.log(await x.takeAlongAxis(x.argMax(1, { keepDims: true }), 1).toNested()); // [ [ 3 ], [ 9 ] ]
+ *
+ * const places = await x.argMax(1, { keepDims: true });
+ * const largest = await takeAlongAxis.prepare(x, places, 1);
+ * console.log(await largest(x, places).toNested()); // [ [ 3 ], [ 9 ] ]
  * ```
  *
  * @param x any dtype and strides, rank 1 or more; where it is not dense it is copied first
@@ -258,15 +295,7 @@ export function take<D extends DType>(
  * @returns x's shape with as many elements along the axis as the indices have; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, DISPOSED; with `out` also OVERLAP
  */
-export function takeAlongAxis<D extends DType>(
-  x: TensorOperand<D>,
-  indices: TensorOperand<ClassDType> | HostIndices,
-  axis = -1,
-  options?: ShapingOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  return (recorded(PRIMITIVES.takeAlongAxis, [x, indices, axis, options]) ??
-    call('takeAlongAxis', x, indices, axis, options)) as Pending<Tensor<D>>;
-}
+export const takeAlongAxis: TakeCall = takeCall('takeAlongAxis', -1);
 
 const FUNCTIONS = { take, takeAlongAxis } as const;
 

@@ -11,6 +11,7 @@
  * 3. Kernels come from a problem of `@mercer/kernels`: `loadProblem` and `loadPlan`, kept in a `RecentMap` by `kernelKey`.
  * 4. `launchProgram` enqueues them where the stream has room (`roomOn`); `unlessAborted` and `inSlices` heed a signal on the way.
  * 5. A promise of a tensor is given as `pending`, so that it has the tensor's methods; `attachMethods` makes the operation a method.
+ *    `attachTo` adds methods to another class, as solvers does to symbolic matrices.
  * 6. An `Operation` does 1 and 3 to 6 from rules: what identifies a call, and the checks of 2, which write the call's launches down as
  *    `CallSteps`. Its ordinary calls, its prepared calls and the memory of calls made before follow. So are made: in this package `map`,
  *    elementwise chains, reductions over axes, `concat`, `stack`, `tile`, `pad`, `take`, `sumTo` and rows by index; `cdist`, `runKernel`,
@@ -40,6 +41,7 @@
  * @packageDocumentation
  */
 export { attachMethods, type AttachedMethod, type AttachedMethods } from '../attach-methods.js';
+export { attachTo } from '../attach-to.js';
 export { isAmbientByContext } from '../capture/ambient-stream.js';
 export { askAhead, askForCapture } from '../capture/ask-ahead.js';
 export { captured } from '../capture/capture-calls.js';

@@ -577,6 +577,21 @@ export function only([result]: readonly Tensor[]): Tensor {
   return result;
 }
 
+/** As `prepare` of an operation with one result. @throws as it does */
+export async function prepareOne<
+  A extends readonly unknown[],
+  O extends WorkOptions & LoadOptions,
+  X,
+  G extends readonly unknown[],
+>(
+  operation: Operation<A, O, X, G>,
+  examples: G,
+  options: O | undefined,
+): Promise<(args: G, options?: object) => Tensor> {
+  const prepared = await operation.prepare(examples, options);
+  return (args, free) => only(prepared(args, free));
+}
+
 /** An operation with one result as a function of `arity` arguments and options, with its `prepare`. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the face, which types the arguments
 export function operationFunction<F>(operation: Callable, arity: number): F {

@@ -9,11 +9,15 @@ import { patternOf } from '../elementwise.js';
 import { MercerError } from '../mercer-error.js';
 import { addFormula } from '../map-kernel.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
-import { only, Operation } from '../operation/operation.js';
+import { only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
-import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
+import {
+  SHAPING_OPTIONS,
+  type PreparedShaping,
+  type ShapingOptions,
+} from '../shaping/shaping-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { alongAxis } from '../trace/batching.js';
@@ -99,6 +103,21 @@ function zerosBefore(steps: CallSteps, view: CallView, count: number): CallView 
   return view;
 }
 
+/** How {@link cumSum} is called. */
+export interface CumSum {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    axis?: number,
+    options?: ShapingOptions<NoInfer<TotalDType<D>>>,
+  ): Pending<Tensor<TotalDType<D>>>;
+  /** Compiles for tensors like x, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    axis?: number,
+    options?: ShapingOptions<NoInfer<TotalDType<D>>>,
+  ) => Promise<PreparedShaping<D, TotalDType<D>>>;
+}
+
 /**
  * The sums of the elements up to each along an axis, as numpy's cumsum: added in float64 and rounded once; whole numbers give int64, exact
  * on a CPU, and on a GPU up to 2^53. There it takes log2(n) kernels for n elements along the axis, and 32 bytes of scratch memory for each
@@ -110,6 +129,9 @@ function zerosBefore(steps: CallSteps, view: CallView, count: number): CallView 
  * const x = await tensor([[1, 2, 3], [4, 5, 6]], { device: 'cpu' });
  * console.log(await cumSum(x).toNested()); // [ [ 1, 3, 6 ], [ 4, 9, 15 ] ]
  * console.log(await x.cumSum(0).toNested()); // [ [ 1, 2, 3 ], [ 5, 7, 9 ] ]
+ *
+ * const sums = await cumSum.prepare(x, 0);
+ * console.log(await sums(x).toNested()); // [ [ 1, 2, 3 ], [ 5, 7, 9 ] ]
  * ```
  *
  * @param x any dtype and strides, rank 1 or more
@@ -117,22 +139,24 @@ function zerosBefore(steps: CallSteps, view: CallView, count: number): CallView 
  * @returns of x's shape: int64 of whole numbers, float32 of floats of 16 bits, else x's dtype; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export function cumSum<D extends DType>(
-  x: TensorOperand<D>,
-  axis = -1,
-  options?: ShapingOptions<NoInfer<TotalDType<D>>>,
-): Pending<Tensor<TotalDType<D>>> {
-  const call = async (): Promise<Tensor> => {
-    heard([x]);
-    const given = readOptions('cumSum', options as ShapingOptions | undefined, SHAPING_OPTIONS);
-    return whenArrived([x, given], async ([one]) =>
-      only(await operation.call([one as Tensor, axis], given)),
-    );
-  };
-  return (recorded(summing, [x, axis, options]) ?? pending(call())) as Pending<
-    Tensor<TotalDType<D>>
-  >;
-}
+export const cumSum: CumSum = Object.assign(
+  (x: unknown, axis = -1, options?: ShapingOptions): Pending<Tensor<never>> => {
+    const call = async (): Promise<Tensor> => {
+      heard([x]);
+      const given = readOptions('cumSum', options, SHAPING_OPTIONS);
+      return whenArrived([x, given], async ([one]) =>
+        only(await operation.call([one as Tensor, axis], given)),
+      );
+    };
+    return (recorded(summing, [x, axis, options]) ?? pending(call())) as Pending<Tensor<never>>;
+  },
+  {
+    prepare: async (example: Tensor, axis = -1, options?: ShapingOptions) => {
+      const run = await prepareOne(operation, [example, axis], options);
+      return (x: Tensor, free?: object) => run([x, axis], free) as Tensor<never>;
+    },
+  },
+);
 
 const summing: Primitive = {
   name: 'cumSum',

@@ -6,11 +6,11 @@ import type { CommonDType, TensorOperand } from '../arithmetic/result-types.js';
 import { formatShape } from '../checked-size.js';
 import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
-import { only, Operation, type CallPlan } from '../operation/operation.js';
+import { only, Operation, prepareOne, type CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
-import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
+import { assertTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { exampleShape, spreadOver, type AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import {
@@ -122,32 +122,61 @@ function stacked(tensors: readonly Tensor[], axis: number): Joined {
   };
 }
 
-function join(
-  what: Join[0],
-  tensors: unknown,
-  axis: number,
-  options: ShapingOptions | undefined,
-): Pending<Tensor> {
-  const call = async (): Promise<Tensor> => {
-    if (Array.isArray(tensors)) heard(tensors);
-    const given = readOptions(what, options, SHAPING_OPTIONS);
-    if (!Array.isArray(tensors)) {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: the tensors are ${describeValue(tensors)}. Pass an array of them, as ${what}([a, b]).`,
-      );
-    }
-    if (tensors.length === 0) {
-      throw new MercerError(
-        'INVALID_ARGUMENT',
-        `${what}: the array of tensors is empty. Pass at least one.`,
-      );
-    }
-    return whenArrived([...(tensors as unknown[]), given], async (all) =>
-      only(await operation.call([what, axis, ...(all.slice(0, -1) as Tensor[])], given)),
+/** @throws MercerError INVALID_ARGUMENT */
+function checkTensors(what: Join[0], tensors: unknown): readonly unknown[] {
+  if (!Array.isArray(tensors)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: the tensors are ${describeValue(tensors)}. Pass an array of them, as ${what}([a, b]).`,
     );
+  }
+  if (tensors.length > 0) return tensors;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: the array of tensors is empty. Pass at least one.`,
+  );
+}
+
+/** How {@link concat} and {@link stack} are called. */
+export interface JoinCall {
+  <D extends DType>(
+    tensors: readonly TensorOperand<D>[],
+    axis?: number,
+    options?: ShapingOptions<NoInfer<JoinedDType<D>>>,
+  ): Pending<Tensor<JoinedDType<D>>>;
+  /** Compiles for tensors like these, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    tensors: readonly Tensor<D>[],
+    axis?: number,
+    options?: ShapingOptions<NoInfer<JoinedDType<D>>>,
+  ) => Promise<
+    (tensors: readonly Tensor<D>[], options?: OutOption<JoinedDType<D>>) => Tensor<JoinedDType<D>>
+  >;
+}
+
+function joinCall(what: Join[0], primitive: () => Primitive): JoinCall {
+  const run = (tensors: unknown, axis = 0, options?: ShapingOptions): Pending<Tensor<never>> => {
+    const call = async (): Promise<Tensor> => {
+      if (Array.isArray(tensors)) heard(tensors);
+      const given = readOptions(what, options, SHAPING_OPTIONS);
+      return whenArrived([...checkTensors(what, tensors), given], async (all) =>
+        only(await operation.call([what, axis, ...(all.slice(0, -1) as Tensor[])], given)),
+      );
+    };
+    const result = recorded(primitive(), [tensors, axis, options]) ?? pending(call());
+    return result as Pending<Tensor<never>>;
   };
-  return pending(call());
+  const args = (tensors: unknown, axis: number): Join => [
+    what,
+    axis,
+    ...(checkTensors(what, tensors) as readonly Tensor[]),
+  ];
+  const prepare = async (examples: unknown, axis = 0, options?: ShapingOptions) => {
+    const prepared = await prepareOne(operation, args(examples, axis), options);
+    return (tensors: unknown, free?: object) =>
+      prepared(args(tensors, axis), free) as Tensor<never>;
+  };
+  return Object.assign(run, { prepare });
 }
 
 /**
@@ -163,6 +192,9 @@ function join(
  * const a = await tensor([[1, 2]], where);
  * const b = await tensor([[3, 4], [5, 6]], where);
  * console.log(await concat([a, b]).toNested()); // [ [ 1, 2 ], [ 3, 4 ], [ 5, 6 ] ]
+ *
+ * const behind = await concat.prepare([a, b]);
+ * console.log(await behind([b, a]).toNested()); // [ [ 3, 4 ], [ 5, 6 ], [ 1, 2 ] ]
  * ```
  *
  * @param tensors of one rank, 1 or more, any strides, equal in all extents but the axis's; pending ones are waited for
@@ -170,14 +202,7 @@ function join(
  * @returns row-major, or `out`
  * @throws MercerError SHAPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED; with `out` also DTYPE_MISMATCH, OVERLAP
  */
-export function concat<D extends DType>(
-  tensors: readonly TensorOperand<D>[],
-  axis = 0,
-  options?: ShapingOptions<NoInfer<JoinedDType<D>>>,
-): Pending<Tensor<JoinedDType<D>>> {
-  return (recorded(concatenation, [tensors, axis, options]) ??
-    join('concat', tensors, axis, options)) as Pending<Tensor<JoinedDType<D>>>;
-}
+export const concat: JoinCall = joinCall('concat', () => concatenation);
 
 /**
  * Tensors of one shape along a new axis: dtypes and copies as in {@link concat}.
@@ -190,6 +215,9 @@ export function concat<D extends DType>(
  * const b = await tensor([3, 4], where);
  * console.log(await stack([a, b]).toNested()); // [ [ 1, 2 ], [ 3, 4 ] ]
  * console.log(await stack([a, b], -1).toNested()); // [ [ 1, 3 ], [ 2, 4 ] ]
+ *
+ * const columns = await stack.prepare([a, b], -1);
+ * console.log(await columns([b, a]).toNested()); // [ [ 3, 1 ], [ 4, 2 ] ]
  * ```
  *
  * @param tensors of one shape, any rank and strides; pending ones are waited for
@@ -197,14 +225,7 @@ export function concat<D extends DType>(
  * @returns row-major, or `out`
  * @throws MercerError SHAPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, DISPOSED; with `out` also DTYPE_MISMATCH, OVERLAP
  */
-export function stack<D extends DType>(
-  tensors: readonly TensorOperand<D>[],
-  axis = 0,
-  options?: ShapingOptions<NoInfer<JoinedDType<D>>>,
-): Pending<Tensor<JoinedDType<D>>> {
-  return (recorded(stacking, [tensors, axis, options]) ??
-    join('stack', tensors, axis, options)) as Pending<Tensor<JoinedDType<D>>>;
-}
+export const stack: JoinCall = joinCall('stack', () => stacking);
 
 type JoinArgs = readonly [tensors: readonly KnownValue[], axis?: number];
 

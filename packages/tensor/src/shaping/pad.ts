@@ -6,7 +6,7 @@ import { formatShape } from '../checked-size.js';
 import { patternOf } from '../elementwise.js';
 import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
-import { only, Operation } from '../operation/operation.js';
+import { only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
@@ -15,7 +15,7 @@ import { checkOut } from '../tensor-checks.js';
 import type { AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { BatchRule, DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
-import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
+import { SHAPING_OPTIONS, type PreparedShaping, type ShapingOptions } from './shaping-options.js';
 
 /** How many elements come before and behind an axis. */
 export type PadWidth = readonly [before: number, after: number];
@@ -127,6 +127,35 @@ const describeWidths = (widths: unknown): string =>
       )
     : describeValue(widths);
 
+/** How {@link pad} is called. */
+export interface Pad {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    widths: PadWidths,
+    options?: PadOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Compiles for tensors like x, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    widths: PadWidths,
+    options?: PadOptions<NoInfer<D>>,
+  ) => Promise<PreparedShaping<D>>;
+}
+
+/** The arguments as they are now. */
+function padded(
+  widths: unknown,
+  value: PadOptions['value'],
+): (x: unknown) => readonly [x: Tensor, widths: readonly PadWidth[], pattern: bigint] {
+  const copied: unknown = Array.isArray(widths)
+    ? widths.map((one: unknown) => (Array.isArray(one) ? [...(one as unknown[])] : one))
+    : widths;
+  return (x) => {
+    assertTensor(x, 'pad: x');
+    return [x, widthsOf(copied, x), patternOf(value ?? 0, x.dtype, 'pad: the value')];
+  };
+}
+
 /**
  * A tensor with more elements around it, all of one value: one copy, and a fill of each side that has any.
  *
@@ -135,6 +164,9 @@ const describeWidths = (widths: unknown): string =>
  *
  * const x = await tensor([[1, 2]], { device: 'cpu' });
  * console.log(await pad(x, [[0, 1], [1, 0]], { value: 9 }).toNested()); // [ [ 9, 1, 2 ], [ 9, 9, 9 ] ]
+ *
+ * const framed = await pad.prepare(x, 1);
+ * console.log(await framed(x).toNested()); // [ [ 0, 0, 0, 0 ], [ 0, 1, 2, 0 ], [ 0, 0, 0, 0 ] ]
  * ```
  *
  * @param x any dtype, rank and strides
@@ -142,25 +174,25 @@ const describeWidths = (widths: unknown): string =>
  * @returns of x's dtype; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export function pad<D extends DType>(
-  x: TensorOperand<D>,
-  widths: PadWidths,
-  options?: PadOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  const call = async (): Promise<Tensor> => {
-    heard([x]);
-    const { value, ...given } = readOptions('pad', options, PAD_OPTIONS);
-    const copied: unknown = Array.isArray(widths)
-      ? widths.map((one: unknown) => (Array.isArray(one) ? [...(one as unknown[])] : one))
-      : widths;
-    return whenArrived([x, given], async ([one]) => {
-      assertTensor(one, 'pad: x');
-      const pattern = patternOf(value ?? 0, one.dtype, 'pad: the value');
-      return only(await operation.call([one, widthsOf(copied, one), pattern], given));
-    });
-  };
-  return (recorded(padding, [x, widths, options]) ?? pending(call())) as Pending<Tensor<D>>;
-}
+export const pad: Pad = Object.assign(
+  (x: unknown, widths: unknown, options?: PadOptions): Pending<Tensor<never>> => {
+    const call = async (): Promise<Tensor> => {
+      heard([x]);
+      const { value, ...given } = readOptions('pad', options, PAD_OPTIONS);
+      const args = padded(widths, value);
+      return whenArrived([x, given], async ([one]) => only(await operation.call(args(one), given)));
+    };
+    return (recorded(padding, [x, widths, options]) ?? pending(call())) as Pending<Tensor<never>>;
+  },
+  {
+    prepare: async (example: Tensor, widths: unknown, options?: PadOptions) => {
+      const { value, ...given } = readOptions('pad.prepare', options, PAD_OPTIONS);
+      const args = padded(widths, value);
+      const run = await prepareOne(operation, args(example), given);
+      return (x: Tensor, free?: object) => run(args(x), free) as Tensor<never>;
+    },
+  },
+);
 
 const padding: Primitive = {
   name: 'pad',

@@ -5,7 +5,7 @@ import type { TensorOperand } from '../arithmetic/result-types.js';
 import { checkShape } from '../checked-size.js';
 import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
-import { only, Operation } from '../operation/operation.js';
+import { only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
@@ -14,7 +14,7 @@ import { checkOut } from '../tensor-checks.js';
 import { aligned, type AnyCall } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
 import type { BatchRule, DerivativeRule, KnownValue, Primitive } from '../trace/primitive.js';
-import { SHAPING_OPTIONS, type ShapingOptions } from './shaping-options.js';
+import { SHAPING_OPTIONS, type PreparedShaping, type ShapingOptions } from './shaping-options.js';
 
 const operation = new Operation<
   readonly [x: Tensor, repetitions: readonly number[]],
@@ -105,6 +105,21 @@ function checkRepetitions(repetitions: unknown): readonly number[] {
   );
 }
 
+/** How {@link tile} is called. */
+export interface Tile {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    repetitions: number | readonly number[],
+    options?: ShapingOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Compiles for tensors like x, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    repetitions: number | readonly number[],
+    options?: ShapingOptions<NoInfer<D>>,
+  ) => Promise<PreparedShaping<D>>;
+}
+
 /**
  * A tensor repeated along its axes, as numpy's tile: `repetitions` are counts for the last axes, or one for the last. Where there are
  * more counts than axes, the tensor has leading axes of extent 1. One strided copy.
@@ -114,27 +129,36 @@ function checkRepetitions(repetitions: unknown): readonly number[] {
  *
  * const x = await tensor([[1, 2]], { device: 'cpu' });
  * console.log(await tile(x, [2, 2]).toNested()); // [ [ 1, 2, 1, 2 ], [ 1, 2, 1, 2 ] ]
+ *
+ * const twice = await tile.prepare(x, 2);
+ * console.log(await twice(x).toNested()); // [ [ 1, 2, 1, 2 ] ]
  * ```
  *
  * @param x any dtype, rank and strides
  * @returns of x's dtype, each extent multiplied by its count; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, DISPOSED; with `out` also SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export function tile<D extends DType>(
-  x: TensorOperand<D>,
-  repetitions: number | readonly number[],
-  options?: ShapingOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  const call = async (): Promise<Tensor> => {
-    heard([x]);
-    const given = readOptions('tile', options, SHAPING_OPTIONS);
-    const counts = checkRepetitions(repetitions);
-    return whenArrived([x, given], async ([one]) =>
-      only(await operation.call([one as Tensor, counts], given)),
-    );
-  };
-  return (recorded(tiling, [x, repetitions, options]) ?? pending(call())) as Pending<Tensor<D>>;
-}
+export const tile: Tile = Object.assign(
+  (x: unknown, repetitions: unknown, options?: ShapingOptions): Pending<Tensor<never>> => {
+    const call = async (): Promise<Tensor> => {
+      heard([x]);
+      const given = readOptions('tile', options, SHAPING_OPTIONS);
+      const counts = checkRepetitions(repetitions);
+      return whenArrived([x, given], async ([one]) =>
+        only(await operation.call([one as Tensor, counts], given)),
+      );
+    };
+    const result = recorded(tiling, [x, repetitions, options]) ?? pending(call());
+    return result as Pending<Tensor<never>>;
+  },
+  {
+    prepare: async (example: Tensor, repetitions: unknown, options?: ShapingOptions) => {
+      const counts = checkRepetitions(repetitions);
+      const run = await prepareOne(operation, [example, counts], options);
+      return (x: Tensor, free?: object) => run([x, counts], free) as Tensor<never>;
+    },
+  },
+);
 
 const tiling: Primitive = {
   name: 'tile',

@@ -5,15 +5,20 @@ import { attachMethods } from '../attach-methods.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
 import { memoryAmong, Turn } from '../call-order.js';
 import { formatShape } from '../checked-size.js';
+import { empty } from '../create.js';
 import { takeAlongAxis } from '../indexing/take.js';
 import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
-import { keyPart, only, Operation } from '../operation/operation.js';
+import { keyPart, only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
 import { heard, pending, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
-import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
-import { assertTensor, isTensor, isUsable, OUT_OPTION, Tensor } from '../tensor.js';
+import {
+  SHAPING_OPTIONS,
+  type PreparedShaping,
+  type ShapingOptions,
+} from '../shaping/shaping-options.js';
+import { assertTensor, isTensor, isUsable, OUT_OPTION, Tensor, type OutOption } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { alongAxis } from '../trace/batching.js';
 import { differentiable } from '../trace/differentiable.js';
@@ -100,11 +105,40 @@ const operation = new Operation<Arguments, SortOptions>({
 });
 
 /** How {@link argSort} is called. */
-export type ArgSort = <D extends DType>(
-  x: TensorOperand<D>,
-  axis?: number,
-  options?: SortOptions<'int32'>,
-) => Pending<Tensor<'int32'>>;
+export interface ArgSort {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    axis?: number,
+    options?: SortOptions<'int32'>,
+  ): Pending<Tensor<'int32'>>;
+  /** Compiles for tensors like x, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    axis?: number,
+    options?: SortOptions<'int32'>,
+  ) => Promise<PreparedShaping<D, 'int32'>>;
+}
+
+async function prepareArgSort(
+  example: Tensor,
+  axis = -1,
+  options?: SortOptions,
+): Promise<PreparedShaping<DType, 'int32'>> {
+  const words = wordsOf(example);
+  try {
+    const run = await prepareOne(operation, [example, axis, words], options);
+    return (x, free) => {
+      const own = wordsOf(x);
+      try {
+        return run([x, axis, own], free) as Tensor<'int32'>;
+      } finally {
+        for (const word of own) word.dispose();
+      }
+    };
+  } finally {
+    for (const word of words) word.dispose();
+  }
+}
 
 /**
  * Where the elements come from once they are sorted along an axis, as numpy's argsort with `kind: 'stable'`: equal elements keep their
@@ -118,6 +152,9 @@ export type ArgSort = <D extends DType>(
  * const x = await tensor([[3, 1, 2]], { device: 'cpu' });
  * console.log(await argSort(x).toNested()); // [ [ 1, 2, 0 ] ]
  * console.log(await x.argSort(1, { descending: true }).toNested()); // [ [ 0, 2, 1 ] ]
+ *
+ * const order = await argSort.prepare(x);
+ * console.log(await order(x).toNested()); // [ [ 1, 2, 0 ] ]
  * ```
  *
  * @param x any dtype and strides, rank 1 or more, at most 2^30 elements along the axis
@@ -127,21 +164,24 @@ export type ArgSort = <D extends DType>(
  */
 export const argSort: ArgSort = differentiable<ArgSort, readonly [x: KnownValue, axis?: number]>(
   'argSort',
-  ((x: unknown, axis = -1, options?: SortOptions) => {
-    const call = async (): Promise<Tensor> => {
-      heard([x]);
-      const given = readOptions('argSort', options, SORT_OPTIONS);
-      return whenArrived([x, given], async ([one]) => {
-        const words = wordsOf(one as Tensor);
-        try {
-          return only(await operation.call([one as Tensor, axis, words], given));
-        } finally {
-          for (const word of words) word.dispose();
-        }
-      });
-    };
-    return pending(call());
-  }) as ArgSort,
+  Object.assign(
+    (x: unknown, axis = -1, options?: SortOptions): Pending<Tensor<'int32'>> => {
+      const call = async (): Promise<Tensor> => {
+        heard([x]);
+        const given = readOptions('argSort', options, SORT_OPTIONS);
+        return whenArrived([x, given], async ([one]) => {
+          const words = wordsOf(one as Tensor);
+          try {
+            return only(await operation.call([one as Tensor, axis, words], given));
+          } finally {
+            for (const word of words) word.dispose();
+          }
+        });
+      };
+      return pending(call()) as Pending<Tensor<'int32'>>;
+    },
+    { prepare: prepareArgSort },
+  ),
   'constant',
   alongAxis('argSort', -1),
 );
@@ -165,13 +205,14 @@ export async function withOrder<T>(
   what: string,
   x: unknown,
   axis: number,
-  { out, descending, ...options }: SortOptions,
+  { descending, ...options }: Omit<SortOptions, 'out'>,
+  outs: readonly unknown[],
   use: (indices: Tensor<'int32'>, turn: Turn) => Promise<T>,
 ): Promise<T> {
   if (!isTraced(x)) assertTensor(x, `${what}: x`);
   const one = x as Tensor;
   checkSorted(what, one.shape, axis);
-  return inOneTurn([x], [out], async (turn) => {
+  return inOneTurn([x], outs, async (turn) => {
     const indices = await turn.run(() => argSort(one, axis, { ...options, descending }));
     try {
       return await use(indices, turn);
@@ -179,6 +220,33 @@ export async function withOrder<T>(
       indices.dispose();
     }
   });
+}
+
+/** The indices of a step of a prepared call. @throws MercerError as the checks of `argSort`, by the caller's name */
+export async function preparedOrder(
+  what: string,
+  x: Tensor,
+  axis: number,
+  options: Omit<SortOptions, 'out'>,
+): Promise<PreparedShaping<DType, 'int32'>> {
+  assertTensor(x, `${what}: x`);
+  checkSorted(what, x.shape, axis);
+  return argSort.prepare(x, axis, options);
+}
+
+/** How {@link sort} is called. */
+export interface Sort {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    axis?: number,
+    options?: SortOptions<NoInfer<D>>,
+  ): Pending<Tensor<D>>;
+  /** Compiles for tensors like x, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    axis?: number,
+    options?: SortOptions<NoInfer<D>>,
+  ) => Promise<PreparedShaping<D>>;
 }
 
 /**
@@ -191,6 +259,9 @@ export async function withOrder<T>(
  * const x = await tensor([[3, NaN, 1], [5, 4, 6]], { device: 'cpu' });
  * console.log(await sort(x).toNested()); // [ [ 1, 3, NaN ], [ 4, 5, 6 ] ]
  * console.log(await x.sort(0, { descending: true }).toNested()); // [ [ 5, 4, 6 ], [ 3, NaN, 1 ] ]
+ *
+ * const sorted = await sort.prepare(x);
+ * console.log(await sorted(x).toNested()); // [ [ 1, 3, NaN ], [ 4, 5, 6 ] ]
  * ```
  *
  * @param x any dtype and strides, rank 1 or more, at most 2^30 elements along the axis
@@ -198,24 +269,36 @@ export async function withOrder<T>(
  * @returns of x's shape and dtype; row-major, or `out`
  * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export function sort<D extends DType>(
-  x: TensorOperand<D>,
-  axis = -1,
-  options?: SortOptions<NoInfer<D>>,
-): Pending<Tensor<D>> {
-  const call = async (): Promise<Tensor> => {
-    heard([x]);
-    const given = readOptions('sort', options, SORT_OPTIONS);
-    return whenArrived([x, given], async ([one]) =>
-      withOrder('sort', one, axis, given, async (indices, turn) => {
-        const { descending: _, ...rest } = given;
-        return turn.run(() => takeAlongAxis(one as Tensor, indices, axis, rest));
-      }),
-    );
-  };
-  const result = pending(call()) as Pending<Tensor<D>>;
-  return isTraced(x) ? promisesTraced(result) : result;
-}
+export const sort: Sort = Object.assign(
+  (x: unknown, axis = -1, options?: SortOptions): Pending<Tensor<never>> => {
+    const call = async (): Promise<Tensor> => {
+      heard([x]);
+      const given = readOptions('sort', options, SORT_OPTIONS);
+      const { out, descending, ...rest } = given;
+      return whenArrived([x, given], async ([one]) =>
+        withOrder('sort', one, axis, { ...rest, descending }, [out], async (indices, turn) =>
+          turn.run(() => takeAlongAxis(one as Tensor, indices, axis, { ...rest, out })),
+        ),
+      );
+    };
+    const result = pending(call()) as Pending<Tensor<never>>;
+    return isTraced(x) ? promisesTraced(result) : result;
+  },
+  {
+    prepare: async (example: Tensor, axis = -1, options?: SortOptions) => {
+      const { descending, ...given } = readOptions('sort.prepare', options, SORT_OPTIONS);
+      const { out: _, ...rest } = given;
+      const order = await preparedOrder('sort', example, axis, { ...rest, descending });
+      using indices = empty(example.shape, { dtype: 'int32', device: example.device });
+      const taken = await takeAlongAxis.prepare(example, indices, axis, given);
+      return (x: Tensor, free?: OutOption): Tensor<never> => {
+        const { out: to, stream } = readOptions('sort', free, OUT_OPTION);
+        using places = order(x, { stream });
+        return taken(x, places, { out: to, stream }) as Tensor<never>;
+      };
+    },
+  },
+);
 
 declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> {

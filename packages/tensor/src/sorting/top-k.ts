@@ -3,24 +3,43 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { checkAxis } from '../arithmetic/axes.js';
 import { attachMethods } from '../attach-methods.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
-import { LOAD_OPTIONS, WORK_OPTIONS, type LoadOptions, type WorkOptions } from '../device.js';
+import { empty } from '../create.js';
+import {
+  LOAD_OPTIONS,
+  STREAM_OPTION,
+  WORK_OPTIONS,
+  type LoadOptions,
+  type StreamOption,
+  type WorkOptions,
+} from '../device.js';
 import { takeAlongAxis } from '../indexing/take.js';
 import { MercerError } from '../mercer-error.js';
 import { heard, whenArrived } from '../pending.js';
 import { readOptions } from '../read-options.js';
+import { concat } from '../shaping/join.js';
 import type { Tensor } from '../tensor.js';
-import { withOrder } from './sort.js';
+import { checkOut } from '../tensor-checks.js';
+import { preparedOrder, withOrder } from './sort.js';
+
+/** Where {@link topK} writes its results. */
+export interface TopKOut<D extends DType = DType> {
+  readonly values?: Tensor<D> | undefined;
+  readonly indices?: Tensor<'int32'> | undefined;
+}
 
 /** Options of {@link topK}. */
-export interface TopKOptions extends WorkOptions, LoadOptions {
+export interface TopKOptions<D extends DType = DType> extends WorkOptions, LoadOptions {
   /** The largest elements, else the least. Default: true. */
   readonly largest?: boolean | undefined;
+  /** Take the results: same shapes, dtypes and device, no memory shared with x or each other. Default: new tensors. */
+  readonly out?: TopKOut<D> | undefined;
 }
 
 const TOP_K_OPTIONS: OptionNames<TopKOptions> = {
   ...WORK_OPTIONS,
   ...LOAD_OPTIONS,
   largest: true,
+  out: true,
 };
 
 /** What {@link topK} gives. */
@@ -28,6 +47,80 @@ export interface TopK<D extends DType> {
   readonly values: Tensor<D>;
   /** Where they are along the axis. */
   readonly indices: Tensor<'int32'>;
+}
+
+/** Options of a prepared {@link topK}: the others are fixed. */
+export interface TopKFree<D extends DType = DType> extends StreamOption {
+  /** As {@link TopKOptions.out}. */
+  readonly out?: TopKOut<D> | undefined;
+}
+
+const FREE_OPTIONS: OptionNames<TopKFree> = { ...STREAM_OPTION, out: true };
+
+/** How {@link topK} is called. */
+export interface TopKCall {
+  <D extends DType>(
+    x: TensorOperand<D>,
+    k: number,
+    axis?: number,
+    options?: TopKOptions<NoInfer<D>>,
+  ): Promise<TopK<D>>;
+  /** Compiles for tensors like x, and gives a synchronous function of tensors for which the same kernels are launched. */
+  readonly prepare: <D extends DType>(
+    x: Tensor<D>,
+    k: number,
+    axis?: number,
+    options?: TopKOptions<NoInfer<D>>,
+  ) => Promise<(x: Tensor<D>, options?: TopKFree<D>) => TopK<D>>;
+}
+
+/** @throws MercerError INVALID_ARGUMENT */
+function checkLargest(largest: boolean | undefined): boolean {
+  if (largest === undefined || typeof (largest as unknown) === 'boolean') return largest ?? true;
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `topK: largest is ${describeValue(largest)}. Pass true or false.`,
+  );
+}
+
+type Outs = readonly [values: Tensor | undefined, indices: Tensor<'int32'> | undefined];
+
+function outsOf(out: TopKOut | undefined): Outs {
+  const { values, indices } = readOptions('topK: out', out, OUT_NAMES);
+  return [values, indices];
+}
+
+const OUT_NAMES: OptionNames<TopKOut> = { values: true, indices: true };
+
+/** @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP */
+function checkOuts(x: Tensor, shape: readonly number[], [values, indices]: Outs): void {
+  const { dtype, device } = x;
+  if (indices !== undefined) {
+    checkOut(indices, { shape, dtype: 'int32', device }, [x], 'topK: indices');
+  }
+  if (values === undefined) return;
+  const others = indices === undefined ? [x] : [x, indices];
+  checkOut(values, { shape, dtype, device }, others, 'topK: values');
+}
+
+/** The first k along an axis: their shape, and as arguments of `slice`. @throws MercerError INVALID_ARGUMENT */
+function firstOf(
+  { rank, shape, label }: Tensor,
+  k: number,
+  axis: number,
+): {
+  readonly shape: readonly number[];
+  readonly ranges: readonly (readonly [0, number] | null)[];
+} {
+  const at = checkAxis('topK', axis, rank, label);
+  const extent = shape[at] ?? 0;
+  if (Number.isInteger(k) && k >= 0 && k <= extent) {
+    return { shape: shape.with(at, k), ranges: [...new Array<null>(at).fill(null), [0, k]] };
+  }
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `topK: k is ${describeValue(k)} for axis ${at} of ${label}. Pass an integer from 0 to ${extent}.`,
+  );
 }
 
 /**
@@ -42,56 +135,90 @@ export interface TopK<D extends DType> {
  * const x = await tensor([[3, 1, 2], [7, 9, 8]], { device: 'cpu' });
  * const { values, indices } = await topK(x, 2);
  * console.log(await values.toNested(), await indices.toNested()); // [ [ 3, 2 ], [ 9, 8 ] ] [ [ 0, 2 ], [ 1, 2 ] ]
+ *
+ * const top = await topK.prepare(x, 1);
+ * console.log(await top(x).values.toNested()); // [ [ 3 ], [ 9 ] ]
  * ```
  *
  * @param x any dtype and strides, rank 1 or more, at most 2^30 elements along the axis
  * @param k from 0 to the elements of the axis
  * @param axis counted from the end where it is negative; default: the last
- * @returns two tensors of x's shape, with k elements along the axis; row-major
- * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED
+ * @returns two tensors of x's shape, with k elements along the axis; row-major, or those of `out`
+ * @throws MercerError INVALID_ARGUMENT, SHAPE_MISMATCH, DISPOSED; with `out` also DTYPE_MISMATCH, DEVICE_MISMATCH, OVERLAP
  */
-export async function topK<D extends DType>(
-  x: TensorOperand<D>,
-  k: number,
-  axis = -1,
-  options?: TopKOptions,
-): Promise<TopK<D>> {
-  heard([x]);
-  const { largest = true, ...given } = readOptions('topK', options, TOP_K_OPTIONS);
-  if (typeof (largest as unknown) !== 'boolean') {
-    throw new MercerError(
-      'INVALID_ARGUMENT',
-      `topK: largest is ${describeValue(largest)}. Pass true or false.`,
-    );
-  }
-  return whenArrived([x, given], async ([present]) =>
-    withOrder('topK', present, axis, { ...given, descending: largest }, async (order, turn) => {
-      const one = present as Tensor<D>;
-      const at = checkAxis('topK', axis, one.rank, one.label);
-      const extent = one.shape[at] ?? 0;
-      if (!Number.isInteger(k) || k < 0 || k > extent) {
-        throw new MercerError(
-          'INVALID_ARGUMENT',
-          `topK: k is ${describeValue(k)} for axis ${at} of ${one.label}. Pass an integer from 0 to ${extent}.`,
-        );
-      }
-      const { stream, signal } = given;
-      using first = order.slice(...new Array<null>(at).fill(null), [0, k]);
-      const indices = await turn.run(() => first.clone({ stream, signal }));
-      try {
-        return { values: await turn.run(() => takeAlongAxis(one, indices, axis, given)), indices };
-      } catch (error) {
-        indices.dispose();
-        throw error;
-      }
-    }),
-  );
-}
+export const topK: TopKCall = Object.assign(
+  async (x: unknown, k: number, axis = -1, options?: TopKOptions): Promise<TopK<never>> => {
+    heard([x]);
+    const given = readOptions('topK', options, TOP_K_OPTIONS);
+    const { out, largest, ...rest } = given;
+    const descending = checkLargest(largest);
+    return whenArrived([x, given], async ([present]) => {
+      const one = present as Tensor;
+      const outs = outsOf(out);
+      return withOrder('topK', one, axis, { ...rest, descending }, outs, async (order, turn) => {
+        const first = firstOf(one, k, axis);
+        checkOuts(one, first.shape, outs);
+        const { stream, signal } = rest;
+        const [toValues, toIndices] = outs;
+        using places = order.slice(...first.ranges);
+        const indices = await turn.run(() => places.clone({ out: toIndices, stream, signal }));
+        try {
+          const to = { ...rest, out: toValues };
+          const values = await turn.run(() => takeAlongAxis(one, indices, axis, to));
+          return { values, indices } as TopK<never>;
+        } catch (error) {
+          if (toIndices === undefined) indices.dispose();
+          throw error;
+        }
+      });
+    });
+  },
+  {
+    prepare: async (example: Tensor, k: number, axis = -1, options?: TopKOptions) => {
+      const { out, largest, ...rest } = readOptions('topK.prepare', options, TOP_K_OPTIONS);
+      const descending = checkLargest(largest);
+      const order = await preparedOrder('topK', example, axis, { ...rest, descending });
+      const { shape, ranges } = firstOf(example, k, axis);
+      const outs = outsOf(out);
+      checkOuts(example, shape, outs);
+      const [toValues, toIndices] = outs;
+      const like = { dtype: 'int32', device: example.device } as const;
+      using whole = empty(example.shape, like);
+      using first = whole.slice(...ranges);
+      const copy = await concat.prepare([first], axis, rest);
+      const copyTo =
+        toIndices === undefined
+          ? copy
+          : await concat.prepare([first], axis, { ...rest, out: toIndices });
+      using indices = empty(shape, like);
+      const take = await takeAlongAxis.prepare(example, indices, axis, { ...rest, out: toValues });
+      return (x: Tensor, free?: TopKFree): TopK<never> => {
+        const { out: given, stream } = readOptions('topK', free, FREE_OPTIONS);
+        const to = outsOf(given);
+        using sorted = order(x, { stream });
+        const own = firstOf(x, k, axis);
+        checkOuts(x, own.shape, to);
+        using places = sorted.slice(...own.ranges);
+        if (to[1] !== undefined) copyTo([places], { out: to[1], stream });
+        // dense ones, wherever `out` lies
+        const indices = copy([places], { stream });
+        try {
+          const values = take(x, indices, { out: to[0], stream });
+          if (to[1] !== undefined) indices.dispose();
+          return { values, indices: to[1] ?? indices } as TopK<never>;
+        } catch (error) {
+          indices.dispose();
+          throw error;
+        }
+      };
+    },
+  },
+);
 
 declare module '../tensor-methods.js' {
   interface TensorMethods<D extends DType> {
     /** The k largest elements along an axis, and where they are: see {@link topK}. */
-    topK(k: number, axis?: number, options?: TopKOptions): Promise<TopK<D>>;
+    topK(k: number, axis?: number, options?: TopKOptions<NoInfer<D>>): Promise<TopK<D>>;
   }
 }
 

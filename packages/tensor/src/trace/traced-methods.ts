@@ -1,5 +1,6 @@
 import type { DType } from '@mercer/kernels';
 import { checkAxis, type Axes } from '../arithmetic/axes.js';
+import { attachTo } from '../attach-to.js';
 import { formatShape } from '../checked-size.js';
 import { zeros } from '../create.js';
 import type { DeviceLike } from '../device.js';
@@ -195,11 +196,9 @@ for (const [name, derivative] of Object.entries<DerivativeRule>(RULES)) {
     derivative,
     batch: BATCH_RULES[name as keyof typeof RULES],
   };
-  Object.defineProperty(Traced.prototype, name, {
-    value(this: Traced, ...given: readonly unknown[]): unknown {
+  attachTo(Traced.prototype, {
+    [name](this: Traced, ...given: readonly unknown[]): unknown {
       return recorded(primitive, [this, ...given]);
     },
-    configurable: true,
-    writable: true,
   });
 }
