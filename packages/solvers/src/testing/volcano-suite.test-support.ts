@@ -73,6 +73,27 @@ export function volcanoSuite(name: string, place: () => Device): void {
       expect(Math.abs(found / LOG_LIKELIHOOD - 1)).toBeLessThan(1e-6);
     }, 300_000);
 
+    // some thousand products with the stored matrix
+    it.runIf(place().kind === 'cuda' || process.env['MERCER_TEST_FULL'] === '1').each([
+      [0, 299, 1625],
+      [15, 542, 1662],
+      [100, 294, 855],
+    ])(
+      'needs the steps that are known with a preconditioner of rank %d',
+      async (rank, rough, fine) => {
+        using low = rank === 0 ? undefined : await pivotedCholesky(kernel, { rank, shift: NOISE });
+        for (const [rtol, steps] of [
+          [1e-2, rough],
+          [1e-8, fine],
+        ] as const) {
+          const { converged, iterations } = await cg(shifted, y, { rtol, preconditioner: low });
+          expect(converged).toBe(true);
+          expect(Math.abs(iterations / steps - 1)).toBeLessThan(0.02);
+        }
+      },
+      300_000,
+    );
+
     it('logdet is within its standard errors, which a preconditioner makes half as large', async () => {
       const found = await logdet(shifted, { key: random.key(1), preconditioner });
       expect(found.converged).toBe(true);
