@@ -8,6 +8,9 @@ import {
   swapAxes,
   type ComputeOptions,
   type LazyDType,
+  type MetRanges,
+  type Ranges,
+  type RangesOption,
   type ReduceOptions,
 } from '@mercer/lazy';
 import type { OptionNames } from '@mercer/options';
@@ -149,10 +152,14 @@ function transposedProduct(
   of: (tensors: readonly Tensor[]) => LazyTensor,
   { ranges, ...products }: LazyOperatorOptions,
 ): OperatorParts['rules']['rmatvec'] {
-  if (ranges !== undefined && !('rangesJ' in ranges)) return undefined;
+  if (ranges !== undefined && !hasBothDirections(ranges)) return undefined;
   const turned = { ...products, ranges: ranges && swapAxes(ranges) };
   return (v, tensors) => times(of(tensors).t(), v, turned);
 }
+
+/** Products refuse what are no ranges. */
+const hasBothDirections = (ranges: RangesOption): ranges is Ranges<MetRanges> =>
+  'rangesJ' in Object(ranges);
 
 const tensorOf = ({ source }: Input): Tensor => {
   if (source.kind === 'tensor') return source.tensor;

@@ -234,8 +234,10 @@ export function solveSuite(name: string, place: () => Device): void {
         expect(a.hasTranspose).toBe(false);
         expect(difference(await nested(await a.dense()), stored)).toBeLessThan(1e-12);
         expect(() => a.rmatvec(sorted)).toThrow(/the operator has no rmatvec/);
-        const call = kernel(near.x).solve(sorted, { ranges: [] as never });
-        await expect(call).rejects.toThrow(/the ranges have no array 'rangesI'/);
+        for (const ranges of [[], 3] as never[]) {
+          const call = kernel(near.x).solve(sorted, { ranges });
+          await expect(call).rejects.toThrow(/the ranges have no array 'rangesI'/);
+        }
       });
     });
 
