@@ -7,6 +7,7 @@ import {
   cutsRows,
   isTraced,
   readOptions,
+  shardsOf,
 } from '@mercer/tensor/operation';
 import type { LazyOperatorOptions } from './operators/lazy-operator.js';
 import { LinearOperator } from './operators/linear-operator.js';
@@ -74,7 +75,7 @@ export function kernelSolve(
     products: LazyOperatorOptions,
   ): LinearOperator<D> => {
     const size = rows * components;
-    const [first] = checkShardOptions(what, products) ?? [];
+    const [first] = checkShardOptions(what, shardsOf(products)) ?? [];
     const product = async (v: Tensor, given: readonly Tensor[]): Promise<Tensor> => {
       using unknowns = v.reshape([rows, components]);
       const args = given.toSpliced(place, 0, unknowns) as Tensor<LazyDType>[];

@@ -15,7 +15,13 @@ import {
 } from '@mercer/lazy';
 import type { OptionNames } from '@mercer/options';
 import { concat, device as deviceOf, gatherRows, MercerError, type Tensor } from '@mercer/tensor';
-import { checkShardOptions, cutsRows, formatShape, readOptions } from '@mercer/tensor/operation';
+import {
+  checkShardOptions,
+  cutsRows,
+  formatShape,
+  readOptions,
+  shardsOf,
+} from '@mercer/tensor/operation';
 import { LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
 import type { OperatorDType, OperatorParts } from './operator-types.js';
@@ -79,7 +85,7 @@ export function lazyParts<D extends LazyDType>(
   }
   const { ranges } = products;
   const isCut = cutsRows(products);
-  const [first] = checkShardOptions(what, products) ?? [];
+  const [first] = checkShardOptions(what, shardsOf(products)) ?? [];
   const device = first ?? matrix.device ?? deviceOf();
   const dtype: unknown = matrix.dtype ?? 'float32';
   checkDType(what, dtype);
