@@ -17,13 +17,13 @@ interface SolverMethods<D extends LazyDType> {
    * ```ts
    * import { lazyI, lazyJ, truncatedRanges } from '@mercer/lazy';
    * import { cg } from '@mercer/solvers';
-   * import { ones, random } from '@mercer/tensor';
+   * import { full, random } from '@mercer/tensor';
    *
    * const x = await random.uniform([500, 2], { key: random.key(1), device: 'cpu' });
    * using near = await truncatedRanges(x, x, { kernel: 'gaussian', bandwidth: 0.02, error: 1e-6 });
    * const kernel = lazyI(near.x).sqdist(lazyJ(near.y)).mul(-1 / (2 * 0.02 ** 2)).exp();
    * const a = kernel.asOperator({ ranges: near.ranges }).shift(1);
-   * const b = await near.sortJ(await ones([500], { device: 'cpu' }));
+   * const b = await near.sortJ(await full([500], 1, { device: 'cpu' }));
    * const { x: found, converged } = await cg(a, b);
    * console.log((await near.restore(found)).shape, converged); // [ 500 ] true
    * ```
