@@ -45,7 +45,7 @@ const percent = (share) => `${(100 * share).toPrecision(3)}%`;
 /** @typedef {{ bandwidth: number, cutoff: number, clusterRows: number, pairsKept: number, points: number, pairsRatio: number, ms: { median: number }, wholeMs: { median: number }, rangesMs: { median: number }, timeByPairs: number, error: number, wholeError: number }} TruncatedRow */
 /** @typedef {{ operation: string, library: string, way: string, n: number, tensors: number, us: { median: number }, host?: { idleUs: { median: number } }, floorUs?: number, error?: number }} OptimRow */
 /** @typedef {{ n: number, way: string, devices: string[], ms: { median: number }, rate: number, share: number, error: number }} ShardsRow */
-/** @typedef {{ system: string, by: string, ms?: { median: number }, iterations?: number, residual?: number, note?: string, productMs?: { median: number }, preconditionerMs?: { median: number } }} SolveRow */
+/** @typedef {{ system: string, by: string, ms?: { median: number }, iterations?: number, converged?: boolean, residual?: number, note?: string, productMs?: { median: number }, preconditionerMs?: { median: number } }} SolveRow */
 
 /** @typedef {{ median: number, p10: number, p90: number }} Spread */
 /** @typedef {{ model: string, optimizer: string, rate: number, tries: { rate: number, loss?: number }[], runs: { reached: boolean }[], spread?: Record<'steps' | 'gradients' | 'seconds' | 'cpuSeconds', Spread> }} ComparedRow */
@@ -418,7 +418,7 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
     name: 'truncated sums on a GPU',
     text() {
       const { rows, device } = measurement('h200-truncated');
-      return `A prepared sum on the GPU (${device.name}, ${day('h200-truncated')}, [h200-truncated.json](../../bench/results/h200-truncated.json)); errors are against float64, by the sum of the terms' magnitudes; the ranges are made once, on the device:\n\n${table(
+      return `A prepared sum on the GPU (${device.name}, ${day('h200-truncated')}, [h200-truncated.json](../../bench/results/h200-truncated.json)); errors are against float64, by the sum of the terms' magnitudes. Times and their shares are without making the ranges, which is done once, on the device, but for the two columns that say so:\n\n${table(
         [
           ['h', (/** @type {TruncatedRow} */ { bandwidth }) => String(bandwidth)],
           ['pairs kept', ({ pairsKept, points }) => percent(pairsKept / points ** 2)],
@@ -427,6 +427,17 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
           ['whole sum', ({ wholeMs }) => formatMs(wholeMs.median)],
           ['share of time by share of pairs', ({ timeByPairs }) => timeByPairs.toFixed(2)],
           ['making the ranges', ({ rangesMs }) => formatMs(rangesMs.median)],
+          [
+            'time with making the ranges',
+            ({ ms, rangesMs }) => formatMs(ms.median + rangesMs.median),
+          ],
+          [
+            'share of that by share of pairs',
+            ({ ms, rangesMs, wholeMs, pairsKept, points }) =>
+              ((ms.median + rangesMs.median) / wholeMs.median / (pairsKept / points ** 2)).toFixed(
+                2,
+              ),
+          ],
           ['error', ({ error }) => error.toExponential(1)],
           ['error of the whole', ({ wholeError }) => wholeError.toExponential(1)],
         ],
@@ -603,7 +614,11 @@ function solves(name) {
       ['system', (/** @type {SolveRow} */ { system }) => system],
       ['by', ({ by }) => by],
       ['time', ({ ms, note }) => (ms ? formatMs(ms.median) : `none: ${note}`)],
-      ['iterations', ({ iterations }) => String(iterations ?? '')],
+      [
+        'iterations',
+        ({ iterations, converged }) =>
+          `${iterations ?? ''}${converged === false ? ', not converged' : ''}`,
+      ],
       ['a product', ({ productMs }) => (productMs ? formatMs(productMs.median) : '')],
       [
         'preconditioner',

@@ -1,7 +1,15 @@
 import { genred, type LazyAxis, type LazyDType } from '@mercer/lazy';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, type Tensor } from '@mercer/tensor';
-import { assertTensor, isTraced, readOptions } from '@mercer/tensor/operation';
+import {
+  assertTensor,
+  checkShardOptions,
+  cutsRows,
+  isTraced,
+  readOptions,
+  shardsOf,
+} from '@mercer/tensor/operation';
+import type { LazyOperatorOptions } from './operators/lazy-operator.js';
 import { LinearOperator } from './operators/linear-operator.js';
 import { checkDType } from './operators/make-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
@@ -24,7 +32,8 @@ export type KernelSolve = <D extends OperatorDType>(
 /**
  * Solves systems whose matrix is a formula in KeOps' language, as KeOps' KernelSolve: with `F(.., b)`, linear in b, the solution x of
  * `sum_j F(.., x_j) + alpha x = b`. The sum must be symmetric and positive definite in x. Components of b are one vector of unknowns, so that
- * the formula may mix them. The solution is differentiated by all tensors.
+ * the formula may mix them. The solution is differentiated by all tensors. Calls take the options of `solve`, among them `ranges`, whose pairs alone count, and `devices`,
+ * with tensors in host memory or on any of them, and the solution on the first.
  *
  * ```ts
  * import { kernelSolve } from '@mercer/solvers';
@@ -63,16 +72,23 @@ export function kernelSolve(
     [rows, components]: readonly [number, number],
     b: Tensor<D>,
     others: readonly Tensor[],
+    products: LazyOperatorOptions,
   ): LinearOperator<D> => {
     const size = rows * components;
+    const [first] = checkShardOptions(what, shardsOf(products)) ?? [];
     const product = async (v: Tensor, given: readonly Tensor[]): Promise<Tensor> => {
       using unknowns = v.reshape([rows, components]);
       const args = given.toSpliced(place, 0, unknowns) as Tensor<LazyDType>[];
-      using found = (await reduction(...args)) as Tensor;
+      using found = (await reduction(...args, products)) as Tensor;
       return found.reshape([size, 1]);
     };
     return new LinearOperator<D>({
-      form: { shape: [size, size], dtype: b.dtype, device: b.device, isCapturable: true },
+      form: {
+        shape: [size, size],
+        dtype: b.dtype,
+        device: first ?? b.device,
+        isCapturable: !cutsRows(products),
+      },
       parameters: others,
       rules: { matvec: product, rmatvec: product, diagonal: undefined },
     });
@@ -83,8 +99,8 @@ export function kernelSolve(
     using dense = await b.contiguous();
     using flat = dense.reshape([rows * components]);
     const others = args.filter((_, at) => at !== place);
-    const operator = (): LinearOperator<typeof b.dtype> =>
-      operatorOf([rows, components], b, others);
+    const operator = (products: LazyOperatorOptions): LinearOperator<typeof b.dtype> =>
+      operatorOf([rows, components], b, others, products);
     using x = await solveShifted(what, operator, flat, given);
     return x.reshape([rows, components]);
   };

@@ -1,5 +1,5 @@
 import { CudaGraphExec, CudaStream } from '@mercer/cuda-runtime';
-import { lazyI, lazyJ } from '@mercer/lazy';
+import { lazyI, lazyJ, rangesFromMatrix, type LazyTensor } from '@mercer/lazy';
 import { device, startProfile, zeros, type Device, type Tensor } from '@mercer/tensor';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { fake, useFakeDriver, useFakeSolvers } from '../../cuda-runtime/test/fake-device.mjs';
@@ -15,9 +15,19 @@ import { release } from './krylov/columns.js';
 import { Pivots } from './preconditioners/pivots.js';
 import { LinearSystem } from './krylov/linear-system.js';
 
+const HALVES = [
+  [0, 500],
+  [500, 1000],
+] as const;
+const RANGES = rangesFromMatrix(HALVES, HALVES, [
+  [1, 0],
+  [0, 1],
+]);
+
 /** A GPU that compiles and accepts launches, but computes nothing: no column is ever done. */
 describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () => {
   let gpu: Device;
+  let matrix: LazyTensor<'float32'>;
   let kernel: LinearOperator<'float32'>;
   let b: Tensor<'float32'>;
   beforeAll(async () => {
@@ -25,7 +35,8 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
     await useFakeSolvers();
     gpu = device('cuda:0');
     const points = await zeros([1000, 3], { device: gpu });
-    kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp().asOperator();
+    matrix = lazyI(points).sqdist(lazyJ(points)).neg().exp();
+    kernel = matrix.asOperator();
     b = await zeros([1000], { device: gpu });
   });
 
@@ -87,10 +98,12 @@ describe.skipIf(!nvrtcFound())('cg on a GPU (skipped only without NVRTC)', () =>
   });
 
   it.each([
-    ['a launch of an iteration, and of a loop of nine', 1, 2],
-    ['ten launches of one graph where the driver has no loops', 0, 10],
-  ])('a batch is %s, and an abort keeps no memory', async (_, loops, launches) => {
+    ['a launch of an iteration, and of a loop of nine', 1, 2, undefined],
+    ['ten launches of one graph where the driver has no loops', 0, 10, undefined],
+    ['the same of products over ranges', 1, 2, RANGES],
+  ])('a batch is %s, and an abort keeps no memory', async (_, loops, launches, ranges) => {
     fake('LOOPS', loops);
+    const kernel = matrix.asOperator({ ranges });
     const graphs = vi.spyOn(CudaGraphExec.prototype, 'launch');
     const call = async (): Promise<void> => {
       const controller = new AbortController();

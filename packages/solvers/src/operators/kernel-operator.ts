@@ -5,7 +5,12 @@ import { KERNEL_MATRIX_OPTIONS, kernelFormula } from '@mercer/pairwise/operation
 import { full, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { isTraced, readOptions } from '@mercer/tensor/operation';
 import { shifted } from './compose.js';
-import { LAZY_OPERATOR_OPTIONS, lazyParts, type LazyOperatorOptions } from './lazy-operator.js';
+import {
+  LAZY_OPERATOR_OPTIONS,
+  lazyParts,
+  productOptions,
+  type LazyOperatorOptions,
+} from './lazy-operator.js';
 import { LinearOperator } from './linear-operator.js';
 import type { OperatorDType } from './operator-types.js';
 
@@ -78,12 +83,7 @@ export async function kernelOperator<
   const y = isRows ? (second as Tensor) : undefined;
   const given = (isRows || second === undefined ? third : second) as
     KernelOperatorOptions | undefined;
-  const { accumulate, sumScheme, fastMath, devices, maxBytes, ...options } = readOptions(
-    what,
-    given,
-    OPTIONS,
-  );
-  const products = { accumulate, sumScheme, fastMath, devices, maxBytes };
+  const [products, options] = productOptions(readOptions(what, given, OPTIONS));
   const { formula, parameters, shift } = kernelFormula(what, descriptor, x, y, options);
   const owned: Tensor[] = [];
   try {

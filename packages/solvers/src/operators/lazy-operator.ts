@@ -1,14 +1,27 @@
 import { indexI, substituteVector, vi } from '@mercer/formula';
 import {
   lazyI,
+  lazyJ,
   LazyTensor,
+  rowNumberI,
+  rowNumberJ,
+  swapAxes,
   type ComputeOptions,
   type LazyDType,
-  type ShardOptions,
+  type MetRanges,
+  type Ranges,
+  type RangesOption,
+  type ReduceOptions,
 } from '@mercer/lazy';
 import type { OptionNames } from '@mercer/options';
-import { concat, gatherRows, MercerError, type Tensor } from '@mercer/tensor';
-import { formatShape, readOptions } from '@mercer/tensor/operation';
+import { concat, device as deviceOf, gatherRows, MercerError, type Tensor } from '@mercer/tensor';
+import {
+  checkShardOptions,
+  cutsRows,
+  formatShape,
+  readOptions,
+  shardsOf,
+} from '@mercer/tensor/operation';
 import { LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
 import type { OperatorDType, OperatorParts } from './operator-types.js';
@@ -16,22 +29,36 @@ import { onDevice, onHost } from './row-indices.js';
 
 type Input = LazyTensor['inputs'][number];
 
-/** Options of `asOperator`, which its products take as reductions do: how sums are computed, on several devices, or within a limit of memory. */
-export type LazyOperatorOptions = ComputeOptions & Pick<ShardOptions, 'devices' | 'maxBytes'>;
+/**
+ * Options of `asOperator`, which its products take as reductions do: how sums are computed, which rows meet, on several devices, or within a
+ * limit of memory.
+ */
+export type LazyOperatorOptions = ComputeOptions &
+  Pick<ReduceOptions, 'ranges' | 'devices' | 'maxBytes'>;
 
 /** Names of {@link LazyOperatorOptions}. */
 export const LAZY_OPERATOR_OPTIONS: OptionNames<LazyOperatorOptions> = {
   accumulate: true,
   sumScheme: true,
   fastMath: true,
+  ranges: true,
   devices: true,
   maxBytes: true,
 };
 
+/** The options of products, and the others. */
+export function productOptions<O extends LazyOperatorOptions>(
+  given: O,
+): readonly [LazyOperatorOptions, Omit<O, keyof LazyOperatorOptions>] {
+  const { accumulate, sumScheme, fastMath, ranges, devices, maxBytes, ...rest } = given;
+  return [{ accumulate, sumScheme, fastMath, ranges, devices, maxBytes }, rest];
+}
+
 /**
  * A symbolic matrix as an operator. Products are reductions, and nothing is stored.
  *
- * @throws MercerError SHAPE_MISMATCH for values of several components, or a batch; INVALID_ARGUMENT where an input is a placeholder or an array
+ * @throws MercerError SHAPE_MISMATCH for values of several components, or a batch; INVALID_ARGUMENT where an input is a placeholder, or an array and
+ *   products are not cut into blocks
  */
 export function lazyOperator<D extends LazyDType>(
   matrix: LazyTensor<D>,
@@ -47,66 +74,111 @@ export function lazyOperator<D extends LazyDType>(
 export function lazyParts<D extends LazyDType>(
   what: string,
   matrix: LazyTensor<D>,
-  given: LazyOperatorOptions,
+  products: LazyOperatorOptions,
 ): OperatorParts<D & OperatorDType> {
-  const products = Object.values(given).some((one) => one !== undefined) ? given : undefined;
-  const { dim, batchShape, rowsI = 1, rowsJ = 1, dtype, device, formula } = matrix;
+  const { dim, batchShape, rowsI = 1, rowsJ = 1, formula } = matrix;
   if (dim !== 1 || batchShape.length > 0) {
     throw new MercerError(
       'SHAPE_MISMATCH',
       `${what}: the symbolic matrix has shape ${formatShape(matrix.shape)}. An operator has one number for each pair, and no batch.`,
     );
   }
-  const parameters = matrix.inputs.map((input) => tensorOf(what, input));
+  const { ranges } = products;
+  const isCut = cutsRows(products);
+  const [first] = checkShardOptions(what, shardsOf(products)) ?? [];
+  const device = first ?? matrix.device ?? deviceOf();
+  const dtype: unknown = matrix.dtype ?? 'float32';
   checkDType(what, dtype);
-  if (device === undefined) throw new Error('tensors have a device');
+  /** Places of the inputs that are tensors. */
+  const places = [...matrix.inputs.entries()].flatMap(([at, one]) =>
+    isTensorInput(what, one, isCut) ? [at] : [],
+  );
+  const parameters = places.map((at) => tensorOf(matrix.inputs[at] as Input));
   /** The matrix of other tensors. */
   const of = (tensors: readonly Tensor[]): LazyTensor => {
     if (tensors.every((one, at) => one === parameters[at])) return matrix;
-    const inputs = matrix.inputs.map((input, at): Input => {
+    const inputs = [...matrix.inputs];
+    for (const [at, place] of places.entries()) {
       const tensor = tensors[at] as Tensor;
-      return tensor === parameters[at] ? input : { ...input, source: { kind: 'tensor', tensor } };
-    });
+      if (tensor === parameters[at]) continue;
+      inputs[place] = { ...(inputs[place] as Input), source: { kind: 'tensor', tensor } };
+    }
     return new LazyTensor(what, { formula, inputs });
   };
+  // what is all there needs no products: that of the diagonal is a sum of one number
+  const isWhole =
+    ranges === undefined &&
+    places.length === matrix.inputs.length &&
+    parameters.every((one) => one.device === device);
   return {
     form: {
       shape: [rowsI, rowsJ],
-      dtype: dtype,
+      dtype: dtype as D & OperatorDType,
       device,
       // Blocks are brought and merged by calls of their own.
-      isCapturable: given.devices === undefined && given.maxBytes === undefined,
+      isCapturable: !isCut,
     },
     parameters,
     rules: {
-      matvec: (v, tensors) => of(tensors).matmul(v, products),
-      rmatvec: (v, tensors) => of(tensors).t().matmul(v, products),
+      matvec: (v, tensors) => times(of(tensors), v, products),
+      rmatvec: transposedProduct(of, products),
       diagonal:
         rowsI === rowsJ
           ? async (tensors) => {
-              using found = await of(tensors).diag();
+              const own = of(tensors);
+              using found = await (isWhole
+                ? own.diag()
+                : rowNumberI().eq(rowNumberJ()).where(own, 0).sum('j', products));
               return found.reshape([rowsI]);
             }
           : undefined,
-      dense: async (tensors) => {
-        using found = await of(tensors).toDense();
-        return found.reshape([rowsI, rowsJ]);
-      },
-      rows: async (indices, tensors) => {
-        const whole = of(tensors);
-        if (!whole.inputs.every(isGathered)) return await oneByOne(whole, await onHost(indices));
-        return await onDevice(indices, { device }, (at) => gathered(whole, at));
-      },
+      ...(isWhole && {
+        dense: async (tensors) => {
+          using found = await of(tensors).toDense();
+          return found.reshape([rowsI, rowsJ]);
+        },
+        rows: async (indices, tensors) => {
+          const whole = of(tensors);
+          if (!whole.inputs.every(isGathered)) return await oneByOne(whole, await onHost(indices));
+          return await onDevice(indices, { device }, (at) => gathered(whole, at));
+        },
+      }),
     },
   };
 }
 
-/** @throws MercerError INVALID_ARGUMENT */
-function tensorOf(what: string, { source, name }: Input): Tensor {
+/** The matrix times columns (N, K), which may lie on another device than its inputs. */
+function times(matrix: LazyTensor, v: Tensor, products: LazyOperatorOptions): PromiseLike<Tensor> {
+  const columns = lazyJ({ position: 0, dim: v.shape[1] as number });
+  return matrix.mul(columns).reduction('Sum', 'j').call([v], products);
+}
+
+/** Its transpose times columns; undefined where ranges are those of one direction. */
+function transposedProduct(
+  of: (tensors: readonly Tensor[]) => LazyTensor,
+  { ranges, ...products }: LazyOperatorOptions,
+): OperatorParts['rules']['rmatvec'] {
+  if (ranges !== undefined && !hasBothDirections(ranges)) return undefined;
+  const turned = { ...products, ranges: ranges && swapAxes(ranges) };
+  return (v, tensors) => times(of(tensors).t(), v, turned);
+}
+
+/** Products refuse what are no ranges. */
+const hasBothDirections = (ranges: RangesOption): ranges is Ranges<MetRanges> =>
+  'rangesJ' in Object(ranges);
+
+const tensorOf = ({ source }: Input): Tensor => {
   if (source.kind === 'tensor') return source.tensor;
+  throw new Error('the input is a tensor');
+};
+
+/** Whether an input is a tensor; arrays are brought with the blocks that are cut of them. @throws MercerError INVALID_ARGUMENT */
+function isTensorInput(what: string, { source, name }: Input, isCut: boolean): boolean {
+  if (source.kind === 'tensor') return true;
+  if (source.kind === 'data' && isCut) return false;
   throw new MercerError(
     'INVALID_ARGUMENT',
-    `${what}: the input ${name ?? ''} is ${source.kind === 'data' ? 'an array of the host' : 'a placeholder'}. Make the symbolic matrix of tensors.`,
+    `${what}: the input ${name ?? ''} is ${source.kind === 'data' ? 'an array of the host' : 'a placeholder'}. Make the symbolic matrix of tensors${source.kind === 'data' ? ', or pass devices or maxBytes' : ''}.`,
   );
 }
 

@@ -1,7 +1,7 @@
-import { grad, hvp } from '@mercer/autodiff';
-import { lazyI, lazyJ } from '@mercer/lazy';
+import { checkGradients, grad, hvp, type DerivativeMode } from '@mercer/autodiff';
+import { lazyI, lazyJ, param } from '@mercer/lazy';
 import { solveCholesky } from '@mercer/linalg';
-import { eye, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { eye, random, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   centralDifferences,
@@ -15,6 +15,7 @@ import {
   denseOperator,
   gmres,
   jacobi,
+  kernelSolve,
   lsmr,
   lsqr,
   minres,
@@ -155,6 +156,59 @@ export function gradientsSuite(name: string, place: () => Device): void {
       const check = await gradientCheck(directional, [points], 0);
       check(await numbersOf(await grad(directional)(points)), 1e-6);
       check(await numbersOf(await hvp(of)(points, along)), 1e-6);
+    });
+
+    /** Both derivatives along a random direction of each tensor, and those of these. */
+    const toSecondOrder = async (of: Call, args: readonly Tensor[]): Promise<void> => {
+      const isFull = process.env['MERCER_TEST_FULL'] === '1';
+      const modes: readonly DerivativeMode[] = isFull ? ['vjp', 'jvp'] : ['vjp'];
+      const options = {
+        key: random.key(3),
+        order: 2,
+        modes,
+        directions: 1,
+        tolerance: 1e-5,
+      } as const;
+      await expect(checkGradients(of, [...args], options)).resolves.toBeUndefined();
+    };
+
+    it('of the second order by right-hand sides, the shift and a bandwidth', async () => {
+      const some = points.slice([0, 4]);
+      await toSecondOrder(
+        async (right, a, bandwidth) => {
+          const distances = lazyI(some).sqdist(lazyJ(some));
+          const values = distances
+            .div(param(bandwidth as Numbers).square())
+            .neg()
+            .exp();
+          const system = values.asOperator().shift(a as Numbers);
+          const { x: found } = await cg(system, right as Numbers, TIGHT);
+          return await found.square().sum();
+        },
+        [
+          await float64(matrixOf(4, 1), device),
+          shift,
+          await tensor([0.8], { device, dtype: 'float64' }),
+        ],
+      );
+    });
+
+    it('of the second order of a system in text, by points and parameters', async () => {
+      const aliases = ['x = Vi(1)', 'y = Vj(1)', 'b = Vj(1)', 'g = Pm(1)'];
+      const solve = kernelSolve('Exp(-g * SqDist(x, y)) * b', aliases, 'b', { axis: 'j' });
+      await toSecondOrder(
+        async (x, right, g, alpha) => {
+          const given = [x, x, right, g] as Numbers[];
+          const found = await solve(given, { ...TIGHT, alpha: alpha as Numbers });
+          return await found.square().sum();
+        },
+        [
+          await float64(pointsOf(4), device),
+          await float64(matrixOf(4, 1), device),
+          await tensor([1.3], { device, dtype: 'float64' }),
+          shift,
+        ],
+      );
     });
 
     it('by a stored matrix', async () => {

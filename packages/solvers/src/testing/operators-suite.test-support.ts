@@ -1,6 +1,6 @@
-import { lazyI, lazyJ, lazyPair } from '@mercer/lazy';
+import { lazyI, lazyJ, lazyPair, rangesFromMatrix } from '@mercer/lazy';
 import { runKernel, kernels } from '@mercer/pairwise';
-import { full, tensor, type Device, type Tensor } from '@mercer/tensor';
+import { device as deviceOf, full, tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../../tensor/test/memory-kept.mjs';
 import {
@@ -62,6 +62,36 @@ const CASES: Readonly<Record<string, (device: Device) => Promise<Case>>> = {
     const x = await float64(points, device);
     const shards = { devices: [device, device], maxBytes: 1000 };
     return [lazyI(x).sqdist(lazyJ(x)).neg().exp().asOperator(shards), gaussian(points)];
+  },
+  'a symbolic matrix of arrays of the host': async (device) => {
+    const x = { data: Float64Array.from(points.flat()), shape: [5, 1] };
+    const kernel = lazyI(x).sqdist(lazyJ(x)).neg().exp();
+    const cut = kernel.asOperator({ devices: [device, device] });
+    return [cut as LinearOperator<'float64'>, gaussian(points)];
+  },
+  'a symbolic matrix of tensors of the host': async (device) => {
+    const x = await float64(points, deviceOf('cpu'));
+    const kernel = lazyI(x).mul(lazyJ(x.slice([1, 4])));
+    const expected = times(points, transposed(points.slice(1, 4)));
+    return [kernel.asOperator({ devices: [device, device] }), expected];
+  },
+  'a symbolic matrix of some pairs': async (device) => {
+    const x = await float64(points, device);
+    const rows = [
+      [0, 1],
+      [1, 5],
+    ] as const;
+    const columns = [
+      [0, 3],
+      [3, 5],
+    ] as const;
+    const ranges = rangesFromMatrix(rows, columns, [
+      [1, 0],
+      [1, 1],
+    ]);
+    const kernel = lazyI(x).sqdist(lazyJ(x)).neg().exp();
+    const expected = map(gaussian(points), (one, i, j) => (i === 0 && j > 2 ? 0 : one));
+    return [kernel.asOperator({ ranges }), expected];
   },
   'a kernel matrix that is stored': async (device) => {
     const x = await float64(points, device);
