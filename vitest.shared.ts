@@ -154,10 +154,13 @@ export function projectsOf(folder: string): TestProjectInlineConfiguration[] {
           !isFull && { CXX: `${COMPILER} ${process.env['CXX'] || 'c++'}` }),
         ...settings.env,
       },
-      setupFiles: [...packageTests.setupFiles, ...(settings.setupFiles ?? [])],
+      setupFiles: [
+        ...packageTests.setupFiles,
+        ...(settings.setupFiles ?? []).map((file) => join(root, file)),
+      ],
       globalSetup: [
         ...packageTests.globalSetup,
-        ...(settings.built === true ? ['./vitest.global-setup.ts'] : []),
+        ...(settings.built === true ? [join(root, 'vitest.global-setup.ts')] : []),
       ],
       ...(settings.execArgv && { execArgv: [...settings.execArgv] }),
     },

@@ -17,7 +17,7 @@ const { cdist, genred, JitCache, lazyI, lazyJ, tensor, formula, weightedDifferen
  * parameters that are one value of an option, functions of arrays and texts, launches whose geometry was read before.
  */
 const OTHERS =
-  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|RefineEigenbasis|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(BlockDestination|npy\.NpyOutput)\.open$|^BlockWriter\.write$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue(In)?$|^CudaFunction\.loopOf$/;
+  /^(TensorMethods|ElementwiseMethods|ReductionMethods)\.|^(Common|Comparison|Floating|FloatingUnary|Same|Truth)(Method|Function)$|^(Cdist|CdistBackward|WeightedDifferences|RunKernel|RunKernelBackward|cdistGrad|CountRows|GatherRows|MapCall|MapPrepare|ScatterAdd|SumTo|ArgSort|CumSum|JoinCall|Pad|Sort|TakeCall|Tile|TopKCall|Cholesky|ConditionEstimateFunction|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPowerFunction|Qr|RefineEigenbasis|LogdetFunction|SolveCholesky|SolveLU|SolveTriangular|Svd|Einsum|SolveBackwardFunction|(Cholesky|Eigh|Inv|Kron|KronMatvec|Lstsq|Matmul|MatrixPower|Qr|Logdet|SolveCholesky|Svd)Backward)(\.prepare)?$|^LazyTensor\.(describe|either|reduce)$|^(RowReader|npy\.NpyFile)\.readRows$|^(BlockDestination|npy\.NpyOutput)\.open$|^BlockWriter\.write$|^(load(Plan|Problem)|roomOn)$|\.(toLocaleString|localeCompare)$|^Cpu\.|^C(pu|uda)Function\.enqueue(In)?$|^CudaFunction\.loopOf$/;
 
 const rows = 4;
 const data = Float32Array.from({ length: rows * rows }, (_, at) => (at % 5 === 0 ? 3 : 0.5));
@@ -38,6 +38,7 @@ async function rowsOf(): Promise<readonly Row[]> {
     Int32Array.from({ length: rows }, () => 0),
     { device: 'cpu' },
   );
+  const places = at.reshape([1, rows]);
   const cube = await tensor(new Float32Array(64), { shape: [4, 4, 4], device: 'cpu' });
   const vector = await tensor(new Float32Array(rows), { device: 'cpu' });
   const x = lazyI(a, { name: 'x' });
@@ -228,18 +229,28 @@ async function rowsOf(): Promise<readonly Row[]> {
       'reverse',
     ],
     ['concat', (o) => mercer.concat([a, a], 0, o), 'output', 'out'],
+    ['concat.prepare', (o) => mercer.concat.prepare([a, a], 0, o)],
     ['stack', (o) => mercer.stack([a, a], 0, o)],
+    ['stack.prepare', (o) => mercer.stack.prepare([a, a], 0, o)],
     ['tile', (o) => mercer.tile(a, 2, o)],
+    ['tile.prepare', (o) => mercer.tile.prepare(a, 2, o)],
     ['pad', (o) => mercer.pad(a, 1, o), 'values', 'value'],
+    ['pad.prepare', (o) => mercer.pad.prepare(a, 1, o)],
     ['take', (o) => mercer.take(a, at, 0, o), 'output', 'out'],
+    ['take.prepare', (o) => mercer.take.prepare(a, at, 0, o)],
     ['takeAlongAxis', (o) => mercer.takeAlongAxis(a, [[0]], 0, o)],
+    ['takeAlongAxis.prepare', (o) => mercer.takeAlongAxis.prepare(a, places, 0, o)],
     ['compress', (o) => mercer.compress(a, a.gt(0), undefined, o)],
     ['index', (o) => mercer.index(a, [[0]], o)],
     ['unique', (o) => mercer.unique(a, o)],
     ['cumSum', (o) => mercer.cumSum(a, 0, o)],
+    ['cumSum.prepare', (o) => mercer.cumSum.prepare(a, 0, o)],
     ['topK', (o) => mercer.topK(a, 1, 0, o), 'largests', 'largest'],
+    ['topK.prepare', (o) => mercer.topK.prepare(a, 1, 0, o)],
     ['sort', (o) => mercer.sort(a, 0, o), 'descendings', 'descending'],
+    ['sort.prepare', (o) => mercer.sort.prepare(a, 0, o)],
     ['argSort', (o) => mercer.argSort(a, 0, o)],
+    ['argSort.prepare', (o) => mercer.argSort.prepare(a, 0, o)],
     ['scatterAdd', (o) => mercer.scatterAdd(a, at, 2, o)],
     ['scatterAdd.prepare', (o) => mercer.scatterAdd.prepare(a, at, 2, o)],
     ['countRows', (o) => mercer.countRows(at, 2, o)],
