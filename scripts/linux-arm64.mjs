@@ -77,7 +77,12 @@ if (process.platform !== 'linux' || missing.length > 0) {
 } else {
   build();
   if (given[0] !== '--build') {
-    const all = workspacePackages().flatMap(({ name }) => ['--project', name]);
+    const all = workspacePackages().flatMap(({ name }) => [
+      '--project',
+      name,
+      '--project',
+      `${name}, *`,
+    ]);
     const part = given.length === 0;
     const tests = part ? PART : given[0] === '--all' ? [...all, ...NOT_UNDER_QEMU] : given;
     const executors = part ? ['interpreted'] : ['interpreted', 'compiled'];

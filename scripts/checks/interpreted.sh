@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Suites of the CPU once more without compiled kernels: what interprets is held to the same bounds and rules.
-# `bash scripts/checks/interpreted.sh [interpreted | wasm]`: on the interpreter those that `npm test` runs on compiled kernels, as CI does; in WebAssembly
-# all of them, which is the nightly run, of which CI runs a part.
+# `bash scripts/checks/interpreted.sh [interpreted | wasm]`: on the interpreter, as CI does, some of those that `npm test` runs on compiled kernels; in
+# WebAssembly these, others of pairwise, and all of lazy, in the nightly run. CI has a shorter list for WebAssembly.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 executor=${1:-interpreted}
+case $executor in
+  interpreted | wasm) ;;
+  *) echo "interpreted.sh: interpreted or wasm, not $executor" >&2; exit 2 ;;
+esac
 
 suites=(
   packages/kernels/src/{map-reduce/cpu-map-reduce,map-reduce/cpu-several-rows,pairwise/cpu-pairwise,pairwise/cpu-parameters,rows/cpu-rows}.test.ts
@@ -21,7 +25,7 @@ if [ "$executor" = interpreted ]; then
   patience=()
 else
   suites+=(packages/pairwise/src/{cdist-backward,run-kernel,run-kernel-backward}.test.ts)
-  # All of lazy, but for what names an executor itself (a bounded heap, the event loop).
+  # All of lazy, but for GPU tests and what names an executor itself (a bounded heap, the event loop).
   mapfile -t -O "${#suites[@]}" suites < <(find packages/lazy/src -name '*.test.ts' ! -name '*gpu.test.ts' ! -name '*.alone.test.ts' ! -name '*.stress.test.ts' | sort)
   patience=(--testTimeout=120000)
 fi

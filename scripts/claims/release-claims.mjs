@@ -41,7 +41,7 @@ export const RELEASE = [
       );
       const foreign =
         others.length === 0
-          ? 'None of them is of another project.'
+          ? 'None of the packages that are needed is of another project.'
           : `Of other projects: ${others.join(', ')}.`;
       return `${text}\n\n${foreign}`;
     },

@@ -60,7 +60,9 @@ const config = (
 const projects = own.test.projects.map(({ test: { alias, globalSetup, env, ...rest } }) => {
   const { MERCER_TEST_INSTALLED, ...kept } = env;
   const limits = { testTimeout: ${testTimeout}, hookTimeout: 60000 };
-  return { root: import.meta.dirname, test: { ...rest, ...limits, env: kept } };
+  const original = ${JSON.stringify(join(packages, folder))};
+  const setupFiles = rest.setupFiles.map((file) => file.replace(original, import.meta.dirname));
+  return { root: import.meta.dirname, test: { ...rest, ...limits, setupFiles, env: kept } };
 });
 export default { test: { projects } };`;
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What is too long for CI, one after the other: `bash scripts/nightly/run.sh [--list] [NAME...]`, after `pnpm build`. Each step has a log in
-# MERCER_NIGHTLY_LOGS (build/nightly unless set), beside them summary.txt. Goes on after a failed step; the exit status is 1 then.
+# MERCER_NIGHTLY_LOGS (a folder, from the root of the repository; build/nightly unless set), beside them summary.txt. Goes on after a failed
+# step; the exit status is 1 then. A step that this machine has not the programs for is SKIPPED in the summary, and changes no status.
 # `--list` runs nothing: it prints the steps, and fails where a script of one is missing. NAMEs choose among them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -20,7 +21,7 @@ list=false
 chosen=()
 for word in "$@"; do
   if [ "$word" = --list ]; then list=true
-  elif [ -n "${commands[$word]:-}" ]; then chosen+=("$word")
+  elif [ -n "$word" ] && [ -n "${commands[$word]:-}" ]; then chosen+=("$word")
   else
     echo "nightly: there is no step '$word'. The steps are ${names[*]}" >&2
     exit 2
@@ -49,7 +50,6 @@ for name in "${chosen[@]}"; do
   verdict=ok
   printf '\n=== %s: %s\n' "$name" "${commands[$name]}"
   bash -euo pipefail -c "${commands[$name]}" 2>&1 | tee "$logs/$name.log" || { verdict=FAILED; failed=1; }
-  # a step that this machine has not the programs for says so, and is no success
   if [ "$verdict" = ok ] && grep -q '^SKIPPED' "$logs/$name.log"; then verdict=SKIPPED; fi
   printf '%6ds  %-7s  %s\n' $((SECONDS - started)) "$verdict" "$name" >>"$summary"
 done

@@ -1,6 +1,6 @@
 // Whether a release can be made again: packs twice and compares the tarballs, byte by byte. `pnpm check:same-bytes`, a minute; not in CI.
 // What is compiled into addons is taken as the build left it; kernels are compiled each time, but few of them. With `--all` it packs all that
-// a release has, as `pnpm release:pack` does, which takes an hour.
+// a release has, as `pnpm release:pack` does: an hour for both.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

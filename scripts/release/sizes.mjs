@@ -2,6 +2,7 @@
 // bench/results/package-sizes.json, from which the tables of docs/release.md are made.
 import { statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { LINUX_ARM64 } from '../lib/platform.mjs';
 import { run } from '../lib/shell.mjs';
 import { root } from '../lib/workspace.mjs';
 import { lastPacked } from './pack.mjs';
@@ -42,7 +43,7 @@ const needed = new Set(['@mercer/core']);
 for (const name of needed) for (const one of byName.get(name)?.needs ?? []) needed.add(one);
 const optional = [...needed].flatMap((owner) =>
   (byName.get(owner)?.optional ?? [])
-    .filter((name) => byName.has(name))
+    .filter((name) => byName.has(name) && !name.endsWith(`-${LINUX_ARM64.suffix}`))
     .map((name) => ({ name, isAddon: name.startsWith(`${owner}-`) })),
 );
 const sum = (/** @type {readonly string[]} */ names) => {

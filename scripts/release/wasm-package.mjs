@@ -17,14 +17,14 @@ export const builtFile = new URL('./${FILE}', import.meta.url);
 
 const README = `# ${WASM_PACKAGE}
 
-The compiled part of \`${OWNER}\` in WebAssembly (128-bit SIMD, one thread). It runs where no native binary fits, and in browsers. Install
+The compiled part of \`${OWNER}\` in WebAssembly (128-bit SIMD, several threads where memory can be shared). It runs where no native binary fits, and in browsers. Install
 \`${OWNER}\`, or \`@mercer/core\`, not this.
 
 - In Node the value of the package is the path of its one file, \`${FILE}\`.
 - \`${WASM_PACKAGE}/url\` exports its address as \`builtFile\`, a \`URL\` relative to the module. Vite, Rollup and webpack copy the file. With
   esbuild copy it beside the bundle, or hand the module over: set \`globalThis[Symbol.for('mercer.wasm')]\` to its bytes, or to another address,
   before anything of Mercer is imported.
-- It is about 1.1 MB, 210 kB compressed by gzip. Serve it as \`application/wasm\`.
+- It is about 0.9 MB; the package is 0.2 MB to fetch. Serve it as \`application/wasm\`.
 `;
 
 /** Everything but the module. @param {string} directory in which it is written */

@@ -17,7 +17,7 @@ const LONGEST_MS = 240_000;
 const SOME = ['02', '06', '08', '10', '12', '14', '16', '20', '31'];
 
 /** Presses Run, and waits until the program has ended. @param {Page} page @param {number} at which one of the page */
-async function runHere(page, at = 0) {
+export async function runHere(page, at = 0) {
   const program = page.locator('.run-program').nth(at);
   await program.locator('.run-start:enabled').click();
   await page.waitForFunction(

@@ -33,7 +33,7 @@ export type KernelSolve = <D extends OperatorDType>(
  * Solves systems whose matrix is a formula in KeOps' language, as KeOps' KernelSolve: with `F(.., b)`, linear in b, the solution x of
  * `sum_j F(.., x_j) + alpha x = b`. The sum must be symmetric and positive definite in x. Components of b are one vector of unknowns, so that
  * the formula may mix them. The solution is differentiated by all tensors. Calls take the options of `solve`, among them `ranges`, whose pairs alone count, and `devices`,
- * with tensors in host memory or on any of them, and the solution on the first.
+ * with tensors in host memory or on any of them, and the solution on the first. `x0` and the preconditioner are of the vector of unknowns, (N D) for b of shape (N, D).
  *
  * ```ts
  * import { kernelSolve } from '@mercer/solvers';

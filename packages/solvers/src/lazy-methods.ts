@@ -12,7 +12,7 @@ interface SolverMethods<D extends LazyDType> {
    * This matrix, of dim 1 and tensors, as an operator: its products are reductions. `@mercer/solvers` adds this method.
    * With `devices` or `maxBytes` they are cut into blocks, as reductions are by these options: the matrix may be made of arrays of the host and of tensors there
    * or on any of the devices, and vectors and products are on the first. With `ranges`, such as `truncatedRanges` makes, the other pairs of the matrix are 0; ranges of
-   * one direction have no transpose. Rows and the stored matrix are products with unit vectors then.
+   * one direction have no transpose, and so no rows, which are its products with unit vectors.
    * `accumulate: 'float64'` and `sumScheme` lower the rounding of products of float32, which is the least residual that a solve can reach.
    *
    * ```ts

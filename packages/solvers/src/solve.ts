@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { isPending, type Tensor, type TensorOperand } from '@mercer/tensor';
-import { readOptions } from '@mercer/tensor/operation';
+import { assertTensor, heard, isTraced, readOptions } from '@mercer/tensor/operation';
 import { CG_OPTIONS, cgAs, type CgOptions } from './cg.js';
 import { NotConvergedError } from './iterative-solution.js';
 import {
@@ -37,13 +37,17 @@ export async function solveShifted<D extends OperatorDType>(
   b: TensorOperand<D>,
   options: SolveSystemOptions<D> | undefined,
 ): Promise<Tensor<D>> {
+  heard([b]);
   const given = readOptions<SolveSystemOptions<D>>(what, options, SOLVE_OPTIONS);
   const { alpha = 1e-10, ...others } = given;
   const [products, rest] = productOptions(others);
   const operator = operatorOf(products);
   const rightHandSide = isPending(b) ? await b : b;
+  if (!isTraced(rightHandSide)) assertTensor(rightHandSide, `${what}: b`);
   const isHome = products.devices === undefined || rightHandSide.device === operator.device;
-  using moved = isHome ? undefined : await rightHandSide.to(operator.device);
+  using moved = isHome
+    ? undefined
+    : await rightHandSide.to(operator.device, { signal: rest.signal });
   const solution = await cgAs(what, operator.shift(alpha), moved ?? rightHandSide, rest);
   if (!solution.converged) throw new NotConvergedError(what, solution);
   return solution.x;

@@ -221,6 +221,6 @@ describe('attachMethods', () => {
     const clone = { gives: 'tensor', call: async (t: Tensor) => t } as const;
     expect(() => {
       attachMethods({ clone } as never);
-    }).toThrow("there is a member 'clone' already. Give the method another name.");
+    }).toThrow("there is a member 'clone' already. Give the method another name;");
   });
 });

@@ -165,7 +165,7 @@ function transposedProduct(
 
 /** Products refuse what are no ranges. */
 const hasBothDirections = (ranges: RangesOption): ranges is Ranges<MetRanges> =>
-  'rangesJ' in Object(ranges);
+  (Object(ranges) as Partial<Ranges<MetRanges>>).rangesJ !== undefined;
 
 const tensorOf = ({ source }: Input): Tensor => {
   if (source.kind === 'tensor') return source.tensor;

@@ -115,6 +115,15 @@ export function solveSuite(name: string, place: () => Device): void {
       );
     });
 
+    it('refuses a right-hand side that is no tensor, with devices too', async () => {
+      for (const options of [{}, { devices: [device] }]) {
+        for (const strange of [undefined, [[1]], Promise.resolve(b)]) {
+          const call = kernel(x).solve(strange as never, { ...options, alpha: 1 });
+          await expect(call).rejects.toThrow(/solve: b(: expected a tensor| is a Promise)/);
+        }
+      }
+    });
+
     it.each<[string, (x: Tensor<'float64'>) => Parameters<typeof lazyI>[0]]>([
       ['its tensors', (one) => one],
       ['arrays of the host', () => HOST],
@@ -232,6 +241,8 @@ export function solveSuite(name: string, place: () => Device): void {
         const { rangesI, slicesI, redrangesJ } = near.ranges;
         const a = kernel(near.x).asOperator({ ranges: { rangesI, slicesI, redrangesJ } });
         expect(a.hasTranspose).toBe(false);
+        const half = { rangesI, slicesI, redrangesJ, rangesJ: undefined } as never;
+        expect(kernel(near.x).asOperator({ ranges: half }).hasTranspose).toBe(false);
         expect(difference(await nested(await a.dense()), stored)).toBeLessThan(1e-12);
         expect(() => a.rmatvec(sorted)).toThrow(/the operator has no rmatvec/);
         for (const ranges of [[], 3] as never[]) {

@@ -292,7 +292,9 @@ export const sort: Sort = Object.assign(
       using indices = empty(example.shape, { dtype: 'int32', device: example.device });
       const taken = await takeAlongAxis.prepare(example, indices, axis, given);
       return (x: Tensor, free?: OutOption): Tensor<never> => {
+        assertTensor(x, 'sort: x');
         const { out: to, stream } = readOptions('sort', free, OUT_OPTION);
+        if (to !== undefined) checkOut(to, x, [x], 'sort');
         using places = order(x, { stream });
         return taken(x, places, { out: to, stream }) as Tensor<never>;
       };

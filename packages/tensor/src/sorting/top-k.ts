@@ -17,7 +17,7 @@ import { MercerError } from '../mercer-error.js';
 import { heard, whenArrived } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { concat } from '../shaping/join.js';
-import type { Tensor } from '../tensor.js';
+import { assertTensor, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
 import { preparedOrder, withOrder } from './sort.js';
 
@@ -51,7 +51,7 @@ export interface TopK<D extends DType> {
 
 /** Options of a prepared {@link topK}: the others are fixed. */
 export interface TopKFree<D extends DType = DType> extends StreamOption {
-  /** As {@link TopKOptions.out}. */
+  /** As {@link TopKOptions.out}, and they lie as those that the call was prepared for: row-major where it was given none. */
   readonly out?: TopKOut<D> | undefined;
 }
 
@@ -101,6 +101,18 @@ function checkOuts(x: Tensor, shape: readonly number[], [values, indices]: Outs)
   if (values === undefined) return;
   const others = indices === undefined ? [x] : [x, indices];
   checkOut(values, { shape, dtype, device }, others, 'topK: values');
+}
+
+/** Results lie as those that a call was prepared for: row-major where it was given none. @throws MercerError INVALID_ARGUMENT */
+function checkLayouts(outs: Outs, prepared: Outs): void {
+  for (const [n, out] of outs.entries()) {
+    const isRowMajor = prepared[n]?.isContiguous ?? true;
+    if (out === undefined || out.isContiguous === isRowMajor) continue;
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `topK: ${out.label} is ${isRowMajor ? 'not ' : ''}row-major, and the call was prepared for a result that is${isRowMajor ? '' : ' not'}. Pass such a tensor, or prepare another with this one as out.`,
+    );
+  }
 }
 
 /** The first k along an axis: their shape, and as arguments of `slice`. @throws MercerError INVALID_ARGUMENT */
@@ -178,34 +190,41 @@ export const topK: TopKCall = Object.assign(
       const { out, largest, ...rest } = readOptions('topK.prepare', options, TOP_K_OPTIONS);
       const descending = checkLargest(largest);
       const order = await preparedOrder('topK', example, axis, { ...rest, descending });
-      const { shape, ranges } = firstOf(example, k, axis);
+      const { shape } = firstOf(example, k, axis);
       const outs = outsOf(out);
       checkOuts(example, shape, outs);
-      const [toValues, toIndices] = outs;
       const like = { dtype: 'int32', device: example.device } as const;
-      using whole = empty(example.shape, like);
-      using first = whole.slice(...ranges);
-      const copy = await concat.prepare([first], axis, rest);
+      using indices = empty(shape, like);
+      const copy = await concat.prepare([indices], axis, rest);
+      using more = empty(
+        shape.map((extent) => extent + 1),
+        like,
+      );
+      using part = more.slice(...shape.map((extent) => [0, extent] as const));
+      const copyPart = await concat.prepare([part], axis, rest);
+      const [toValues, toIndices] = outs;
       const copyTo =
         toIndices === undefined
           ? copy
-          : await concat.prepare([first], axis, { ...rest, out: toIndices });
-      using indices = empty(shape, like);
+          : await concat.prepare([indices], axis, { ...rest, out: toIndices });
       const take = await takeAlongAxis.prepare(example, indices, axis, { ...rest, out: toValues });
       return (x: Tensor, free?: TopKFree): TopK<never> => {
+        assertTensor(x, 'topK: x');
         const { out: given, stream } = readOptions('topK', free, FREE_OPTIONS);
         const to = outsOf(given);
-        using sorted = order(x, { stream });
         const own = firstOf(x, k, axis);
         checkOuts(x, own.shape, to);
+        checkLayouts(to, outs);
+        using sorted = order(x, { stream });
         using places = sorted.slice(...own.ranges);
-        if (to[1] !== undefined) copyTo([places], { out: to[1], stream });
-        // dense ones, wherever `out` lies
-        const indices = copy([places], { stream });
+        const indices = (places.isContiguous ? copy : copyPart)([places], { stream });
         try {
           const values = take(x, indices, { out: to[0], stream });
-          if (to[1] !== undefined) indices.dispose();
-          return { values, indices: to[1] ?? indices } as TopK<never>;
+          if (to[1] === undefined) return { values, indices } as TopK<never>;
+          // last: nothing is written where the others refuse
+          copyTo([indices], { out: to[1], stream });
+          indices.dispose();
+          return { values, indices: to[1] } as TopK<never>;
         } catch (error) {
           indices.dispose();
           throw error;

@@ -131,6 +131,37 @@ export function preparedShapingSuite(where: () => Device): void {
       }
     });
 
+    it('topK takes all elements, or fewer, whichever it was prepared for', async () => {
+      using x = await one('float32');
+      using pair = await x.slice(null, [0, 2]).clone();
+      for (const [example, other] of [
+        [x, pair],
+        [pair, x],
+      ] as const) {
+        const run = await topK.prepare(example, 2);
+        for (const given of [example, other]) {
+          const [found, wanted] = [run(given), await topK(given, 2)];
+          expect(await found.values.toNested()).toEqual(await wanted.values.toNested());
+          expect(await found.indices.toNested()).toEqual(await wanted.indices.toNested());
+        }
+      }
+    });
+
+    it('topK writes no result where another is not row-major', async () => {
+      using x = await one('float32');
+      const run = await topK.prepare(x, 2);
+      using indices = await full([3, 2], -1, { dtype: 'int32', device: where() });
+      using values = empty([2, 3], { dtype: 'float32', device: where() });
+      expect(() => run(x, { out: { indices, values: values.transpose() } })).toThrow(
+        /topK: .* is not row-major/,
+      );
+      expect(await indices.toNested()).toEqual([
+        [-1, -1],
+        [-1, -1],
+        [-1, -1],
+      ]);
+    });
+
     it('keep no memory but their results', async () => {
       using x = await one('int64');
       const calls = await Promise.all(Object.values(CASES).map(({ prepare }) => prepare(x)));
