@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { configDefaults, type TestProjectInlineConfiguration } from 'vitest/config';
+import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { hasNvidiaDevice } from './scripts/lib/gpu-tests.mjs';
 import { workspacePackages } from './scripts/lib/workspace.mjs';
 
@@ -114,6 +114,8 @@ const OWN_PROCESS = ['src/**/*.{alone,stress,fake-gpu,fallback,gpu}.test.ts'];
 
 const COMPILER = join(import.meta.dirname, 'scripts/lib/lighter-compiler.sh');
 const isFull = process.env['MERCER_TEST_FULL'] === '1';
+/** Without a device GPU tests would load everything and skip themselves; the reporter counts their files. */
+const withoutDevice = hasNvidiaDevice ? [] : ['src/**/*.gpu.test.ts'];
 
 /** The projects of a package's tests: by the executor, and whether files share a process. A run may name the executor of all. */
 export function projectsOf(folder: string): TestProjectInlineConfiguration[] {
@@ -137,13 +139,8 @@ export function projectsOf(folder: string): TestProjectInlineConfiguration[] {
     test: {
       ...packageTests,
       name: `@mercer/${folder}${name}`,
-      include: [...include],
-      exclude: [
-        ...configDefaults.exclude,
-        ...exclude,
-        // Without a device GPU tests would load everything and skip themselves; the reporter counts their files.
-        ...(hasNvidiaDevice ? [] : ['src/**/*.gpu.test.ts']),
-      ],
+      // Not in `exclude`, which would stand in the place of the command line's.
+      include: [...include, ...[...exclude, ...withoutDevice].map((glob) => `!${glob}`)],
       isolate: own.isolate,
       env: {
         // Tests are of the executor that is named: not of whichever is ready first (docs/adr/0027).
