@@ -578,13 +578,8 @@ export function only([result]: readonly Tensor[]): Tensor {
 }
 
 /** As `prepare` of an operation with one result. @throws as it does */
-export async function prepareOne<
-  A extends readonly unknown[],
-  O extends WorkOptions & LoadOptions,
-  X,
-  G extends readonly unknown[],
->(
-  operation: Operation<A, O, X, G>,
+export async function prepareOne<G extends readonly unknown[], O>(
+  operation: { prepare(examples: G, given: O | undefined): Promise<PreparedCalls<G>> },
   examples: G,
   options: O | undefined,
 ): Promise<(args: G, options?: object) => Tensor> {
@@ -598,9 +593,13 @@ export function operationFunction<F>(operation: Callable, arity: number): F {
   const run = (...given: readonly unknown[]): Pending<Tensor> =>
     operation.one(given.slice(0, arity) as never, given[arity] as never);
   const prepare = async (...given: readonly unknown[]): Promise<unknown> => {
-    const prepared = await operation.prepare(given.slice(0, arity) as never, given[arity] as never);
+    const prepared = await prepareOne(
+      operation,
+      given.slice(0, arity) as never,
+      given[arity] as never,
+    );
     return (...others: readonly unknown[]) =>
-      only(prepared(others.slice(0, arity) as never, others[arity] as never));
+      prepared(others.slice(0, arity) as never, others[arity] as never);
   };
   return Object.assign(run, { prepare }) as F;
 }

@@ -190,17 +190,15 @@ export const topK: TopKCall = Object.assign(
       const { out, largest, ...rest } = readOptions('topK.prepare', options, TOP_K_OPTIONS);
       const descending = checkLargest(largest);
       const order = await preparedOrder('topK', example, axis, { ...rest, descending });
-      const { shape } = firstOf(example, k, axis);
+      const { shape, ranges } = firstOf(example, k, axis);
       const outs = outsOf(out);
       checkOuts(example, shape, outs);
       const like = { dtype: 'int32', device: example.device } as const;
       using indices = empty(shape, like);
+      // the first k of all elements lie side by side, those of more do not
       const copy = await concat.prepare([indices], axis, rest);
-      using more = empty(
-        shape.map((extent) => extent + 1),
-        like,
-      );
-      using part = more.slice(...shape.map((extent) => [0, extent] as const));
+      using more = empty(shape.with(ranges.length - 1, k + 1), like);
+      using part = more.slice(...ranges);
       const copyPart = await concat.prepare([part], axis, rest);
       const [toValues, toIndices] = outs;
       const copyTo =

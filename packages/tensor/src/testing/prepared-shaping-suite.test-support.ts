@@ -147,6 +147,19 @@ export function preparedShapingSuite(where: () => Device): void {
       }
     });
 
+    it('topK takes tensors of three axes, along each of them', async () => {
+      const data = Float32Array.from({ length: 60 }, (_, n) => (n * 37) % 61);
+      using x = await tensor(data, { shape: [3, 4, 5], device: where() });
+      for (const axis of [0, 1, 2]) {
+        for (const k of [2, x.shape[axis] as number]) {
+          const run = await topK.prepare(x, k, axis);
+          const [found, wanted] = [run(x), await topK(x, k, axis)];
+          expect(await found.values.toNested()).toEqual(await wanted.values.toNested());
+          expect(await found.indices.toNested()).toEqual(await wanted.indices.toNested());
+        }
+      }
+    });
+
     it('topK writes no result where another is not row-major', async () => {
       using x = await one('float32');
       const run = await topK.prepare(x, 2);
