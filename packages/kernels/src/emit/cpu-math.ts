@@ -7,6 +7,8 @@ import { helpersInOrder } from '../math/pieces.js';
 import {
   EXP2_FLOAT32,
   EXP2_FLOAT64,
+  EXP_FLOAT32,
+  EXP_FLOAT64,
   LOG2_FLOAT32,
   LOG2_FLOAT64,
   TANH_FLOAT32,
@@ -27,13 +29,14 @@ const NEEDS = {
   clamp: [],
   maxBits: [],
   rsqrt: ['sqrt'],
-  round: ['abs'],
+  round: [],
   log2Split: [],
-  exp2Split: ['clamp'],
+  timesPower: ['clamp', 'round'],
+  exp2Split: ['timesPower'],
   powNonNegative: ['round', 'log2Split', 'exp2Split'],
   powAny: ['abs', 'round', 'powNonNegative'],
-  exp: ['round', 'exp2Split'],
-  exp2: ['round', 'exp2Split'],
+  exp: ['timesPower'],
+  exp2: ['timesPower'],
   log: ['abs', 'log2Split'],
   tanh: ['abs', 'exp'],
 } as const;
@@ -101,28 +104,18 @@ function helperTexts(f: Format, level: CpuLevel): { readonly [H in BasicHelper]:
   return x > splat(0) ? splat(1) : x < splat(0) ? splat(-1) : x;
 }`,
     sqrt: instruction('sqrt_v', level === 'arm64' ? 'fsqrt' : 'sqrt', level, f.dtype),
-    // Of x and NaN either may come out; of NaN and y it is y on x86.
+    // NaN of y stays; of x and NaN of x either may come out.
     clamp: [
-      instruction('at_least', level === 'arm64' ? 'fmaxnm' : 'max', level, f.dtype, 2),
-      instruction('no_more_than', level === 'arm64' ? 'fminnm' : 'min', level, f.dtype, 2),
+      instruction('at_least', level === 'arm64' ? 'fmax' : 'max', level, f.dtype, 2),
+      instruction('no_more_than', level === 'arm64' ? 'fmin' : 'min', level, f.dtype, 2),
     ].join('\n'),
     // Non-negative values are ordered like their bits, and NaN lies above infinity.
     maxBits: `INLINE V max_bits(V x, V y) { return (V)((I)x > (I)y ? (I)x : (I)y); }`,
     rsqrt: `INLINE V rsqrt_v(V x) { return x == splat(0) ? splat(0) : splat(1) / sqrt_v(x); }`,
-    round: hardware
-      ? `INLINE V round_v(V x) {
-  V r;
-  asm("vrndscale${f.suffix} $8, %1, %0" : "=v"(r) : "v"(x));
-  return r;
-}`
-      : `// nearest whole number, ties to even
-INLINE V round_v(V x) {
-  const V whole = splat(${lit(2 ** f.fraction)});
-  const V r = (V)((I)((abs_v(x) + whole) - whole) | ((I)x & ${signMask(f)}));
-  return abs_v(x) < whole ? r : x;
-}`,
+    round: `// nearest whole number, ties to even
+${roundInstruction(f, level)}`,
     log2Split: hardware ? hardwareLog2(f) : portableLog2(f, infinity),
-    exp2Split: hardware ? hardwareExp2(f) : portableExp2(f),
+    ...(hardware ? hardwareExponentials(f) : portableExponentials(f)),
     powNonNegative: `// x^(y + y_low) for x >= 0, with y e kept exact in a fused multiply-add; NaN if y is NaN
 INLINE V pow_nonnegative(V x, V exponent, V y_low) {
   // an exponent of this size decides as an infinite one does, but has finite products
@@ -145,15 +138,6 @@ INLINE V pow_any(V x, V y) {
   const V negative = no_root ? splat(${lit(NaN)}) : odd ? -r : r;
   r = x < splat(0) ? negative : r;
   return x == splat(1) ? splat(1) : r;
-}`,
-    exp: `INLINE V exp_v(V x) {
-  const V n = round_v(x * splat(${lit(Math.LOG2E)}));
-  const V r = (x - n * splat(${lit(LN2_HIGH[f.dtype])})) - n * splat(${lit(LN2_LOW[f.dtype])});
-  return exp2_split(x < splat(${infinity}) ? n : x, r * splat(${lit(Math.LOG2E)}));
-}`,
-    exp2: `INLINE V exp2_v(V x) {
-  const V n = round_v(x);
-  return exp2_split(n, x - n);
 }`,
     log: `INLINE V log_v(V x) {
   V e;
@@ -221,34 +205,100 @@ ${log2OfMantissa(f)}
 }`;
 }
 
-const exp2Polynomial = (f: Format): string =>
-  horner(f.dtype === 'float32' ? EXP2_FLOAT32 : EXP2_FLOAT64, 'c', f.lit);
-
-// f is NaN or far from 0 only where n alone decides: infinite, NaN or outside the range.
-const clampFraction = `  const V c = no_more_than(at_least(f, splat(-1)), splat(1));`;
-
-function hardwareExp2(f: Format): string {
-  return `// 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
-INLINE V exp2_split(V n, V f) {
-${clampFraction}
+/** The instruction that rounds to the nearest whole number, ties to even. */
+function roundInstruction({ dtype, suffix }: Format, level: CpuLevel): string {
+  if (level === 'arm64') return instruction('round_v', 'frintn', level, dtype);
+  if (level === 'wasm128') {
+    const type = dtype === 'float32' ? 'f32x4' : 'f64x2';
+    return `INLINE V round_v(V x) { return (V)__builtin_wasm_nearest_${type}(x); }`;
+  }
+  const [code, register] = {
+    'x86-64-v2': ['round', 'x'],
+    'x86-64-v3': ['vround', 'x'],
+    'x86-64-v4': ['vrndscale', 'v'],
+  }[level];
+  return `INLINE V round_v(V x) {
   V r;
-  asm("vscalef${f.suffix} %2, %1, %0" : "=v"(r) : "v"(${exp2Polynomial(f)}), "v"(n));
+  asm("${code}${suffix} $8, %1, %0" : "=${register}"(r) : "${register}"(x));
   return r;
 }`;
 }
 
-function portableExp2(f: Format): string {
-  const { lit, bias, fraction } = f;
-  // Adding 1.5 * 2^fraction leaves a whole number in the low bits; the shift drops the rest.
-  const magic = 1.5 * 2 ** fraction + bias;
-  const [low, high] = [1 - bias, bias];
-  return `INLINE V power_of_two(V n) { return (V)((U)(n + splat(${lit(magic)})) << ${fraction}); }
-// 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
+const exp2Polynomial = (f: Format, x: string): string =>
+  horner(f.dtype === 'float32' ? EXP2_FLOAT32 : EXP2_FLOAT64, x, f.lit);
+const expPolynomial = (f: Format, x: string): string =>
+  horner(f.dtype === 'float32' ? EXP_FLOAT32 : EXP_FLOAT64, x, f.lit);
+
+/** `x - n ln 2`, by Cody and Waite, Software Manual for the Elementary Functions (1980). */
+const lessLn2 = ({ lit, dtype }: Format): string =>
+  `(x - n * splat(${lit(LN2_HIGH[dtype])})) - n * splat(${lit(LN2_LOW[dtype])})`;
+
+type Exponentials = { readonly [H in 'timesPower' | 'exp2Split' | 'exp' | 'exp2']: string };
+
+/** vscalef takes any power, and vrange NaN and what is far from 0, where n alone decides, for 1. */
+function hardwareExponentials(f: Format): Exponentials {
+  return {
+    timesPower: `// p 2^n for whole n, infinities and NaN
+INLINE V times_power(V p, V n) {
+  V r;
+  asm("vscalef${f.suffix} %2, %1, %0" : "=v"(r) : "v"(p), "v"(n));
+  return r;
+}
+// x, but 1 or -1 where x is NaN or beyond them
+INLINE V within_one(V x) {
+  V r;
+  asm("vrange${f.suffix} $2, %2, %1, %0" : "=v"(r) : "v"(x), "v"(splat(1)));
+  return r;
+}`,
+    exp2Split: `// 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
 INLINE V exp2_split(V n, V f) {
-${clampFraction}
-  const V k = no_more_than(at_least(n, splat(${lit(2 * low)})), splat(${lit(2 * high)}));
-  const V k1 = no_more_than(at_least(k, splat(${lit(low)})), splat(${lit(high)}));
-  const V r = ${exp2Polynomial(f)} * power_of_two(k1) * power_of_two(k - k1);
+  const V c = within_one(f);
+  return times_power(${exp2Polynomial(f, 'c')}, n);
+}`,
+    exp: `INLINE V exp_v(V x) {
+  const V n = round_v(x * splat(${f.lit(Math.LOG2E)}));
+  const V r = within_one(${lessLn2(f)});
+  return times_power(${expPolynomial(f, 'r')}, n);
+}`,
+    exp2: `INLINE V exp2_v(V x) {
+  const V n = round_v(x), c = within_one(x - n);
+  return times_power(${exp2Polynomial(f, 'c')}, n);
+}`,
+  };
+}
+
+/** Powers out of bits: exponents end where results are 0 and infinite. */
+function portableExponentials(f: Format): Exponentials {
+  const { lit, bias, fraction } = f;
+  // The sum of a number and this one has in its low bits the whole number nearest to it, and twice the bias.
+  const lift = lit(1.5 * 2 ** fraction + 2 * bias);
+  const magic = `splat(${lift})`;
+  const [least, most] = [-bias - fraction - 1, bias + 2];
+  const clamp = (x: string, low: number, high: number): string =>
+    `no_more_than(splat(${lit(high)}), at_least(splat(${lit(low)}), ${x}))`;
+  return {
+    timesPower: `// p 2^n as a product of two powers, so that only the result is rounded; \`lifted\` is n + ${lift}
+INLINE V times_power(V p, V lifted) {
+  const U bits = (U)lifted, half = bits >> 1;
+  return p * (V)(half << ${fraction}) * (V)((bits - half) << ${fraction});
+}`,
+    exp2Split: `// 2^(n + f) for whole n, infinities and NaN; f counts where n is finite, and |f| <= 1/2 there
+INLINE V exp2_split(V n, V f) {
+  const V k = ${clamp('n', least, most)};
+  const V c = n == k ? f : splat(0);
+  const V r = times_power(${exp2Polynomial(f, 'c')}, k + ${magic});
   return n == n ? r : n;
-}`;
+}`,
+    exp: `INLINE V exp_v(V exponent) {
+  const V x = ${clamp('exponent', Math.floor(least * Math.LN2), Math.ceil(most * Math.LN2))};
+  const V lifted = x * splat(${lit(Math.LOG2E)}) + ${magic}, n = lifted - ${magic};
+  const V r = ${lessLn2(f)};
+  return times_power(${expPolynomial(f, 'r')}, lifted);
+}`,
+    exp2: `INLINE V exp2_v(V exponent) {
+  const V x = ${clamp('exponent', least, most)};
+  const V lifted = x + ${magic}, c = x - (lifted - ${magic});
+  return times_power(${exp2Polynomial(f, 'c')}, lifted);
+}`,
+  };
 }
