@@ -151,24 +151,6 @@ export const PAIR_MISTAKES: readonly Mistake[] = [
     /gradient: the ranges have no rangesJ/,
   ],
   [
-    'a gradient by values of pairs within ranges of too many blocks for float32',
-    () => {
-      const rows = 4100;
-      const m = lazyPair(
-        { data: new Float32Array(rows * rows), shape: [rows, rows] },
-        { name: 'm' },
-      );
-      // each row with the one on the diagonal
-      const alone = Array.from({ length: rows }, (_, at) => [at, at + 1] as const);
-      const slicesI = alone.map((_, at) => at + 1);
-      const ranges = { rangesI: alone, slicesI, redrangesJ: alone };
-      const ones = { data: new Float32Array(rows).fill(1), shape: [rows, 1] };
-      return gradient(m.square().reduction('Sum', 'j'), m, ones, { ranges });
-    },
-    'UNSUPPORTED',
-    /the ranges cut the pairs into 16814100 blocks, .* whole in float32 up to 16777216.*longer ranges, or compute it in float64/,
-  ],
-  [
     'a gradient by values of pairs as a sum of the kept side',
     () => {
       const m = lazyPair(matrix, { name: 'm' });

@@ -215,7 +215,8 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
           [NOTHING_MEETS, () => false],
           [ALL_MEET, () => true],
         ];
-        for (const [ranges, isMet] of sets) {
+        const some = full || ['Mean', 'Max'].includes(kind) ? sets : sets.slice(0, 1);
+        for (const [ranges, isMet] of some) {
           const m = numbers(5, M * N, 1, { low: 0.5 });
           // what is outside is not read, nor is its derivative
           for (const at of m.values.keys()) {
