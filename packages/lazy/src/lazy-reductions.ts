@@ -13,7 +13,7 @@ import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
 import { checkOperand, type LazyOperand, type Rules } from './lazy-formula.js';
 import type { Input } from './input.js';
-import { LazyReduction, resultOf } from './lazy-reduction.js';
+import { LazyReduction } from './lazy-reduction.js';
 import type {
   CallReduceOptions,
   IndexDType,
@@ -24,7 +24,7 @@ import type {
   ReduceOptions,
   ResultOf,
 } from './reduction-types.js';
-import { promised } from './result-of-kind.js';
+import { promised, resultOf } from './reductions.js';
 import { combine, merge, type Part, type Symbolic } from './symbolic.js';
 
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
