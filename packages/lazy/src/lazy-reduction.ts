@@ -17,7 +17,7 @@ import type {
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
-import { prepared, promised, resultOf } from './reductions.js';
+import { prepared, promisedResult } from './reductions.js';
 import { asResult, NO_RESULTS } from './results.js';
 import { inputNames } from './symbolic.js';
 import type { JointTask, Task } from './task.js';
@@ -119,7 +119,7 @@ export class LazyReduction<
     args: readonly LazyData[] = [],
     options?: CallReduceOptions<K, O, I>,
   ): PendingResult<ResultOf<K, O, I>> {
-    return promised(this.reduction.kind, () => resultOf<K, O, I>(this.#task, args, options));
+    return promisedResult<K, O, I>(this.reduction.kind, () => this.#task, args, options);
   }
 
   /**

@@ -244,6 +244,16 @@ export function promised<K extends ReductionKind, D extends OutDType, I extends 
   return result as PendingResult<ResultOf<K, D, I>>;
 }
 
+/** The promise of the result of a task that is one reduction of this kind. What is thrown where the task is made rejects too. */
+export function promisedResult<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
+  kind: K,
+  makeTask: () => JointTask,
+  args: readonly LazyData[],
+  options: CallReduceOptions<K, D, I> | undefined,
+): PendingResult<ResultOf<K, D, I>> {
+  return promised(kind, () => resultOf<K, D, I>(makeTask(), args, options));
+}
+
 /** The results of a task with traced values: of a group those of its parts, which are gathered and merged. */
 function traced(
   task: JointTask,
