@@ -29,7 +29,7 @@ import type {
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
-import { promised } from './result-of-kind.js';
+import { promised } from './reductions.js';
 import type { LazyDType } from './lazy-dtype.js';
 import type { Tensor } from '@mercer/tensor';
 import { isTensorLike } from './traced-inputs.js';

@@ -19,12 +19,11 @@ import { describeValue, own } from '@mercer/options';
 import { gradientShape, type Differentiated } from './derivatives.js';
 import type { Input } from './input.js';
 import { LazyError } from './lazy-error.js';
-import { asOut } from './result-of-kind.js';
 import { pairCall, type PairCall } from './pair-call.js';
 import { readsRows } from './row-reader.js';
 import type { ReductionGroup } from './shards/reduction-group.js';
 import { checkShardedOuts } from './shards/sharded-reductions.js';
-import { asTensors, checkOuts, NO_RESULTS, wantedResults, type Results } from './results.js';
+import { asOut, asTensors, checkOuts, NO_RESULTS, wantedResults, type Results } from './results.js';
 import type { SavedForward } from './saved-results.js';
 
 /** Where a gradient is to go. */

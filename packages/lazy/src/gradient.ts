@@ -61,7 +61,8 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  * `fastMath` is that of reductions, for all passes.
  *
  * With `devices`, `maxBytes` or `onProgress`, or with rows of a file, each pass is cut into blocks of rows as a reduction is, and the gradient is on
- * the first device; progress counts the blocks of each pass. Gradients by values of pairs are dense and have no blocks.
+ * the first device; progress counts the blocks of each pass. Gradients by values of pairs are dense and have no blocks. With `ranges` they are 0 at pairs
+ * outside, and still computed at all pairs.
  *
  * With `group` the rows of the reduced side are spread over processes, as those of a reduction are, and all make this call with the same cotangent. Each has the gradient by rows of its
  * own, and by values of pairs; the gradient by the kept side, a parameter or a table is that of all rows, with the same bits on each. (`grad` differentiates the sum over all processes, in which
@@ -69,8 +70,8 @@ const GRADIENT_OPTIONS: OptionNames<GradientOptions> = {
  *
  * @param variable what `lazyI`, `lazyJ` or `param` made, or its name; also where it is only a table
  * @param cotangent (..batch, rows, dim), as the result
- * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, UNSUPPORTED (ranges with an index that changes with both
- * sides); MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
+ * @throws LazyError NOT_DIFFERENTIABLE (indices, masks), UNBOUND_VARIABLE, UNSUPPORTED (blocks of rows where a gradient has a
+ * value for every pair), INVALID_ARGUMENT (ranges that do not fit the rows); MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, and for `out` DEVICE_MISMATCH and OVERLAP; `out` is as it was then
  *
  * @example
  * ```ts

@@ -20,8 +20,7 @@ import type {
   ResultOf,
 } from './reduction-types.js';
 import { computed, prepared } from './reductions.js';
-import { asResult } from './result-of-kind.js';
-import { NO_RESULTS, type Results } from './results.js';
+import { asResult, NO_RESULTS, type Results } from './results.js';
 import { merge } from './symbolic.js';
 import type { JointTask, Reductions } from './task.js';
 

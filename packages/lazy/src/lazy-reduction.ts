@@ -17,12 +17,10 @@ import type {
   PendingResult,
   ResultOf,
 } from './reduction-types.js';
-import { computed, prepared } from './reductions.js';
-import { asResult, promised } from './result-of-kind.js';
-import { NO_RESULTS, type Results } from './results.js';
+import { prepared, promisedResult } from './reductions.js';
+import { asResult, NO_RESULTS } from './results.js';
 import { inputNames } from './symbolic.js';
 import type { JointTask, Task } from './task.js';
-import { mapped } from './traced-inputs.js';
 
 const HANDLE = localHandle(
   'a reduction',
@@ -121,7 +119,7 @@ export class LazyReduction<
     args: readonly LazyData[] = [],
     options?: CallReduceOptions<K, O, I>,
   ): PendingResult<ResultOf<K, O, I>> {
-    return promised(this.reduction.kind, () => resultOf<K, O, I>(this.#task, args, options));
+    return promisedResult<K, O, I>(this.reduction.kind, () => this.#task, args, options);
   }
 
   /**
@@ -167,16 +165,3 @@ export class LazyReduction<
     return this.toString();
   }
 }
-
-/** The result of a task that is one reduction; itself where nothing had to be waited for. @throws as it rejects */
-export function resultOf<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
-  task: JointTask,
-  args: readonly LazyData[],
-  options: CallReduceOptions<K, D, I> | undefined,
-): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> {
-  return mapped(computed(task, args, options), onlyResult<K, D, I>);
-}
-
-const onlyResult = <K extends ReductionKind, D extends OutDType, I extends IndexDType>([
-  results = NO_RESULTS,
-]: readonly Results[]): ResultOf<K, D, I> => asResult<K, D, I>(results);

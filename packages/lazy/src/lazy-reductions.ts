@@ -1,10 +1,4 @@
-import {
-  ops,
-  reductionOf,
-  type Reduction,
-  type ReductionKind,
-  type VectorExpr,
-} from '@mercer/formula';
+import { ops, reductionOf, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describeList, type OptionNames } from '@mercer/options';
 import type { Tensor } from '@mercer/tensor';
 import { pendingCall } from '@mercer/tensor/operation';
@@ -12,8 +6,7 @@ import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError, translated } from './lazy-error.js';
 import { checkOperand, type LazyOperand, type Rules } from './lazy-formula.js';
-import type { Input } from './input.js';
-import { LazyReduction, resultOf } from './lazy-reduction.js';
+import { LazyReduction } from './lazy-reduction.js';
 import type {
   CallReduceOptions,
   IndexDType,
@@ -24,7 +17,8 @@ import type {
   ReduceOptions,
   ResultOf,
 } from './reduction-types.js';
-import { promised } from './result-of-kind.js';
+import { promisedResult, resultOf } from './reductions.js';
+import type { JointTask } from './task.js';
 import { combine, merge, type Part, type Symbolic } from './symbolic.js';
 
 /** The side that a reduction runs over, or 'dim': the components of the vector, which stays symbolic. */
@@ -198,8 +192,8 @@ export function describeReduction<K extends ReductionKind, D extends LazyDType>(
   axis: LazyAxis,
   options: DescribeOptions,
 ): LazyReduction<K, D> {
-  const { reduction: of, inputs } = describe(what, x, kind, axis, options);
-  return new LazyReduction(what, of, inputs);
+  const { reductions, inputs } = describe(what, x, kind, axis, options);
+  return new LazyReduction(what, reductions[0], inputs);
 }
 
 function describe(
@@ -208,14 +202,14 @@ function describe(
   kind: ReductionKind,
   axis: LazyAxis,
   { weight, k }: DescribeOptions,
-): { readonly reduction: Reduction; readonly inputs: readonly Input[] } {
+): JointTask {
   checkAxis(what, axis);
   const parts: Part[] = [x];
   if (weight !== undefined) parts.push(checkOperand(`${what}: the weight`, weight, 'real'));
   const { formulas, inputs } = merge(parts);
   const [formula, weights] = formulas as readonly [VectorExpr, VectorExpr?];
   const of = translated(what, () => reductionOf(kind, formula, axis === 'j' ? 1 : 0, weights, k));
-  return { reduction: of, inputs };
+  return { what, reductions: [of], inputs, names: undefined };
 }
 
 /** What kinds need that take neither a weight nor k. */
@@ -228,9 +222,9 @@ export function reduce<K extends ReductionKind, D extends OutDType, I extends In
   kind: K,
   axis: LazyAxis,
   options: CallReduceOptions<K, D, I> | undefined,
-  more?: DescribeOptions,
+  more = NO_MORE,
 ): PendingResult<ResultOf<K, D, I>> {
-  return promised(kind, () => reduced(what, x, kind, axis, options, more));
+  return promisedResult(kind, () => describe(what, x, kind, axis, more), [], options);
 }
 
 /** The same; the result itself where nothing had to be waited for. @throws as it rejects */
@@ -242,8 +236,7 @@ export function reduced<K extends ReductionKind, D extends OutDType, I extends I
   options: CallReduceOptions<K, D, I> | undefined,
   more: DescribeOptions = NO_MORE,
 ): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> {
-  const { reduction: of, inputs } = describe(what, x, kind, axis, more);
-  return resultOf({ what, reductions: [of], inputs, names: undefined }, [], options);
+  return resultOf(describe(what, x, kind, axis, more), [], options);
 }
 
 type Options<K extends ReductionKind> = CallReduceOptions<K, OutDType, IndexDType> | undefined;

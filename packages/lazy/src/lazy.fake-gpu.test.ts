@@ -106,16 +106,18 @@ describe.skipIf(!hasNvrtc)(
         const turned = m.permute([0, 2, 1]);
         const b = lazyJ(y);
         const of = lazyPair(wide, { components: true }).mul(b).reduction('Sum', 'j');
+        const ranges = rangesFromMatrix([[0, 30]], [[2, 50]], [[1]]);
         const lines: string[] = [];
         const results = [
           await lazyPair(m).sum('j'),
           await lazyPair(turned).sum('i', { debug: (line) => lines.push(line) }),
           (await of.call([])) as Tensor,
           await gradient(of, lazyPair(wide, { components: true }), seed),
+          await gradient(of, lazyPair(wide, { components: true }), seed, { ranges }),
           await lazyPair(m).mul(lazyJ(long)).sum('j'),
         ];
         expect(results.map(({ shape }) => shape)).toEqual([
-          ...[[2, 30, 1], [2, 30, 1], [2, 4, 30, 3], wide.shape, [2, 30, 64]],
+          ...[[2, 30, 1], [2, 30, 1], [2, 4, 30, 3], wide.shape, wide.shape, [2, 30, 64]],
         ]);
         // no copy of a transposed matrix
         expect(lines.filter((line) => line.startsWith('launch')).length).toBe(1);

@@ -131,14 +131,24 @@ export const PAIR_MISTAKES: readonly Mistake[] = [
     /Pass a number or a symbolic matrix/,
   ],
   [
-    'a gradient by values of pairs within ranges',
+    'a gradient by values of pairs within ranges that do not fit',
     () => {
       const m = lazyPair(matrix, { name: 'm' });
-      const ranges = rangesFromMatrix([[0, 2]], [[0, 2]], [[1]]);
+      const ranges = rangesFromMatrix([[0, 2]], [[0, 9]], [[1]]);
       return gradient(m.square().reduction('Sum', 'j'), m, [[1], [1]], { ranges });
     },
-    'UNSUPPORTED',
-    /m \(values of pairs.*has a gradient for every pair.*multiply the formula by a mask/,
+    'INVALID_ARGUMENT',
+    /gradient: cannot plan ranges: redrangesJ\[0\] is \[0, 9\], and there are \d rows/,
+  ],
+  [
+    'a gradient over i by values of pairs within ranges of one direction',
+    () => {
+      const m = lazyPair(matrix, { name: 'm' });
+      const ranges = { rangesI: [[0, 2]], slicesI: [1], redrangesJ: [[0, 2]] } as const;
+      return gradient(m.square().reduction('Sum', 'i'), m, [[1], [1], [1]], { ranges });
+    },
+    'INVALID_ARGUMENT',
+    /gradient: the ranges have no rangesJ/,
   ],
   [
     'a gradient by values of pairs as a sum of the kept side',

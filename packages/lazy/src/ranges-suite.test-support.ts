@@ -1,5 +1,5 @@
 import type { ReductionKind } from '@mercer/formula';
-import { tensor, type Device } from '@mercer/tensor';
+import { empty, tensor, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { memoryKept, NOTHING } from '../../tensor/test/memory-kept.mjs';
 import {
@@ -9,9 +9,11 @@ import {
   LazyError,
   lazyI,
   lazyJ,
+  lazyPair,
   param,
   rangesFromMatrix,
   valueAndGradients,
+  type RangesOption,
 } from './index.js';
 import { sumOf, UNIT } from './bounded.test-support.js';
 import { numbersOf } from './keops/oracle.test-support.js';
@@ -190,6 +192,138 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
         const found = await numbersOf(together.gradients[name as 'a']);
         expectSlopes(found, Array.from(await numbersOf(alone)));
       }
+    });
+
+    const NOTHING_MEETS = rangesFromMatrix([[0, M]], [[0, N]], [[0]]);
+    const ALL_MEET = rangesFromMatrix([[0, M]], [[0, N]], [[1]]);
+    const PAIR_KINDS: readonly [ReductionKind, 'i' | 'j'][] = [
+      ['Sum', 'j'],
+      ['Sum', 'i'],
+      ['Mean', 'i'],
+      ['Var', 'j'],
+      ['Prod', 'i'],
+      ['LogSumExp', 'j'],
+      ['SumSoftMaxWeight', 'i'],
+      ['Max', 'j'],
+      ['KMin', 'i'],
+    ];
+    it.each(PAIR_KINDS)(
+      'reach gradients by values of pairs of %s over %s, which are 0 outside',
+      async (kind, axis) => {
+        const sets: readonly [RangesOption, (i: number, j: number) => boolean][] = [
+          [RANGES, meets],
+          [NOTHING_MEETS, () => false],
+          [ALL_MEET, () => true],
+        ];
+        const some = full || ['Mean', 'Max'].includes(kind) ? sets : sets.slice(0, 1);
+        for (const [ranges, isMet] of some) {
+          const m = numbers(5, M * N, 1, { low: 0.5 });
+          // what is outside is not read, nor is its derivative
+          for (const at of m.values.keys()) {
+            if (!isMet(Math.floor(at / N), at % N)) m.values[at] = NaN;
+          }
+          const inputs = { a: data[0], b: data[1], m };
+          const seeds = numbers(4, axis === 'j' ? M : N, kind === 'KMin' ? 2 : 1, { batch: [2] });
+          const [x, y, stored, cotangent] = await Promise.all(
+            [...Object.values(inputs), seeds].map((one) => upload(one, 'float64', device())),
+          );
+          const [a, b, pairs] = [lazyI(x!), lazyJ(y!), lazyPair(stored!.reshape([M, N]))];
+          const of = pairs
+            .square()
+            .mul(a)
+            .mul(b)
+            .sin()
+            .reduction(kind, axis, {
+              ...(kind === 'SumSoftMaxWeight' && { weight: (axis === 'j' ? b : a).square() }),
+              ...(kind === 'KMin' && { k: 2 }),
+            });
+          const wanted = gradientByLoops(
+            {
+              kind,
+              axis,
+              k: 2,
+              rowsI: M,
+              rowsJ: N,
+              meets: isMet,
+              term: ({ i, j, row }) => {
+                const [[u], [v], [w]] = [row('a', i), row('b', j), row('m', i * N + j)];
+                return {
+                  formula: [w!.squared().times(u!).times(v!).sin()],
+                  ...(kind === 'SumSoftMaxWeight' && {
+                    weight: [(axis === 'j' ? v : u)!.squared()],
+                  }),
+                };
+              },
+            },
+            inputs,
+            'm',
+            seeds,
+          );
+          const byPair = await gradient(of, pairs, cotangent!, { ranges });
+          expect(byPair.shape).toEqual([M, N]);
+          const found = await numbersOf(byPair);
+          expectSlopes(found, wanted);
+          for (const at of upTo(M * N)) {
+            if (!isMet(Math.floor(at / N), at % N)) expect(found[at]).toBe(0);
+          }
+          const { gradients } = await valueAndGradients(
+            of,
+            { pairs, b },
+            { ranges, cotangent: cotangent! },
+          );
+          expect(await numbersOf(gradients.pairs)).toEqual(found);
+        }
+      },
+    );
+
+    it('reach gradients by values of pairs with batches and components, into out', async () => {
+      const stored = await upload(numbers(6, M * N, 2, { batch: [2] }), 'float32', device());
+      const pairs = lazyPair(stored.reshape([2, M, N, 2]), { components: true });
+      const x = await upload(numbers(7, M, 2), 'float32', device());
+      // ranges of one direction, whose rows are in no order, with a span that is empty
+      const ranges = {
+        rangesI: [
+          [8, 10],
+          [0, 3],
+        ],
+        slicesI: [1, 4],
+        redrangesJ: [
+          [30, 31],
+          [12, 20],
+          [7, 7],
+          [0, 5],
+        ],
+      } as const;
+      const isMet = (i: number, j: number): boolean =>
+        (i >= 8 && i < 10 && j === 30) || (i < 3 && (j < 5 || (j >= 12 && j < 20)));
+      const of = pairs.mul(lazyI(x)).reduction('Sum', 'j');
+      const seeds = numbers(8, M, 2, { batch: [2] });
+      const cotangent = await upload(seeds, 'float32', device());
+      const out = empty([2, M, N, 2], { device: device() });
+      expect(await gradient(of, pairs, cotangent, { ranges, out })).toBe(out);
+      const [found, rows] = [await out.toTypedArray(), await x.toTypedArray()];
+      for (const at of upTo(2 * M * N * 2)) {
+        const [c, j, i] = [at % 2, Math.floor(at / 2) % N, Math.floor(at / (2 * N)) % M];
+        const entry = Math.floor(at / (2 * N * M));
+        const slope = seeds.values[(entry * M + i) * 2 + c]! * rows[i * 2 + c]!;
+        expect(found[at]).toBe(isMet(i, j) ? Math.fround(slope) : 0);
+      }
+    });
+
+    it('that are tables on the device reach gradients by values of pairs', async () => {
+      const pairs = lazyPair(await upload(numbers(5, M, N), 'float64', device()));
+      const of = pairs.square().reduction('Sum', 'j');
+      const redrangesJ = await tensor(RANGES.redrangesJ.flat().map(BigInt), {
+        shape: [RANGES.redrangesJ.length, 2],
+        dtype: 'int64',
+        device: device(),
+      });
+      const ones = await tensor(new Float64Array(M).fill(1), { shape: [M, 1], device: device() });
+      const wanted = await gradient(of, pairs, ones, { ranges: RANGES });
+      const { rangesI, slicesI } = RANGES;
+      const ranges = { rangesI, slicesI, redrangesJ };
+      const found = await gradient(of, pairs, ones, { ranges });
+      expect(await found.toNested()).toEqual(await wanted.toNested());
     });
 
     it('are kept on the device by prepared calls, of any batch', async () => {

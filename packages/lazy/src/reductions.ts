@@ -1,26 +1,20 @@
+import type { ReductionKind } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
 import { own } from '@mercer/options';
-import {
-  isTensor,
-  MercerError,
-  type DType,
-  type ShardOptions,
-  type Stream,
-  type Tensor,
-} from '@mercer/tensor';
+import { isTensor, type ShardOptions, type Stream, type Tensor } from '@mercer/tensor';
 import {
   addReductions,
   assertTensor,
   CallSteps,
   formulasOf,
   keyPart,
+  pendingCall,
+  promiseOf,
   promisesTraced,
   writesTraced,
   Operation,
-  pairOperand,
   type CallView,
   type PairInput,
-  type PairSizes,
   cutsRows,
 } from '@mercer/tensor/operation';
 import { bindArguments, checkArguments } from './bind-arguments.js';
@@ -35,21 +29,32 @@ import {
 import { withChangingLiterals } from './changing-literals.js';
 import { describeInput, type Input } from './input.js';
 import { LazyError, translation } from './lazy-error.js';
-import { inputTensors, inputViews, ownAxes, placedInputs, readable } from './input-views.js';
+import { inputTensors, inputViews, placedInputs, readable } from './input-views.js';
 import type { LazyData } from './make-input.js';
-import { pairCall, type PairCall } from './pair-call.js';
+import { pairCall } from './pair-call.js';
 import { keptRanges } from './ranges-option.js';
-import { asOuts } from './result-of-kind.js';
+import type {
+  BothKind,
+  CallReduceOptions,
+  IndexDType,
+  OutDType,
+  PendingResult,
+  ResultOf,
+} from './reduction-types.js';
+import { checkDense, checkPrepared, readAsItLies, type Example } from './prepared-inputs.js';
 import {
+  asOuts,
+  asResult,
   asResults,
   checkIndexDtype,
   checkOutDtype,
   checkCompute,
   checkOuts,
   checkRows,
+  MAX_INDEXED_ROWS,
+  NO_RESULTS,
   wantedResults,
   type Results,
-  MAX_INDEXED_ROWS,
 } from './results.js';
 import { readsRows } from './row-reader.js';
 import { groupReductions } from './shards/group-reductions.js';
@@ -61,14 +66,6 @@ import { holdTraced, mapped } from './traced-inputs.js';
 type Given = readonly [task: JointTask, args: readonly LazyData[]];
 /** With the tensors that take the results, by result. */
 type Arguments = readonly [...Given, outs: readonly (Tensor | undefined)[]];
-
-/** What prepared calls know of their examples. */
-interface Example extends PairCall {
-  /** Of the inputs that formulas read, by place. */
-  readonly dtypes: readonly (DType | undefined)[];
-  /** Whether its kernels are there for products on tensor cores too. */
-  readonly products: boolean;
-}
 
 /** The reductions of a task, of a `LazyTensor`, a `genred` or a gradient, as one call. */
 const operation = new Operation<Arguments, ReductionOptions, Example, Given>({
@@ -218,6 +215,45 @@ export function computed(
   return mapped(found, (tensors) => asResults(reductions, tensors));
 }
 
+/** The result of a task that is one reduction; itself where nothing had to be waited for. @throws as it rejects */
+export function resultOf<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
+  task: JointTask,
+  args: readonly LazyData[],
+  options: CallReduceOptions<K, D, I> | undefined,
+): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> {
+  return mapped(computed(task, args, options), onlyResult<K, D, I>);
+}
+
+const onlyResult = <K extends ReductionKind, D extends OutDType, I extends IndexDType>([
+  results = NO_RESULTS,
+]: readonly Results[]): ResultOf<K, D, I> => asResult<K, D, I>(results);
+
+const BOTH: Readonly<Record<BothKind, true>> = {
+  MinArgMin: true,
+  MaxArgMax: true,
+  KMinArgKMin: true,
+  KMaxArgKMax: true,
+};
+
+/** The promise of a result of a kind; of one tensor, with the tensor's methods. */
+export function promised<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
+  kind: K,
+  compute: () => ResultOf<K, D, I> | Promise<ResultOf<K, D, I>>,
+): PendingResult<ResultOf<K, D, I>> {
+  const result = Object.hasOwn(BOTH, kind) ? promiseOf(compute) : pendingCall(compute);
+  return result as PendingResult<ResultOf<K, D, I>>;
+}
+
+/** The promise of the result of a task that is one reduction of this kind. What is thrown where the task is made rejects too. */
+export function promisedResult<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
+  kind: K,
+  makeTask: () => JointTask,
+  args: readonly LazyData[],
+  options: CallReduceOptions<K, D, I> | undefined,
+): PendingResult<ResultOf<K, D, I>> {
+  return promised(kind, () => resultOf<K, D, I>(makeTask(), args, options));
+}
+
 /** The results of a task with traced values: of a group those of its parts, which are gathered and merged. */
 function traced(
   task: JointTask,
@@ -352,71 +388,5 @@ function unplaced(what: string, one: Input): LazyError {
   return new LazyError(
     'INVALID_ARGUMENT',
     `${what}: ${describeInput(one)} is host data, which a prepared call cannot place. Pass a tensor, made once with tensor(data).`,
-  );
-}
-
-const ANY_OPERAND = { rowStride: 0, columnStride: 0, batchStride: 0 };
-
-/** An input of a prepared call, which copies nothing; of an example it does not matter how it lies. */
-function readAsItLies(
-  what: string,
-  one: Input,
-  view: CallView,
-  sizes: PairSizes,
-  prepared: Example | 'example',
-): PairInput {
-  const operand = pairOperand(view, sizes, ownAxes(one));
-  if (operand !== undefined) return { view, operand };
-  if (prepared === 'example') return { view, operand: ANY_OPERAND };
-  throw new MercerError(
-    'NOT_CONTIGUOUS',
-    `${what}: ${describeInput(one)} has strides [${view.strides.join(', ')}], which a prepared call cannot read over the batch [${sizes.batchShape.join(', ')}]. ` +
-      'Pass await x.contiguous() of the broadcast view, or use the call that copies by itself.',
-  );
-}
-
-function checkDense(what: string, out: Tensor | undefined): void {
-  if (out === undefined || out.isContiguous) return;
-  throw new MercerError(
-    'NOT_CONTIGUOUS',
-    `${what}: out has strides [${out.strides.join(', ')}], and a prepared call writes row-major results. Pass one from empty(shape).`,
-  );
-}
-
-/** Whether a prepared call has the dtypes and the device of its example, and with ranges its rows. @throws MercerError */
-function checkPrepared(
-  what: string,
-  { sizes, device }: PairCall,
-  inputs: readonly Input[],
-  example: Example,
-  hasRanges: boolean,
-): void {
-  const { sizes: those, dtypes } = example;
-  if (sizes.dtype !== those.dtype) {
-    throw new MercerError(
-      'DTYPE_MISMATCH',
-      `${what}: prepared for ${those.dtype}, called with ${sizes.dtype}. Prepare another for ${sizes.dtype}.`,
-    );
-  }
-  for (const [place, one] of inputs.entries()) {
-    const found = one.source.kind === 'tensor' ? one.source.tensor.dtype : undefined;
-    const wanted = dtypes[place];
-    if (wanted === undefined || found === wanted) continue;
-    throw new MercerError(
-      'DTYPE_MISMATCH',
-      `${what}: ${describeInput(one)} was prepared as ${wanted}. Prepare another, or cast it.`,
-    );
-  }
-  if (device !== example.device) {
-    throw new MercerError(
-      'DEVICE_MISMATCH',
-      `${what}: prepared on ${example.device.id}, called with tensors on ${device.id}. Prepare another there.`,
-    );
-  }
-  if (!hasRanges || (sizes.rowsI === those.rowsI && sizes.rowsJ === those.rowsJ)) return;
-  const sides = ({ rowsI, rowsJ }: PairSizes): string => `${rowsI} rows of i and ${rowsJ} of j`;
-  throw new MercerError(
-    'SHAPE_MISMATCH',
-    `${what}: prepared with ranges for ${sides(those)}, called with ${sides(sizes)}. Prepare another with ranges for these rows, or pass ranges to a call that is not prepared.`,
   );
 }

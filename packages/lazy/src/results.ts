@@ -1,7 +1,7 @@
-import { outputsOf, traitsOf, type Reduction } from '@mercer/formula';
+import { outputsOf, traitsOf, type Reduction, type ReductionKind } from '@mercer/formula';
 import { addsUp } from '@mercer/kernels';
-import { describeList } from '@mercer/options';
-import { MercerError, type DType, type Tensor } from '@mercer/tensor';
+import { describeList, describeValue, own, refusePromise } from '@mercer/options';
+import { isTensor, MercerError, type DType, type Tensor } from '@mercer/tensor';
 import { checkOut, sidesOf, type MemoryView } from '@mercer/tensor/operation';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
@@ -12,6 +12,8 @@ import type {
   IndexOption,
   OutDType,
   OutDTypeOption,
+  ResultOf,
+  ValuesAndIndices,
 } from './reduction-types.js';
 import { labelOf, type JointTask, type Reductions } from './task.js';
 
@@ -47,6 +49,61 @@ export function asResults(reductions: Reductions, tensors: readonly Tensor[]): r
     for (const name of traitsOf(kind).outputs) results[name] = tensors[next++];
     return results;
   });
+}
+
+/** Results as their kind gives them. */
+export function asResult<
+  K extends ReductionKind,
+  D extends OutDType,
+  I extends IndexDType = 'int32',
+>({ value, index }: Results): ResultOf<K, D, I> {
+  const result =
+    value === undefined ? index : index === undefined ? value : { values: value, indices: index };
+  return result as ResultOf<K, D, I>;
+}
+
+/** The caller's `out` by what it takes. @throws MercerError INVALID_ARGUMENT */
+export function asOut(what: string, reduction: Reduction, out: unknown): Results | undefined {
+  if (out === undefined) return undefined;
+  refusePromise(out, `${what}: out`);
+  const [first, second] = outputsOf(reduction).map(({ name }) => name);
+  if (second === undefined && isTensor(out)) return { ...NO_RESULTS, [first ?? 'value']: out };
+  if (second !== undefined && typeof out === 'object' && out !== null && !isTensor(out)) {
+    const { values, indices } = own(out as Partial<ValuesAndIndices>, 'values', 'indices');
+    return { value: values, index: indices };
+  }
+  const wanted = second === undefined ? 'a tensor' : 'an object { values, indices } of two tensors';
+  throw new MercerError(
+    'INVALID_ARGUMENT',
+    `${what}: out is not ${wanted}, but ${describeValue(out)}. Pass ${wanted}, for example from empty(shape).`,
+  );
+}
+
+/** The same for a task, which may have several by their names: the tensors that it takes, by result. @throws LazyError, MercerError */
+export function asOuts(task: JointTask, out: unknown): readonly (Tensor | undefined)[] {
+  const { what, reductions, names } = task;
+  if (out === undefined || names === undefined) {
+    return asTensors(reductions, [asOut(what, reductions[0], out)]);
+  }
+  if (typeof out !== 'object' || out === null) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: out is ${describeValue(out)}. Pass an object with some of ${names.join(', ')}.`,
+    );
+  }
+  const given = own(out as Readonly<Record<string, unknown>>, ...names);
+  const other = Object.keys(out).find((name) => !names.includes(name));
+  if (other !== undefined) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: out has '${other}', and the results are ${names.join(', ')}. Pass tensors under these names.`,
+    );
+  }
+  const results = reductions.map((one, at) => {
+    const name = names[at] ?? '';
+    return asOut(`${what}: ${name}`, one, given[name]);
+  });
+  return asTensors(reductions, results);
 }
 
 /** What a call makes, or takes as `out`. */

@@ -7,6 +7,7 @@ import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import { densePairs } from './dense-pairs.js';
 import type { ComputeOptions } from './reduction-types.js';
+import { pairsInRanges } from './pairs-in-ranges.js';
 import { computed } from './reductions.js';
 import { NO_RESULTS, type Results } from './results.js';
 import { readsRows } from './row-reader.js';
@@ -14,7 +15,7 @@ import { checkPairs, scatterPairs } from './scatter-pairs.js';
 import { indexRows, scatterRows } from './scatter-rows.js';
 import { numbered } from './shards/cell-task.js';
 import { sumOfAll, type GroupRows } from './shards/reduction-group.js';
-import { rowIndex, type Share } from './shares.js';
+import { isOfPairs, rowIndex, type Share } from './shares.js';
 import { replaced } from './task.js';
 
 /** Options of the passes of gradients. */
@@ -44,14 +45,14 @@ export async function runDerivatives(
   options: DerivativeOptions,
   spread?: GroupRows,
 ): Promise<Differentials> {
-  const { shares, inputs, also } = ownNumbers(what, derivatives, forward, spread);
-  const without = cutsRows(options) || readsRows(inputs, []) ? 'blocks' : undefined;
-  for (const [at, one] of by.entries()) {
-    checkPairs(what, one, shares[at] ?? [], options.ranges === undefined ? without : 'ranges');
+  const { also, ...own } = ownNumbers(what, derivatives, forward, spread);
+  if (cutsRows(options) || readsRows(own.inputs, [])) {
+    for (const [at, one] of by.entries()) checkPairs(what, one, own.shares[at] ?? []);
   }
-  const summed = shares
-    .flat()
-    .filter((share) => share.to !== 'pairs' && rowIndex(share)?.follows !== 'pair');
+  const { ranges } = options;
+  const { shares, inputs } =
+    ranges === undefined ? own : await pairsInRanges(what, own, ranges, options);
+  const summed = shares.flat().filter((share) => !isOfPairs(share));
   const reductions = [...(also ? [also] : []), ...summed.map(({ reduction }) => reduction)];
   const results = await executeBySide(what, reductions, inputs, options);
   let value = (also && results[0]) ?? NO_RESULTS;

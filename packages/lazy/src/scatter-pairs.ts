@@ -7,7 +7,7 @@ import { describeInput, type Input } from './input.js';
 import { LazyError } from './lazy-error.js';
 import { computed } from './reductions.js';
 import { scatterRows } from './scatter-rows.js';
-import { rowIndex, type RowShare, type Share } from './shares.js';
+import { isOfPairs, type RowShare, type Share } from './shares.js';
 import { rowsAsBatch, takeRows } from './transforms.js';
 import type { RowRange } from './view-step.js';
 
@@ -80,28 +80,16 @@ async function pairsOf(
   return [first, second];
 }
 
-/** Refuses ranges and blocks where there is a gradient for every pair. @throws LazyError UNSUPPORTED */
-export function checkPairs(
-  what: string,
-  by: Input,
-  shares: readonly Share[],
-  given: 'ranges' | 'blocks' | undefined,
-): void {
-  if (given === undefined) return;
-  const [have, remedy] =
-    given === 'ranges'
-      ? ['no ranges', 'Leave ranges out and multiply the formula by a mask']
-      : ['no blocks', 'Leave devices, maxBytes and onProgress out, and read rows of a file before'];
-  if (by.category === 'pair') {
-    throw new LazyError(
-      'UNSUPPORTED',
-      `${what}: ${describeInput(by)} has a gradient for every pair, and such gradients have ${have}. ${remedy}.`,
-    );
-  }
-  if (shares.every((share) => rowIndex(share)?.follows !== 'pair')) return;
+/** Refuses blocks where there is a gradient for every pair. @throws LazyError UNSUPPORTED */
+export function checkPairs(what: string, by: Input, shares: readonly Share[]): void {
+  if (!shares.some(isOfPairs)) return;
+  const problem =
+    by.category === 'pair'
+      ? `${describeInput(by)} has a gradient for every pair, and such gradients`
+      : `rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients`;
+  const remedy = by.category === 'pair' ? '' : ', or make the index one of i or of j';
   throw new LazyError(
     'UNSUPPORTED',
-    `${what}: rows of ${describeInput(by)} are taken by an index that changes with i and with j, and their gradients have ${have}. ` +
-      `${remedy}, or make the index one of i or of j.`,
+    `${what}: ${problem} have no blocks. Leave devices, maxBytes and onProgress out, and read rows of a file before${remedy}.`,
   );
 }

@@ -40,6 +40,10 @@ export type RowShare = Share & { readonly to: RowIndex };
 /** The row numbers of a share that has some. */
 export const rowIndex = ({ to }: Share): RowIndex | undefined => (to === 'pairs' ? undefined : to);
 
+/** Whether a share has a value for every pair, which no sum over a side is. */
+export const isOfPairs = (share: Share): boolean =>
+  share.to === 'pairs' || rowIndex(share)?.follows === 'pair';
+
 /** What is differentiated, and by which of its inputs. */
 export interface ShareProblem extends Pick<Task, 'reduction' | 'inputs'> {
   readonly place: number;

@@ -12,6 +12,7 @@ import {
   rowNumberJ,
   valueAndGradients,
   withGradients,
+  type RangesOption,
 } from './index.js';
 import { numbers, upload } from './reference.test-support.js';
 import { expectSlopes, gradientByLoops } from './slopes.test-support.js';
@@ -168,7 +169,7 @@ export function describeTableGradients(device: () => Device): void {
       expect((await gradient(empty, lazyI(none), ones(1))).shape).toEqual([0, 1]);
     });
 
-    it('of pairs are added up in blocks', async () => {
+    it('of pairs are added up in blocks, also within ranges', async () => {
       const [m, n] = [1500, 3000];
       const bias = await tensor(new Float32Array(m + n - 1), { shape: [m + n - 1, 1], ...place() });
       const x = lazyI(await tensor(new Float32Array(m).fill(1), { shape: [m, 1], ...place() }));
@@ -177,11 +178,35 @@ export function describeTableGradients(device: () => Device): void {
         .sub(rowNumberJ())
         .add(n - 1);
       const of = relative.gather(bias).add(x).add(y).reduction('Sum', 'j');
-      const { gradients } = await valueAndGradients(of, { bias: lazyI(bias) });
-      const found = await gradients.bias.toTypedArray();
+      const found = async (ranges?: RangesOption): Promise<number[]> => {
+        const { gradients } = await valueAndGradients(of, { bias: lazyI(bias) }, { ranges });
+        return [...(await gradients.bias.toTypedArray())];
+      };
       // As many pairs as the diagonal is long.
-      const wanted = Array.from(found, (_, at) => Math.min(at + 1, m + n - 1 - at, m, n));
-      expect([...found]).toEqual(wanted);
+      const lengths = Array.from({ length: m + n - 1 }, (_, at) =>
+        Math.min(at + 1, m + n - 1 - at, m, n),
+      );
+      expect(await found()).toEqual(lengths);
+      const rows = [
+        [0, 700],
+        [1400, 1500],
+      ] as const;
+      const columns = [
+        [5, 2000],
+        [2999, 3000],
+      ] as const;
+      const wanted = lengths.map(() => 0);
+      for (const [place, [first, end]] of rows.entries()) {
+        const [from, until] = columns[place] ?? [0, 0];
+        for (let i = first; i < end; i++) {
+          for (let j = from; j < until; j++) wanted[i - j + n - 1]! += 1;
+        }
+      }
+      const ranges = rangesFromMatrix(rows, columns, [
+        [1, 0],
+        [0, 1],
+      ]);
+      expect(await found(ranges)).toEqual(wanted);
     });
 
     it('take out, ranges and numbers of 16 bits, and keep nothing', async () => {
@@ -219,17 +244,15 @@ export function describeTableGradients(device: () => Device): void {
     const w = lazyJ([[0], [1]], { name: 'w' });
     it.each<[string, () => unknown, string, RegExp]>([
       [
-        'ranges with an index of pairs',
-        () => {
-          const ranges = rangesFromMatrix([[0, 2]], [[0, 2]], [[1]]);
-          return valueAndGradients(
+        'blocks with an index of pairs',
+        () =>
+          valueAndGradients(
             u.add(w).gather(u).reduction('Sum', 'j'),
             { u },
-            { ranges, cotangent: ones(2) },
-          );
-        },
+            { maxBytes: 1e6, cotangent: ones(2) },
+          ),
         'UNSUPPORTED',
-        /of u .*changes with i and with j.*multiply the formula by a mask/,
+        /of u .*changes with i and with j.*have no blocks.*make the index one of i or of j/,
       ],
       [
         'one pass with a variable whose rows are taken by index',

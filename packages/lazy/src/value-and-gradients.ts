@@ -12,9 +12,15 @@ import type { LazyFormula } from './lazy-formula.js';
 import type { LazyReduction } from './lazy-reduction.js';
 import type { LazyData } from './make-input.js';
 import type { ResultOf, ComputeOptions } from './reduction-types.js';
-import { asResult } from './result-of-kind.js';
 import { computed } from './reductions.js';
-import { asResults, asTensors, checkCompute, NO_RESULTS, computeOptionsOf } from './results.js';
+import {
+  asResult,
+  asResults,
+  asTensors,
+  checkCompute,
+  NO_RESULTS,
+  computeOptionsOf,
+} from './results.js';
 import { runDerivatives } from './run-derivatives.js';
 import { checkGroup, groupRows } from './shards/reduction-group.js';
 import { jointly } from './task.js';

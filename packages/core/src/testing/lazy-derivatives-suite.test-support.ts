@@ -1,4 +1,13 @@
-import { checkpoint, grad, hessian, hvp, jacobian, jvp, valueAndGrad } from '@mercer/autodiff';
+import {
+  checkpoint,
+  grad,
+  hessian,
+  hvp,
+  jacobian,
+  jvp,
+  valueAndGrad,
+  vmap,
+} from '@mercer/autodiff';
 import {
   complexOf,
   genred,
@@ -8,6 +17,7 @@ import {
   lazyJ,
   lazyPair,
   param,
+  rangesFromMatrix,
   valueAndGradients,
   type LazyTensor,
 } from '@mercer/lazy';
@@ -237,6 +247,38 @@ export function describeLazyDerivatives(
       await expectDerivatives(f, [await points(), await others()]);
       const g: Scalar = (x, y) => weighed(gaussian(x, y).log().logSumExp('j', { ranges }));
       await expectDerivatives(g, [await points(), await others()]);
+      const h: Scalar = (m, x, y) =>
+        weighed(gaussian(x, y).mul(lazyPair(m).sin()).sum('j', { ranges }));
+      const m = await drawn([2, 5, 4], [-1, 1], 3);
+      await expectDerivatives(h, [m, await points(), await others()]);
+      const outside = await grad(h)(m, await points(), await others());
+      const isMet = (i: number, j: number): boolean => (i < 2 ? j < 3 : j < 1 || j > 1);
+      const slopes = await outside.toTypedArray();
+      for (const [at, slope] of slopes.entries()) {
+        expect(slope !== 0).toBe(isMet(Math.floor(at / 4) % 5, at % 4));
+      }
+      const overI: Scalar = (m, y) =>
+        weighed(lazyPair(m, { components: true }).mul(lazyJ(y)).sum().logSumExp('i', { ranges }));
+      await expectDerivatives(overI, [await drawn([5, 4, 3], [-1, 1], 4), await others()]);
+    });
+
+    it('ranges of rows, mapped', async () => {
+      const ranges = rangesFromMatrix(
+        [
+          [0, 2],
+          [3, 5],
+        ],
+        [[1, 4]],
+        [[1], [0]],
+      );
+      const [m, y] = [await drawn([3, 5, 4], [-1, 1], 3), await others()];
+      const slope = grad((one: Tensor, rows: Tensor) =>
+        lazyPair(one).sin().mul(lazyJ(rows)).sum('j', { ranges }).sum(),
+      );
+      const mapped = await vmap(slope, { inAxes: [0, null] })(m, y);
+      const alone = await Promise.all([0, 1, 2].map((at) => slope(m.slice(at), y)));
+      const wanted = await Promise.all(alone.map((one) => one.toNested()));
+      expect(await mapped.toNested()).toEqual(wanted);
     });
 
     it('complex numbers', async () => {

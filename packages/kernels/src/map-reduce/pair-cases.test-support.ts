@@ -10,6 +10,17 @@ const bell = ops.exp(ops.neg(distance));
 const positive = (dim: number): VectorExpr => ops.add(ops.abs(vj(1, dim)), 0.5);
 const mask = ops.greaterThan(vij(2, 1), 0);
 
+/** Gradients by values of pairs within ranges, as dense results are computed: over i, whose rows have starts and ends of spans. */
+function slopesInSpans(spans: number): Given {
+  const [starts, ends] = [
+    ops.extract(vi(0, 2 * spans), 0, spans),
+    ops.extract(vi(0, 2 * spans), spans, spans),
+  ];
+  const isMet = ops.sum(ops.mul(ops.lessOrEqual(starts, indexJ), ops.lessThan(indexJ, ends)));
+  const slopes = ops.where(isMet, ops.mul(vij(2, 2), vi(4, 1)), 0);
+  return { reduction: reduction('Sum', slopes, { axis: 0 }), units: 0, fill: wholeNumber };
+}
+
 /** Values of pairs in formulas that are written out. */
 export const PAIR_CASES: readonly (readonly [name: string, Given])[] = [
   [
@@ -111,6 +122,7 @@ export const PAIR_CASES: readonly (readonly [name: string, Given])[] = [
       fill: wholeNumber,
     },
   ],
+  ['slopes of pairs in one of two spans, 0 elsewhere', slopesInSpans(2)],
   [
     'mean and variance',
     {
@@ -240,6 +252,7 @@ export const LOOPED_PAIR_CASES: readonly (readonly [name: string, Given])[] = [
       fill: wholeNumber,
     },
   ],
+  ['slopes of pairs in one of 128 spans, 0 elsewhere', slopesInSpans(128)],
   [
     'a long matrix of 16 bits',
     {

@@ -5,8 +5,7 @@ import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-option
 import { LazyError } from '../lazy-error.js';
 import type { LazyData } from '../make-input.js';
 import { pairCall } from '../pair-call.js';
-import { asOuts } from '../result-of-kind.js';
-import { checkIndexDtype, checkOutDtype, wantedResults } from '../results.js';
+import { asOuts, checkIndexDtype, checkOutDtype, wantedResults } from '../results.js';
 import { usedBy, type JointTask } from '../task.js';
 import { holdTraced } from '../traced-inputs.js';
 import { cellTask } from './cell-task.js';

@@ -14,8 +14,8 @@ import { CALL_OPTIONS, readOptions, type ReductionOptions } from '../call-option
 import type { Input } from '../input.js';
 import type { LazyData } from '../make-input.js';
 import { pairCall, type PairCall } from '../pair-call.js';
-import { asOuts } from '../result-of-kind.js';
 import {
+  asOuts,
   checkIndexDtype,
   checkOutDtype,
   checkCompute,

@@ -176,8 +176,7 @@ export {
   type CheckedCall,
   type ResultSpec,
 } from './known-call.js';
-export { KnownCalls } from './known-calls.js';
-export { layoutKey } from './layout-key.js';
+export { KnownCalls, layoutKey } from './known-calls.js';
 export {
   keyPart,
   launchSteps,

@@ -16,8 +16,7 @@ import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import type { CallStep, CallSteps, LoadedPart, StepPrograms } from './call-steps.js';
 import { KnownCall, storagesOf, type CallPointer, type CallTensors } from './known-call.js';
-import { KnownCalls, type CallKey } from './known-calls.js';
-import { layoutKey } from './layout-key.js';
+import { KnownCalls, layoutKey, type CallKey } from './known-calls.js';
 
 /** What tells a call of an operation from others. */
 export interface CallIdentity {

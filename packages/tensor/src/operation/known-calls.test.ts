@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { empty, type Tensor } from '../index.js';
-import { layoutKey } from './layout-key.js';
+import { layoutKey } from './known-calls.js';
 
 const where = { device: 'cpu' } as const;
 const keyOf = (inputs: readonly Tensor[], ...outs: readonly (Tensor | undefined)[]) =>
