@@ -37,19 +37,17 @@ const accuracy = 1 - wrong.length / asked.length;
 console.log(`${(100 * accuracy).toFixed(2)}% of ${asked.length} digits named right`);
 
 // Six images that were named wrongly, each followed by its neighbours: a row each, and a cell for each pixel.
-const pixels = wrong
-  .slice(0, 6)
-  .flatMap((i, row) =>
-    [...asked.slice(i, i + 1), ...neighbours(i)].flatMap(({ grey }, column) =>
-      Array.from(grey, (ink, at) => ({
-        row,
-        column,
-        x: at % SMALL,
-        y: Math.floor(at / SMALL),
-        ink,
-      })),
-    ),
-  );
+const pixels = wrong.slice(0, 6).flatMap((i, row) =>
+  [...asked.slice(i, i + 1), ...neighbours(i)].flatMap(({ grey }, column) =>
+    Array.from(grey, (ink, at) => ({
+      row,
+      column,
+      x: at % SMALL,
+      y: Math.floor(at / SMALL),
+      ink,
+    })),
+  ),
+);
 await savePlot('nearest-digits.svg', {
   axis: null,
   aspectRatio: 1,

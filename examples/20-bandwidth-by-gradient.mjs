@@ -85,7 +85,7 @@ for (const factor of [0.5, 0.9, 1.1, 2]) {
 }
 
 // Grey: the error over the bandwidth. Red: the steps.
-const curve = Array.from({ length: 101 }, (_, k) => Math.exp(-2 + k / 40));
+const curve = Array.from({ length: 121 }, (_, k) => Math.exp(-2 + k / 40));
 await savePlot('bandwidth-by-gradient.svg', {
   x: { type: 'log', label: 'bandwidth' },
   y: { label: 'mean squared error, kg²' },

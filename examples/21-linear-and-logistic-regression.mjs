@@ -82,7 +82,10 @@ await savePlot('logistic-regression.svg', {
   color: { scheme: 'greys', domain: [0, 2] },
   marks: [
     Plot.raster({
-      ...{ x1: -2.5, x2: 3.5, y1: -2.5, y2: 2.5 },
+      x1: -2.5,
+      x2: 3.5,
+      y1: -2.5,
+      y2: 2.5,
       fill: (a = 0, b = 0) => 1 / (1 + Math.exp(-score(a, b))),
     }),
     Plot.dot(signs, {

@@ -111,9 +111,12 @@ assert.ok(left.value < value / 500);
 
 // Blue: where the points were, orange: the other cloud, black: where they were moved, and grey the ways.
 const ways = Array.from({ length: 500 }, (_, k) => Math.floor((k * N) / 500)).map((i) => ({
-  ...{ x: disk[2 * i], y: disk[2 * i + 1] },
-  ...{ goalX: crescent[2 * i], goalY: crescent[2 * i + 1] },
-  ...{ endX: moved[2 * i], endY: moved[2 * i + 1] },
+  x: disk[2 * i],
+  y: disk[2 * i + 1],
+  goalX: crescent[2 * i],
+  goalY: crescent[2 * i + 1],
+  endX: moved[2 * i],
+  endY: moved[2 * i + 1],
 }));
 await savePlot('sinkhorn-divergence.svg', {
   aspectRatio: 1,

@@ -138,7 +138,10 @@ const shownAt = (left = 0, bottom = 0, pixels = pictures.noon) =>
     {
       width: WIDTH,
       height: HEIGHT,
-      ...{ x1: left, x2: left + 1.5, y1: bottom, y2: bottom + 1 },
+      x1: left,
+      x2: left + 1.5,
+      y1: bottom,
+      y2: bottom + 1,
       fill: (_ = 0, at = 0) =>
         `rgb(${pixels.slice(3 * at, 3 * at + 3).map((one) => Math.round(255 * one))})`,
       imageRendering: 'pixelated',

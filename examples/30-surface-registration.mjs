@@ -214,8 +214,13 @@ await savePlot('surface-registration.svg', {
   aspectRatio: 1,
   marks: [
     Plot.line(corners, {
-      ...{ x: 'x', y: 'z', z: 'triangle', curve: 'linear-closed' },
-      ...{ fill: 'colour', stroke: 'colour', strokeWidth: 0.5 },
+      x: 'x',
+      y: 'z',
+      z: 'triangle',
+      curve: 'linear-closed',
+      fill: 'colour',
+      stroke: 'colour',
+      strokeWidth: 0.5,
     }),
   ],
 });

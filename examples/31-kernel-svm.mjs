@@ -121,25 +121,23 @@ for (const [at, wanted] of bySvc.decisions.entries()) {
   assert.ok(Math.abs((decisions[at] ?? NaN) - wanted) < exact);
 }
 
-// Red and blue: what the machine says, white where it does not know. The support vectors have dark rims.
+// Red and blue: what the machine says, white where it does not know. Lines: the border and the margins. The support vectors have dark rims.
 const side = 120;
 const centre = (cell = 0) => ((cell + 0.5) / side) * 2.4 - 1.2;
 const grid = Float64Array.from({ length: 2 * side ** 2 }, (_, at) => {
   const cell = Math.floor(at / 2);
   return centre(at % 2 === 0 ? cell % side : Math.floor(cell / side));
 });
+const said = await decide(grid);
+const square = { width: side, height: side, x1: -1.2, x2: 1.2, y1: -1.2, y2: 1.2 };
 const few = [...labels.keys()].slice(0, 1500);
 const place = { x: (i = 0) => points[2 * i], y: (i = 0) => points[2 * i + 1] };
 await savePlot('kernel-svm.svg', {
   aspectRatio: 1,
-  color: { type: 'diverging', scheme: 'RdBu', reverse: true, domain: [-4, 4], legend: false },
+  color: { type: 'diverging', scheme: 'RdBu', reverse: true },
   marks: [
-    // in steps of a half: the edges of the shades are contour lines
-    Plot.contour(await decide(grid), {
-      ...{ width: side, height: side, x1: -1.2, x2: 1.2, y1: -1.2, y2: 1.2 },
-      thresholds: [-Infinity, -1.5, -1, -0.5, 0, 0.5, 1, 1.5],
-      fill: ({ value = 0 }) => Math.max(value, -2) + 0.25,
-    }),
+    Plot.raster(said, square),
+    Plot.contour(said, { ...square, thresholds: [-1, 0, 1], stroke: '#555' }),
     Plot.dot(support, { ...place, r: whole ? 2.4 : 5, fill: '#222' }),
     Plot.dot(few, {
       ...place,

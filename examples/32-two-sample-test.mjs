@@ -130,11 +130,19 @@ const shown = Array.from({ length: Math.min(N, 600) }, (_, i) => i);
 const place = (of = cloud) => ({ x: (i = 0) => of?.[2 * i], y: (i = 0) => of?.[2 * i + 1], r: 2 });
 await savePlot('two-sample-witness.svg', {
   aspectRatio: 1,
+  x: { domain: [-2.8, 2.8] },
+  y: { domain: [-2.8, 2.8] },
+  clip: true,
   color: { type: 'diverging', scheme: 'RdBu', reverse: true },
   marks: [
     // the edges of the shades are contour lines
     Plot.contour(witness, {
-      ...{ width: side, height: side, x1: -2.8, x2: 2.8, y1: -2.8, y2: 2.8 },
+      width: side,
+      height: side,
+      x1: -2.8,
+      x2: 2.8,
+      y1: -2.8,
+      y2: 2.8,
       thresholds: 12,
       fill: Plot.identity,
     }),

@@ -127,7 +127,11 @@ const shares = curve.flatMap(({ width, within, kept, time }) => [
 await savePlot('truncated-kernels.svg', {
   x: { type: 'log', label: 'width' },
   y: { type: 'log', label: 'share' },
-  color: { legend: true, domain: ['pairs that are near', 'pairs that are kept', 'time'] },
+  color: {
+    legend: true,
+    label: null,
+    domain: ['pairs that are near', 'pairs that are kept', 'time'],
+  },
   marks: [Plot.line(shares, { x: 'width', y: 'share', stroke: 'of', marker: true })],
 });
 console.log('wrote truncated-kernels.svg');

@@ -139,7 +139,12 @@ await savePlot('complete-optimiser.svg', {
     Plot.raster(
       { length: GRID * GRID },
       {
-        ...{ width: GRID, height: GRID, x1: -1.2, x2: 1.2, y1: -1.2, y2: 1.2 },
+        width: GRID,
+        height: GRID,
+        x1: -1.2,
+        x2: 1.2,
+        y1: -1.2,
+        y2: 1.2,
         fill: (_ = 0, cell = 0) => 0.8 * (2 * (sure[2 * cell] ?? 0) - 1),
       },
     ),

@@ -120,7 +120,7 @@ assert.equal(firsts.size, 1); // all began alike
 await savePlot('digits-by-every-optimiser.svg', {
   x: { label: 'steps' },
   y: { type: 'log', label: 'loss' },
-  color: { legend: true, domain: Object.keys(OPTIMISERS) },
+  color: { legend: true, label: null, domain: Object.keys(OPTIMISERS) },
   marks: [Plot.line(curves, { x: 'step', y: 'loss', stroke: 'name' })],
 });
 console.log('wrote digits-by-every-optimiser.svg');

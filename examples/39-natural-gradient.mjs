@@ -89,10 +89,13 @@ const lowest = height(...best);
 await savePlot('natural-gradient.svg', {
   x: { label: 'mean' },
   y: { label: 'deviation' },
-  color: { type: 'categorical', domain: Object.keys(ways), legend: true },
+  color: { type: 'categorical', label: null, domain: Object.keys(ways), legend: true },
   marks: [
     Plot.raster({
-      ...{ x1: -0.5, x2: 3.5, y1: 0.1, y2: 3 },
+      x1: -0.5,
+      x2: 3.5,
+      y1: 0.1,
+      y2: 3,
       fill: (mean = 0, deviation = 1) => {
         const light = Math.round(255 - 180 * Math.exp(lowest - height(mean, deviation)));
         return `rgb(${light},${light},${light})`;

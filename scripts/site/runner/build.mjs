@@ -29,6 +29,9 @@ const published = () => ({
     build.onResolve({ filter: /^node:(fs|module|assert)$/ }, ({ path: name }) => ({
       path: path.join(here, 'node', `${twins[name]}.mjs`),
     }));
+    build.onResolve({ filter: /\/report\/png\.js$/ }, () => ({
+      path: path.join(here, 'node/png.mjs'),
+    }));
   },
 });
 
@@ -39,6 +42,7 @@ const entry = (name) => `export * from '${name}';`;
 export async function buildRunner(target) {
   await install();
   const lib = path.join(root, 'examples/lib');
+  const require = createRequire(path.join(root, 'examples/'));
   const virtual = {
     core: '@mercer/core',
     npy: '@mercer/core/npy',
@@ -49,10 +53,11 @@ export async function buildRunner(target) {
       worker: path.join(here, 'worker.mjs'),
       ...Object.fromEntries(Object.keys(virtual).map((name) => [name, `entry:${name}`])),
       ...Object.fromEntries(
-        ['iris', 'picture', 'whole'].map((name) => [name, path.join(lib, `${name}.mjs`)]),
+        ['iris', 'whole'].map((name) => [name, path.join(lib, `${name}.mjs`)]),
       ),
+      'observable-plot': require.resolve('@observablehq/plot'),
       ...Object.fromEntries(
-        ['fs', 'module', 'assert'].map((name) => [name, path.join(here, 'node', `${name}.mjs`)]),
+        ['fs', 'module', 'assert', 'plot'].map((name) => [name, path.join(here, 'node', `${name}.mjs`)]),
       ),
     },
     outdir: target,
@@ -64,6 +69,7 @@ export async function buildRunner(target) {
     keepNames: true,
     logLevel: 'warning',
     define: { 'process.argv': '[]' },
+    external: ['@resvg/resvg-js'],
     plugins: [
       {
         name: 'entries',
@@ -82,7 +88,6 @@ export async function buildRunner(target) {
     ],
   });
   copyFileSync(wasm, path.join(target, WASM));
-  const require = createRequire(path.join(root, 'examples/'));
   mkdirSync(path.join(target, 'data'), { recursive: true });
   for (const { file } of programs()) {
     for (const [name] of readFileSync(path.join(root, file), 'utf8').matchAll(

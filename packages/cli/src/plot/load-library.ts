@@ -10,9 +10,9 @@ interface Element {
   append(child: Element): void;
 }
 
-/** A picture, with the scales that it found. */
+/** A picture, and what tells its colours. */
 interface PlotElement extends Element {
-  scale(name: 'color'): object | undefined;
+  legend(name: 'color', options: object): Element;
 }
 
 /** What is used of Observable Plot. Its types of what it draws need those of browsers. */
@@ -21,7 +21,6 @@ export interface PlotLibrary extends Pick<
   'dot' | 'lineY' | 'text' | 'raster' | 'frame'
 > {
   readonly plot: (options: object) => PlotElement;
-  readonly legend: (options: object) => Element;
 }
 
 export interface Drawing {

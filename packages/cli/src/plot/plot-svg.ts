@@ -13,8 +13,8 @@ export interface PictureOptions extends Omit<
 /** Of Plot's own font size, 10, too little is left where pictures of this width stand in a page. */
 const WIDTH = 640;
 const FONT_SIZE = '14px';
-const MARGINS = { left: 64, right: 24, top: 24, bottom: 48 };
-const NO_AXES = 8;
+const MARGINS = { left: 72, right: 24, top: 24, bottom: 48 };
+const NO_AXES = 12;
 const TITLE_HEIGHT = 28;
 const LEGEND_HEIGHT = 56;
 /** Height of the frame by its width. */
@@ -28,7 +28,7 @@ const ASPECT = 0.6;
  * @throws CliError USAGE for `subtitle`, `caption` and legends of other scales, which would be HTML; MISSING_PACKAGE where @observablehq/plot or linkedom, which are optional peers, are not installed
  *
  * @example
- * ```js
+ * ```ts
  * import { dot } from '@observablehq/plot';
  * import { plotSvg } from '@mercer/cli/plot';
  *
@@ -63,8 +63,8 @@ export function renderSvg({ plot, document }: Drawing, options: PictureOptions):
     marginBottom: bottom,
     ...(aspectRatio === undefined && { height: Math.round(ASPECT * frame) + marginTop + bottom }),
     ...rest,
-    x: { labelAnchor: 'center', ...options.x },
-    y: { labelAnchor: 'center', ...options.y },
+    x: { ...axisDefaults(bottom, options.x), ...options.x },
+    y: { ...axisDefaults(left, options.y), tickSpacing: 50, ...options.y },
     color: { ...color, legend: false },
     marks: [
       ...marks,
@@ -88,17 +88,22 @@ export function renderSvg({ plot, document }: Drawing, options: PictureOptions):
   figure.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
   figure.setAttribute('xmlns:xlink', 'http://www.w3.org/1999/xlink');
   if (hasLegend) {
-    const legend = plot.legend({
-      document,
+    const legend = figure.legend('color', {
       legend: 'ramp',
-      color: figure.scale('color'),
       className: 'mercer-legend',
       style: { fontSize: '12px' },
       width: frame,
     });
-    legend.setAttribute('x', String(left));
-    legend.setAttribute('y', String(legendTop));
+    const place = { x: left, y: legendTop, 'text-anchor': 'start', overflow: 'visible' };
+    for (const [name, value] of Object.entries(place)) legend.setAttribute(name, String(value));
     figure.append(legend);
   }
   return `${figure.outerHTML}\n`;
 }
+
+/** The name stands a little away from the edge; logarithmic axes have numbers without units, 0.2 and not 200m. */
+const axisDefaults = (margin: number, options: PictureOptions['x']): object => ({
+  labelAnchor: 'center',
+  labelOffset: margin - 6,
+  ...(options?.type === 'log' && { tickFormat: '~g' }),
+});

@@ -23,7 +23,7 @@ export const pictureBytes = async (file: string, svg: string): Promise<Uint8Arra
  * @throws CliError USAGE for another ending, MISSING_PACKAGE where an optional peer is not installed: @observablehq/plot, linkedom, and for PNG @resvg/resvg-js
  *
  * @example
- * ```js
+ * ```ts
  * import { line } from '@observablehq/plot';
  * import { savePlot } from '@mercer/cli/plot';
  *
