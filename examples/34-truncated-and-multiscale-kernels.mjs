@@ -125,7 +125,7 @@ const shares = curve.flatMap(({ width, within, kept, time }) => [
   { width, of: 'time', share: time },
 ]);
 await savePlot('truncated-kernels.svg', {
-  x: { type: 'log', label: 'width' },
+  x: { type: 'log', label: 'width', ticks: 4 },
   y: { type: 'log', label: 'share' },
   color: {
     legend: true,

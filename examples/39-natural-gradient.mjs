@@ -106,7 +106,6 @@ await savePlot('natural-gradient.svg', {
         stroke: () => name,
         z: null,
         strokeWidth: k % 2 === 0 ? 4 : 2,
-        marker: true,
       }),
     ),
     Plot.dot([best], { r: 5, fill: 'white' }),
