@@ -35,29 +35,29 @@ const published = () => ({
   },
 });
 
-/** @param {string} name of an entry of @mercer/core @returns {import('esbuild').StdinOptions['contents']} */
+/** @param {string} name of an import @returns {import('esbuild').StdinOptions['contents']} */
 const entry = (name) => `export * from '${name}';`;
 
 /** @param {string} target a folder that is served */
 export async function buildRunner(target) {
   await install();
   const lib = path.join(root, 'examples/lib');
-  const require = createRequire(path.join(root, 'examples/'));
   const virtual = {
     core: '@mercer/core',
     npy: '@mercer/core/npy',
     safetensors: '@mercer/core/safetensors',
+    'observable-plot': '@observablehq/plot',
   };
   await esbuild.build({
     entryPoints: {
       worker: path.join(here, 'worker.mjs'),
       ...Object.fromEntries(Object.keys(virtual).map((name) => [name, `entry:${name}`])),
+      ...Object.fromEntries(['iris', 'whole'].map((name) => [name, path.join(lib, `${name}.mjs`)])),
       ...Object.fromEntries(
-        ['iris', 'whole'].map((name) => [name, path.join(lib, `${name}.mjs`)]),
-      ),
-      'observable-plot': require.resolve('@observablehq/plot'),
-      ...Object.fromEntries(
-        ['fs', 'module', 'assert', 'plot'].map((name) => [name, path.join(here, 'node', `${name}.mjs`)]),
+        ['fs', 'module', 'assert', 'plot'].map((name) => [
+          name,
+          path.join(here, 'node', `${name}.mjs`),
+        ]),
       ),
     },
     outdir: target,
@@ -80,7 +80,7 @@ export async function buildRunner(target) {
           }));
           build.onLoad({ filter: /./, namespace: 'entry' }, ({ path: name }) => ({
             contents: entry(virtual[/** @type {keyof typeof virtual} */ (name)]),
-            resolveDir: FOLDER,
+            resolveDir: path.join(FOLDER, 'node_modules/@mercer/cli'),
           }));
         },
       },
@@ -88,6 +88,7 @@ export async function buildRunner(target) {
     ],
   });
   copyFileSync(wasm, path.join(target, WASM));
+  const require = createRequire(path.join(root, 'examples/'));
   mkdirSync(path.join(target, 'data'), { recursive: true });
   for (const { file } of programs()) {
     for (const [name] of readFileSync(path.join(root, file), 'utf8').matchAll(
