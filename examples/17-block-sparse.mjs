@@ -81,7 +81,7 @@ const isMet = (j = 0) => keep[shown]?.some((meets, b) => meets && isIn(cloud, b,
 const largest = Math.max(...dense);
 await savePlot('block-sparse.svg', {
   aspectRatio: 1,
-  color: { scheme: 'YlOrBr', domain: [-largest / 2, largest], legend: false },
+  color: { scheme: 'YlOrBr', domain: [-largest / 2, largest] },
   marks: [
     Plot.dot(cloud.points, {
       x: 'x',
