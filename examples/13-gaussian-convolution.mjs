@@ -1,8 +1,9 @@
 // 13. Gaussian convolution of a signed measure: at every point of a grid, the sum of exp(-|x - y|^2 / (2 s^2)) b over 400 points y
 //     of the plane with weights b of both signs. The 5184 x 400 matrix is a formula; it is never stored.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, tensor } from '@mercer/core';
-import { Picture, signedColour } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 let state = 13;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
@@ -35,11 +36,21 @@ const measure = x
 console.log(String(measure));
 const field = await (await measure.sum('j')).toTypedArray();
 
-const largest = field.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-const picture = new Picture({ left: -1.5, right: 1.5, bottom: -1.5, top: 1.5 });
-picture.cells(side, side, (cell) => signedColour((field[cell] ?? 0) / largest));
-picture.dots(points, (j) => ((weights[j] ?? 0) > 0 ? 'darkred' : 'darkblue'), 1.5);
-picture.save('gaussian-convolution.svg');
+await savePlot('gaussian-convolution.svg', {
+  axis: null,
+  aspectRatio: 1,
+  color: { type: 'diverging', scheme: 'RdBu', reverse: true },
+  marks: [
+    Plot.raster(field, { width: side, height: side, x1: -1.5, x2: 1.5, y1: -1.5, y2: 1.5 }),
+    Plot.dot(weights, {
+      x: (_, j) => points[2 * j],
+      y: (_, j) => points[2 * j + 1],
+      fill: (weight) => (weight > 0 ? 'darkred' : 'darkblue'),
+      r: 2,
+    }),
+  ],
+});
+console.log('wrote gaussian-convolution.svg');
 
 // The same by hand at some cells, and as a whole: a Gaussian of mass 2 pi s^2 at every point, and the weights add up to 0.
 for (const cell of [0, 1242, 2650, 5183]) {

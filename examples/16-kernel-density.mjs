@@ -1,8 +1,9 @@
 // 16. Kernel density: the logarithm of the mean of Gaussians at the points of a sample, by one logSumExp over the sample. The
 //     largest exponent is taken out first, so that the density far away, which is 0 in float32, still has its logarithm.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, tensor } from '@mercer/core';
-import { greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 let state = 16;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
@@ -16,7 +17,7 @@ for (let j = 0; j < count; j++) {
     j % 2 === 0 ? [Math.cos(t), Math.sin(t) - 0.25] : [1 - Math.cos(t), 0.25 - Math.sin(t)];
   sample.set([x - 0.5 + 0.1 * normal(), y + 0.1 * normal()], 2 * j);
 }
-const box = { left: -2.5, right: 2.5, bottom: -2.5, top: 2.5 };
+const box = { x1: -2.5, x2: 2.5, y1: -2.5, y2: 2.5 };
 const centre = (cell = 0) => ((cell + 0.5) / side) * 5 - 2.5;
 const grid = Float32Array.from({ length: 2 * side * side }, (_, at) => {
   const cell = Math.floor(at / 2);
@@ -34,12 +35,19 @@ async function logDensity(points = grid) {
 
 const logs = await logDensity();
 const highest = Math.max(...logs);
-// A heat map in steps: the edges of the shades are contour lines.
-const shade = (cell = 0) => Math.floor(10 * Math.exp((logs[cell] ?? 0) - highest)) / 10;
-const picture = new Picture(box);
-picture.cells(side, side, (cell) => greyColour(shade(cell)));
-picture.dots(sample, () => '#d62728', 1);
-picture.save('kernel-density.svg');
+// The edges of the shades are contour lines.
+await savePlot('kernel-density.svg', {
+  aspectRatio: 1,
+  color: { scheme: 'greys', legend: true, label: 'density' },
+  marks: [
+    Plot.contour(logs.map(Math.exp), { ...box, width: side, height: side, fill: Plot.identity }),
+    Plot.dot(
+      { length: count },
+      { x: (_, j) => sample[2 * j], y: (_, j) => sample[2 * j + 1], r: 1.2, fill: '#d62728' },
+    ),
+  ],
+});
+console.log('wrote kernel-density.svg');
 
 const mass = logs.reduce((sum, value) => sum + Math.exp(value), 0) * (5 / side) ** 2;
 console.log(

@@ -2,8 +2,9 @@
 //     of a grid, so that each cell is a range of rows; cells that lie more than 4 s apart do not meet, and their blocks of the
 //     matrix are skipped. What is left out is known: every term is below exp(-8).
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, rangesFromMatrix, tensor } from '@mercer/core';
-import { Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 let state = 17;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
@@ -28,6 +29,7 @@ function clusters(points = [{ x: 0, y: 0 }]) {
         .slice(at, at + 1)
         .map(({ column, row }) => [(column + 0.5) * cell, (row + 0.5) * cell]),
     ),
+    points: sorted,
     flat: Float32Array.from(sorted.flatMap(({ x, y }) => [x, y])),
   };
 }
@@ -72,16 +74,29 @@ const dense = await (await gaussians.sum('j')).toTypedArray();
 const sparse = await (await gaussians.sum('j', { ranges })).toTypedArray();
 
 // One cell of x in red, the points that it meets in blue, the others grey; the ellipse by its values.
-const picture = new Picture({ left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 });
 const shown = Math.floor(keep.length / 5);
 const isIn = (of = cloud, at = 0, point = 0) =>
   point >= (of.starts[at] ?? 0) && point < (of.ends[at] ?? 0);
 const isMet = (j = 0) => keep[shown]?.some((meets, b) => meets && isIn(cloud, b, j));
 const largest = Math.max(...dense);
-picture.dots(cloud.flat, (j) => (isMet(j) ? '#1f77b4' : '#cccccc'), 1);
-const brown = (value = 0) => `hsl(30,100%,${Math.round(75 - (55 * value) / largest)}%)`;
-picture.dots(ellipse.flat, (i) => (isIn(ellipse, shown, i) ? '#d62728' : brown(sparse[i])), 2);
-picture.save('block-sparse.svg');
+await savePlot('block-sparse.svg', {
+  aspectRatio: 1,
+  color: { scheme: 'YlOrBr', domain: [-largest / 2, largest] },
+  marks: [
+    Plot.dot(cloud.points, {
+      x: 'x',
+      y: 'y',
+      r: 1.2,
+      fill: (_, j) => (isMet(j) ? '#1f77b4' : '#cccccc'),
+    }),
+    Plot.dot(ellipse.points, { x: 'x', y: 'y', r: 2.5, fill: sparse }),
+    Plot.dot(
+      ellipse.points.filter((_, i) => isIn(ellipse, shown, i)),
+      { x: 'x', y: 'y', r: 2.5, fill: '#d62728' },
+    ),
+  ],
+});
+console.log('wrote block-sparse.svg');
 
 const differences = dense.map((value, i) => Math.abs(value - (sparse[i] ?? NaN)));
 const total = (values = dense) => values.reduce((sum, value) => sum + value, 0);

@@ -3,8 +3,9 @@
 //     precisions and weights: these are sums over the points, and one pass computes all three. Only a few numbers come to the
 //     host, where Adam takes a step; every step runs the kernels of the first one.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, tensor, valueAndGradients } from '@mercer/core';
-import { COLOURS, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 let state = 18;
 const random = () => (state = (state * 48271) % 2147483647) / 2147483647;
@@ -91,7 +92,6 @@ for (const { x: u, y: v, deviation } of found) {
   console.log(`component at (${u.toFixed(2)}, ${v.toFixed(2)}), deviation ${deviation.toFixed(2)}`);
 }
 
-const picture = new Picture({ left: -2, right: 2, bottom: -2, top: 2 });
 const nearest = (i = 0) => {
   const squares = found.map(
     ({ x: u, y: v, deviation }) =>
@@ -99,9 +99,23 @@ const nearest = (i = 0) => {
   );
   return squares.indexOf(Math.min(...squares));
 };
-picture.dots(points, (i) => COLOURS[nearest(i)] ?? 'black', 1);
-picture.dots(Float64Array.from(found.flatMap(({ x: u, y: v }) => [u, v])), () => 'black', 5);
-picture.save('gaussian-mixture.svg');
+await savePlot('gaussian-mixture.svg', {
+  aspectRatio: 1,
+  color: { type: 'categorical' },
+  marks: [
+    Plot.dot(
+      { length: N },
+      {
+        x: (_, i) => points[2 * i],
+        y: (_, i) => points[2 * i + 1],
+        r: 1.5,
+        fill: (_, i) => nearest(i),
+      },
+    ),
+    Plot.dot(found, { x: 'x', y: 'y', r: 6, fill: 'black' }),
+  ],
+});
+console.log('wrote gaussian-mixture.svg');
 
 const ofTruth = await likelihood(
   Float32Array.of(

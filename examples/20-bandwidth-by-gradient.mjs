@@ -7,8 +7,9 @@
 //     to a standard deviation of 1.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { savePlot } from '@mercer/cli/plot';
 import { eye, kernels, runKernel, tensor, valueAndGrad } from '@mercer/core';
-import { greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const require = createRequire(import.meta.url);
 const columns = ['Beak Length (mm)', 'Beak Depth (mm)', 'Flipper Length (mm)'];
@@ -83,19 +84,17 @@ for (const factor of [0.5, 0.9, 1.1, 2]) {
   assert.ok(errorInLoops(factor * found.bandwidth) > found.value);
 }
 
-// Grey: the error over the logarithm of the bandwidth. Red: the steps.
-const picture = new Picture(
-  { left: -2, right: 0.5, bottom: 0.09, top: 0.2 },
-  { height: 280, x: 'logarithm of the bandwidth', y: 'mean squared error, kg²' },
-);
-const curve = Array.from({ length: 101 }, (_, k) => -2 + k / 40);
-picture.line(
-  curve.flatMap((x) => [x, errorInLoops(Math.exp(x))]),
-  greyColour(0.5),
-);
-picture.dots(
-  steps.flatMap(({ bandwidth, value }) => [Math.log(bandwidth), value]),
-  () => '#d62728',
-  3,
-);
-picture.save('bandwidth-by-gradient.svg');
+// Grey: the error over the bandwidth. Red: the steps.
+const curve = Array.from({ length: 121 }, (_, k) => Math.exp(-2 + k / 40));
+await savePlot('bandwidth-by-gradient.svg', {
+  x: { type: 'log', label: 'bandwidth' },
+  y: { label: 'mean squared error, kg²' },
+  marks: [
+    Plot.line(
+      curve.map((bandwidth) => [bandwidth, errorInLoops(bandwidth)]),
+      { stroke: 'grey' },
+    ),
+    Plot.dot(steps, { x: 'bandwidth', y: 'value', fill: '#d62728' }),
+  ],
+});
+console.log('wrote bandwidth-by-gradient.svg');

@@ -6,8 +6,9 @@
 //     the npm package vega-datasets (BSD-3-Clause). Features are scaled to a mean of 0 and a standard deviation of 1.
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { savePlot } from '@mercer/cli/plot';
 import { grad, lstsq, tensor, valueAndGrad, zeros } from '@mercer/core';
-import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const require = createRequire(import.meta.url);
 const penguins = [...require('vega-datasets/data/penguins.json')].filter(
@@ -74,13 +75,24 @@ const computed = await slope.w.toTypedArray();
 sums.forEach((one, k) => assert.ok(Math.abs(one - (computed[k] ?? 0)) < 1e-3));
 
 // Grey: the probability of an Adelie penguin by the length and the depth of the beak. Dots: the penguins.
-const box = { left: -2.5, right: 3.5, bottom: -2.5, top: 2.5 };
-const picture = new Picture(box, { x: 'beak length, scaled', y: 'beak depth, scaled' });
-const [across, up] = [60, 50];
-picture.cells(across, up, (cell) => {
-  const a = box.left + (6 * ((cell % across) + 0.5)) / across;
-  const b = box.bottom + (5 * (Math.floor(cell / across) + 0.5)) / up;
-  return greyColour(0.4 / (1 + Math.exp(-score(a, b))));
+await savePlot('logistic-regression.svg', {
+  aspectRatio: 1,
+  x: { label: 'beak length, scaled' },
+  y: { label: 'beak depth, scaled' },
+  color: { scheme: 'greys', domain: [0, 2] },
+  marks: [
+    Plot.raster({
+      x1: -2.5,
+      x2: 3.5,
+      y1: -2.5,
+      y2: 2.5,
+      fill: (a = 0, b = 0) => 1 / (1 + Math.exp(-score(a, b))),
+    }),
+    Plot.dot(signs, {
+      x: (_, i) => points[2 * i],
+      y: (_, i) => points[2 * i + 1],
+      fill: (sign) => (sign === 1 ? '#1f77b4' : '#ff7f0e'),
+    }),
+  ],
 });
-picture.dots(points, (i) => COLOURS[signs[i] === 1 ? 0 : 1] ?? 'black', 3);
-picture.save('logistic-regression.svg');
+console.log('wrote logistic-regression.svg');

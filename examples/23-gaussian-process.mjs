@@ -7,6 +7,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { savePlot } from '@mercer/cli/plot';
 import {
   cholesky,
   diag,
@@ -18,7 +19,7 @@ import {
   tensor,
   valueAndGrad,
 } from '@mercer/core';
-import { greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const require = createRequire(import.meta.url);
 const lines = readFileSync(require.resolve('vega-datasets/data/global-temp.csv'), 'utf8');
@@ -141,22 +142,17 @@ const variances = await whitened
   .toTypedArray();
 
 // Grey: the mean and two standard deviations to each side. Dots: what was measured.
-const picture = new Picture(
-  { left: 1875, right: 2030, bottom: -0.7, top: 1.3 },
-  { height: 300, x: 'year', y: 'degrees Celsius above 1901 to 2000' },
-);
-times.forEach((time, i) => {
-  const [mean, deviation] = [means[i] ?? 0, Math.sqrt(variances[i] ?? 0)];
-  const band = { bottom: mean - 2 * deviation, top: mean + 2 * deviation };
-  picture.cells(1, 1, () => greyColour(0.2), { left: time, right: time + 0.25, ...band });
+const said = times.map((year, i) => {
+  const [mean, twice] = [means[i] ?? 0, 2 * Math.sqrt(variances[i] ?? 0)];
+  return { year, mean, low: mean - twice, high: mean + twice };
 });
-picture.line(
-  times.flatMap((time, i) => [time, means[i] ?? 0]),
-  greyColour(0.7),
-);
-picture.dots(
-  years.flatMap((year, i) => [year, measured[i] ?? 0]),
-  () => '#1f77b4',
-  2.5,
-);
-picture.save('gaussian-process.svg');
+await savePlot('gaussian-process.svg', {
+  x: { label: 'year', tickFormat: 'd' },
+  y: { label: 'degrees Celsius above 1901 to 2000' },
+  marks: [
+    Plot.areaY(said, { x: 'year', y1: 'low', y2: 'high', fill: '#ccc' }),
+    Plot.lineY(said, { x: 'year', y: 'mean', stroke: '#555' }),
+    Plot.dot(measured, { x: years, y: Plot.identity, fill: '#1f77b4' }),
+  ],
+});
+console.log('wrote gaussian-process.svg');

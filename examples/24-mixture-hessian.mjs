@@ -6,8 +6,9 @@
 //     the npm package vega-datasets (BSD-3-Clause).
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { savePlot } from '@mercer/cli/plot';
 import { diag, grad, hessian, inv, solveLU, tensor } from '@mercer/core';
-import { greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const require = createRequire(import.meta.url);
 const lengths = [...require('vega-datasets/data/penguins.json')]
@@ -92,19 +93,22 @@ for (let k = 0; k < 5; k++) {
 }
 
 // Grey: how many penguins there are by millimetre, as a density. Red: the mixture.
-const picture = new Picture(
-  { left: 16.8, right: 23.4, bottom: 0, top: 0.7 },
-  { height: 300, x: 'length of the flipper, cm', y: 'density by cm' },
-);
-for (let mm = 170; mm < 234; mm++) {
+const bars = Array.from({ length: 64 }, (_, k) => 170 + k).map((mm) => {
   const count = lengths.filter((length) => Math.round(10 * length) === mm).length;
-  const box = { left: mm / 10 - 0.05, right: mm / 10 + 0.04, bottom: 0 };
-  picture.cells(1, 1, () => greyColour(0.3), { ...box, top: (10 * count) / N });
-}
+  return { length: mm / 10, density: (10 * count) / N };
+});
 const curve = Array.from({ length: 661 }, (_, k) => 16.8 + k / 100);
-picture.line(
-  curve.flatMap((length) => [length, density(length)]),
-  '#d62728',
-  2.5,
-);
-picture.save('mixture-hessian.svg');
+await savePlot('mixture-hessian.svg', {
+  x: { label: 'length of the flipper, cm' },
+  y: { label: 'density by cm' },
+  marks: [
+    Plot.ruleX(bars, { x: 'length', y: 'density', stroke: '#bbb', strokeWidth: 6 }),
+    Plot.lineY(curve, {
+      x: Plot.identity,
+      y: (length) => density(length),
+      stroke: '#d62728',
+      strokeWidth: 3,
+    }),
+  ],
+});
+console.log('wrote mixture-hessian.svg');

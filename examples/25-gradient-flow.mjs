@@ -2,8 +2,9 @@
 //     clouds, 2 E|x - y| - E|x - x'| - E|y - y'| (Szekely and Rizzo 2013), which is 0 only where both are alike. `grad` goes through
 //     sums over all pairs of points, whose matrices are never stored.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, random, tensor, valueAndGrad } from '@mercer/core';
-import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const [N, STEPS, RATE] = [500, 60, 0.3];
 
@@ -65,11 +66,15 @@ for (let i = 0; i < N; i += 7) {
 }
 
 // Grey: the ways of the points. Orange: the other cloud. Blue: where the points are in the end.
-const picture = new Picture({ left: -1.3, right: 1.3, bottom: -1.2, top: 1.2 });
-for (let i = 0; i < N; i++) {
-  const way = paths.flatMap((all) => [all[2 * i] ?? 0, all[2 * i + 1] ?? 0]);
-  picture.line(way, greyColour(0.25), 0.5);
-}
-picture.dots(to, () => COLOURS[1] ?? 'black', 3);
-picture.dots(paths.at(-1) ?? from, () => COLOURS[0] ?? 'black', 2);
-picture.save('gradient-flow.svg');
+const ways = paths.flatMap((all) =>
+  Array.from({ length: N }, (_, i) => ({ i, x: all[2 * i] ?? 0, y: all[2 * i + 1] ?? 0 })),
+);
+await savePlot('gradient-flow.svg', {
+  aspectRatio: 1,
+  marks: [
+    Plot.line(ways, { x: 'x', y: 'y', z: 'i', stroke: '#ccc', strokeWidth: 0.6 }),
+    Plot.dot(goal, { r: 4, fill: '#ff7f0e' }),
+    Plot.dot(ways.slice(-N), { x: 'x', y: 'y', r: 2.5, fill: '#1f77b4' }),
+  ],
+});
+console.log('wrote gradient-flow.svg');

@@ -7,8 +7,9 @@
 //     vega-datasets (BSD-3-Clause).
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
+import { savePlot } from '@mercer/cli/plot';
 import { cg, lazyI, lazyJ, pivotedCholesky, tensor } from '@mercer/core';
-import { COLOURS, greyColour, heightColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 let state = 26;
@@ -51,30 +52,22 @@ byNumpy.forEach((wanted, k) =>
 );
 
 // Dots: what was given. Grey: the curve. Red: what was found.
-const flat = new Picture(
-  { left: 0, right: 1, bottom: -0.2, top: 1.2 },
-  { height: 260, x: 'place', y: 'value' },
-);
-const shown = Math.ceil(N / 1000);
-flat.dots(
-  Array.from({ length: Math.floor(N / shown) }, (_, i) => [
-    places[i * shown] ?? 0,
-    values[i * shown] ?? 0,
-  ]).flat(),
-  () => '#9ecae1',
-  1.5,
-);
-flat.line(
-  [...asked].flatMap((place) => [place, curve(place)]),
-  greyColour(0.35),
-  5,
-);
-flat.line(
-  [...asked].flatMap((place, k) => [place, fitted[k] ?? 0]),
-  COLOURS[3],
-  1.5,
-);
-flat.save('kernel-interpolation.svg');
+const shown = Array.from({ length: 1000 }, (_, i) => Math.floor((i * N) / 1000));
+await savePlot('kernel-interpolation.svg', {
+  x: { label: 'place' },
+  y: { label: 'value' },
+  marks: [
+    Plot.dot(shown, { x: (i) => places[i], y: (i) => values[i], r: 2, fill: '#9ecae1' }),
+    Plot.lineY(asked, {
+      x: Plot.identity,
+      y: (place) => curve(place),
+      stroke: '#999',
+      strokeWidth: 6,
+    }),
+    Plot.lineY(fitted, { x: asked, stroke: '#d62728', strokeWidth: 2 }),
+  ],
+});
+console.log('wrote kernel-interpolation.svg');
 
 // The mountain: of every second row and column in the small size. Every fifth cell is left out, and predicted.
 const require = createRequire(import.meta.url);
@@ -150,15 +143,19 @@ console.log(`${test.length} cells that were left out: ${error.toFixed(4)} m off`
 assert.ok(Math.abs(error - (whole ? 0.559430619 : 1.025075694)) < 1e-6);
 
 // The mountain as predicted, in steps of 5 m: their edges are contour lines. Black dots: what was given.
-const surface = await predict(cells);
-const mountain = new Picture({ left: -0.5, right: width - 0.5, bottom: 0.5 - height, top: 0.5 });
-const at = (cell = 0) => (height - 1 - Math.floor(cell / width)) * width + (cell % width);
-mountain.cells(width, height, (cell) =>
-  heightColour((Math.floor((surface[at(cell)] ?? 0) / 5) - 18) / 20),
-);
-mountain.dots(
-  given.flatMap(({ column, row }) => [column, -row]),
-  () => '#0006',
-  0.7,
-);
-mountain.save('kernel-interpolation-mountain.svg');
+await savePlot('kernel-interpolation-mountain.svg', {
+  axis: null,
+  aspectRatio: 1,
+  y: { reverse: true },
+  color: { legend: true, label: 'metres' },
+  marks: [
+    Plot.contour(await predict(cells), { width, height, interval: 5, fill: Plot.identity }),
+    Plot.dot(given, {
+      x: ({ column }) => column + 0.5,
+      y: ({ row }) => row + 0.5,
+      r: 0.8,
+      fill: 'black',
+    }),
+  ],
+});
+console.log('wrote kernel-interpolation-mountain.svg');

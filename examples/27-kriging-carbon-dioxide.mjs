@@ -8,8 +8,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { savePlot } from '@mercer/cli/plot';
 import { cg, lazyI, lazyJ, pivotedCholesky, tensor } from '@mercer/core';
-import { COLOURS, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 const require = createRequire(import.meta.url);
@@ -115,21 +116,25 @@ console.log(
 );
 
 // Blue: the means and two deviations to each side. Dots: what was measured.
-const picture = new Picture(
-  { left: 2005, right: 2040, bottom: 370, top: 475 },
-  { height: 300, x: 'year', y: 'carbon dioxide, ppm' },
-);
-const edge = (side = 1) =>
-  [...times].map((time, k) => [time, (means[k] ?? 0) + side * 2 * (deviations[k] ?? 0)]);
-picture.area([...edge(-1), ...edge(1).reverse()].flat(), '#c6dbef');
-picture.line(
-  [...times].flatMap((time, k) => [time, means[k] ?? 0]),
-  COLOURS[0],
-  1,
-);
-picture.dots(
-  months.flatMap(({ time, value }) => [time, value]),
-  () => '#333',
-  1.2,
-);
-picture.save('kriging-carbon-dioxide.svg');
+const spread = (k = 0, side = 1) => (means[k] ?? 0) + side * 2 * (deviations[k] ?? 0);
+await savePlot('kriging-carbon-dioxide.svg', {
+  x: { label: 'year', tickFormat: 'd', domain: [2005, 2040] },
+  y: { label: 'carbon dioxide, ppm', domain: [370, 475] },
+  marks: [
+    Plot.areaY(times, {
+      x: Plot.identity,
+      y1: (_, k) => spread(k, -1),
+      y2: (_, k) => spread(k),
+      fill: '#c6dbef',
+    }),
+    Plot.lineY(means, { x: times, stroke: '#1f77b4' }),
+    Plot.dot(months, {
+      filter: ({ time }) => time > 2005,
+      x: 'time',
+      y: 'value',
+      r: 1.5,
+      fill: '#333',
+    }),
+  ],
+});
+console.log('wrote kriging-carbon-dioxide.svg');

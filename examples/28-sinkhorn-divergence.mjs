@@ -4,9 +4,10 @@
 //     sums give within each cloud is taken off, so that the divergence of a cloud from itself is 0. The gradient of the last step
 //     moves the points to where they belong.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { grad, lazyI, lazyJ, param, tensor, zeros } from '@mercer/core';
+import * as Plot from '@observablehq/plot';
 import { scaledIrises } from './lib/iris.mjs';
-import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
 import { timed, whole } from './lib/whole.mjs';
 
 /** A cloud of points of D numbers, one after another. */
@@ -109,18 +110,23 @@ assert.ok(whole || Math.abs(value - 1.16673) < 1e-3);
 assert.ok(left.value < value / 500);
 
 // Blue: where the points were, orange: the other cloud, black: where they were moved, and grey the ways.
-const picture = new Picture({ left: -1.5, right: 1.4, bottom: -1.4, top: 1.3 });
-const shown = Array.from({ length: 500 }, (_, k) => Math.floor((k * N) / 500));
-const some = (of = disk) => shown.flatMap((i) => [of[2 * i] ?? 0, of[2 * i + 1] ?? 0]);
-const [starts, ends] = [some(disk), some(Float64Array.from(moved))];
-for (const k of shown.keys()) {
-  picture.line(
-    [...starts.slice(2 * k, 2 * k + 2), ...ends.slice(2 * k, 2 * k + 2)],
-    greyColour(0.2),
-    0.5,
-  );
-}
-picture.dots(starts, () => COLOURS[0] ?? 'blue', 2);
-picture.dots(some(crescent), () => COLOURS[1] ?? 'orange', 3);
-picture.dots(ends, () => 'black', 1.5);
-picture.save('sinkhorn-divergence.svg');
+const ways = Array.from({ length: 500 }, (_, k) => Math.floor((k * N) / 500)).map((i) => ({
+  x: disk[2 * i],
+  y: disk[2 * i + 1],
+  goalX: crescent[2 * i],
+  goalY: crescent[2 * i + 1],
+  endX: moved[2 * i],
+  endY: moved[2 * i + 1],
+}));
+await savePlot('sinkhorn-divergence.svg', {
+  aspectRatio: 1,
+  x: { label: null },
+  y: { label: null },
+  marks: [
+    Plot.link(ways, { x1: 'x', y1: 'y', x2: 'endX', y2: 'endY', stroke: '#ccc', strokeWidth: 0.6 }),
+    Plot.dot(ways, { x: 'x', y: 'y', r: 2.5, fill: '#1f77b4' }),
+    Plot.dot(ways, { x: 'goalX', y: 'goalY', r: 4, fill: '#ff7f0e' }),
+    Plot.dot(ways, { x: 'endX', y: 'endY', r: 2, fill: 'black' }),
+  ],
+});
+console.log('wrote sinkhorn-divergence.svg');

@@ -3,8 +3,9 @@
 //     log-sum-exps at a falling temperature (example 28). A pixel's new colour is the mean of those where its share goes:
 //     `sumSoftMaxWeight`, a softmax over the pixels of the other picture times their colours. No matrix of pixels x pixels is stored.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, param, tensor, zeros } from '@mercer/core';
-import { Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 const [WIDTH, HEIGHT] = whole ? [480, 320] : [60, 40];
@@ -130,27 +131,30 @@ console.log(`the transport costs ${smoothed.toFixed(5)}`);
 assert.ok(whole || Math.abs(smoothed - 0.152129) < 0.003);
 
 // Above the two pictures, below each in the colours of the other.
-const picture = new Picture({ left: 0, right: 2.04, bottom: -0.02, top: 1.36 });
-const [columns, rows] = [Math.min(WIDTH, 120), Math.min(HEIGHT, 80)];
-const colourOf =
-  (pixels = pictures.noon) =>
-  (cell = 0) => {
-    const [column, row] = [cell % columns, Math.floor(cell / columns)];
-    const at = Math.floor((row * HEIGHT) / rows) * WIDTH + Math.floor((column * WIDTH) / columns);
-    const [red, green, blue] = [0, 1, 2].map((k) => Math.round(255 * (pixels[3 * at + k] ?? 0)));
-    return `rgb(${red},${green},${blue})`;
-  };
-for (const { pixels, left, bottom } of [
-  { pixels: pictures.noon, left: 0, bottom: 0.69 },
-  { pixels: pictures.evening, left: 1.03, bottom: 0.69 },
-  { pixels: recoloured.noon, left: 0, bottom: 0 },
-  { pixels: recoloured.evening, left: 1.03, bottom: 0 },
-]) {
-  picture.cells(columns, rows, colourOf(pixels), {
-    left,
-    right: left + 1.01,
-    bottom,
-    top: bottom + 0.673,
-  });
-}
-picture.save('colour-transfer.svg');
+/** A picture at a place, as large as a field of 1.5 x 1. */
+const shownAt = (left = 0, bottom = 0, pixels = pictures.noon) =>
+  Plot.raster(
+    { length: N },
+    {
+      width: WIDTH,
+      height: HEIGHT,
+      x1: left,
+      x2: left + 1.5,
+      y1: bottom,
+      y2: bottom + 1,
+      fill: (_ = 0, at = 0) =>
+        `rgb(${pixels.slice(3 * at, 3 * at + 3).map((one) => Math.round(255 * one))})`,
+      imageRendering: 'pixelated',
+    },
+  );
+await savePlot('colour-transfer.svg', {
+  axis: null,
+  aspectRatio: 1,
+  marks: [
+    shownAt(0, 1.03, pictures.noon),
+    shownAt(1.53, 1.03, pictures.evening),
+    shownAt(0, 0, recoloured.noon),
+    shownAt(1.53, 0, recoloured.evening),
+  ],
+});
+console.log('wrote colour-transfer.svg');

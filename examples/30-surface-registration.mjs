@@ -4,8 +4,9 @@
 //     H is differentiated twice. How well two surfaces fit is told by their varifolds, sums over pairs of triangles that need
 //     no pairs of vertices (Charon and Trouve 2013).
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { grad, lazyI, lazyJ, take, tensor, valueAndGrad, zeros } from '@mercer/core';
-import { greyColour, heightColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 const [SIDE, STEPS, ROUNDS] = whole ? [40, 10, 60] : [5, 5, 12];
@@ -179,11 +180,11 @@ console.log(
 assert.ok(rest < first / 200);
 
 // From left to right: the sphere, the sphere after the flow, the goal. Colours follow the triangles; the goal has none.
-const picture = new Picture({ left: -1.4, right: 6.7, bottom: -1.7, top: 1.7 });
 const light = [0.48, -0.62, 0.62];
-function draw(points = rows(), { faces } = start, left = 0, isGoal = false) {
+/** The corners of the triangles as they are seen along y, those of the farthest first. */
+function seen(points = rows(), { faces } = start, left = 0, isGoal = false) {
   const at = (vertex = 0) => [0, 1, 2].map((k) => points[3 * vertex + k] ?? 0);
-  const seen = faces.map(([i = 0, j = 0, k = 0]) => {
+  const triangles = faces.map(([i = 0, j = 0, k = 0]) => {
     const [a, b, c] = [at(i), at(j), at(k)];
     const edge = (to = a) => to.map((one, axis) => one - (a[axis] ?? 0));
     const [u, v] = [edge(b), edge(c)];
@@ -193,20 +194,34 @@ function draw(points = rows(), { faces } = start, left = 0, isGoal = false) {
     });
     const bright =
       normal.reduce((sum, one, axis) => sum + one * (light[axis] ?? 0), 0) / Math.hypot(...normal);
-    const tint = isGoal ? 0.75 : 0.5 + 0.5 * (start.vertices[i]?.[2] ?? 0);
-    return { corners: [a, b, c], depth: (a[1] ?? 0) + (b[1] ?? 0) + (c[1] ?? 0), bright, tint };
+    const hue = 160 - 100 * (start.vertices[i]?.[2] ?? 0);
+    const colour = `hsl(${hue},${isGoal ? 0 : 55}%,${24 + 40 * Math.max(0, bright)}%)`;
+    return { corners: [a, b, c], depth: (a[1] ?? 0) + (b[1] ?? 0) + (c[1] ?? 0), colour };
   });
-  // looking along y: the farthest first
-  for (const { corners, bright, tint } of seen.sort((one, other) => other.depth - one.depth)) {
-    const shade = 0.35 + 0.65 * Math.max(0, bright);
-    const colour = isGoal ? greyColour(1 - tint * shade) : heightColour(tint, shade);
-    picture.area(
-      corners.flatMap(([x = 0, , z = 0]) => [x + left, z]),
-      colour,
+  return triangles
+    .sort((one, other) => other.depth - one.depth)
+    .flatMap(({ corners, colour }, k) =>
+      corners.map(([x = 0, , z = 0]) => ({ x: x + left, z, triangle: `${left} ${k}`, colour })),
     );
-  }
 }
-draw(rows(), start, 0);
-draw(Float64Array.from(await fitted.q.toTypedArray()), start, 2.6);
-draw(rows(goal.vertices.map((point) => pear(point))), goal, 5.2, true);
-picture.save('surface-registration.svg');
+const corners = [
+  ...seen(rows(), start),
+  ...seen(Float64Array.from(await fitted.q.toTypedArray()), start, 2.6),
+  ...seen(rows(goal.vertices.map((point) => pear(point))), goal, 5.2, true),
+];
+await savePlot('surface-registration.svg', {
+  axis: null,
+  aspectRatio: 1,
+  marks: [
+    Plot.line(corners, {
+      x: 'x',
+      y: 'z',
+      z: 'triangle',
+      curve: 'linear-closed',
+      fill: 'colour',
+      stroke: 'colour',
+      strokeWidth: 0.5,
+    }),
+  ],
+});
+console.log('wrote surface-registration.svg');

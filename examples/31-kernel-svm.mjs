@@ -3,8 +3,9 @@
 //     product with a kernel matrix that is never stored, and back to the nearest weights that are allowed. Nesterov's momentum, which starts
 //     anew when the value falls, saves most of the steps; they end where no pair of weights could be improved (as LIBSVM's do).
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { lazyI, lazyJ, tensor } from '@mercer/core';
-import { Picture, signedColour } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 // Two arms of a spiral, blurred.
@@ -120,21 +121,29 @@ for (const [at, wanted] of bySvc.decisions.entries()) {
   assert.ok(Math.abs((decisions[at] ?? NaN) - wanted) < exact);
 }
 
-// Red and blue: what the machine says, white where it does not know. The support vectors have dark rims.
-const [side, box] = [120, { left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 }];
+// Red and blue: what the machine says, white where it does not know. Lines: the border and the margins. The support vectors have dark rims.
+const side = 120;
 const centre = (cell = 0) => ((cell + 0.5) / side) * 2.4 - 1.2;
 const grid = Float64Array.from({ length: 2 * side ** 2 }, (_, at) => {
   const cell = Math.floor(at / 2);
   return centre(at % 2 === 0 ? cell % side : Math.floor(cell / side));
 });
 const said = await decide(grid);
-const picture = new Picture(box);
-// in steps of a half: the edges of the shades are contour lines
-picture.cells(side, side, (cell) =>
-  signedColour(0.24 * Math.max(-1.5, Math.min(1.5, Math.round(2 * (said[cell] ?? 0)) / 2))),
-);
-const place = (i = 0) => [points[2 * i] ?? 0, points[2 * i + 1] ?? 0];
+const square = { width: side, height: side, x1: -1.2, x2: 1.2, y1: -1.2, y2: 1.2 };
 const few = [...labels.keys()].slice(0, 1500);
-picture.dots(support.flatMap(place), () => '#222', whole ? 1.8 : 4);
-picture.dots(few.flatMap(place), (k) => (k % 2 === 0 ? '#d62728' : '#1f4fb4'), whole ? 1 : 2.5);
-picture.save('kernel-svm.svg');
+const place = { x: (i = 0) => points[2 * i], y: (i = 0) => points[2 * i + 1] };
+await savePlot('kernel-svm.svg', {
+  aspectRatio: 1,
+  color: { type: 'diverging', scheme: 'RdBu', reverse: true },
+  marks: [
+    Plot.raster(said, square),
+    Plot.contour(said, { ...square, thresholds: [-1, 0, 1], stroke: '#555' }),
+    Plot.dot(support, { ...place, r: whole ? 2.4 : 5, fill: '#222' }),
+    Plot.dot(few, {
+      ...place,
+      r: whole ? 1.4 : 3.5,
+      fill: (i) => (i % 2 === 0 ? '#d62728' : '#1f4fb4'),
+    }),
+  ],
+});
+console.log('wrote kernel-svm.svg');

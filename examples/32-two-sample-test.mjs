@@ -3,9 +3,10 @@
 //     random: for a split s of zeros and ones it needs only K s and the sum of K. So all splits together are the columns of one
 //     product with a kernel matrix that is never stored. Where the samples differ is shown by the witness, the difference of the means.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { concat, lazyI, lazyJ, random, sort, tensor, zeros } from '@mercer/core';
+import * as Plot from '@observablehq/plot';
 import { scaledIrises } from './lib/iris.mjs';
-import { greyColour, Picture, signedColour } from './lib/picture.mjs';
 import { timed, whole } from './lib/whole.mjs';
 
 const SPLITS = 500;
@@ -99,25 +100,19 @@ assert.ok(whole || Math.abs(different.value - 0.00837694) < 1e-8);
 assert.ok(alike.p > 0.05 && different.p < 0.01);
 
 // Grey: what splits by chance give. Blue: the cloud like it; red: the four lumps.
-const chance = different.chance.toSorted((one, other) => one - other);
-const [left = 0, right] = [(chance[0] ?? 0) * 1.5, different.value * 1.15];
-const bar = ((chance.at(-1) ?? 0) - (chance[0] ?? 0)) / 20;
-const counts = Array.from({ length: 21 }, (_, k) => {
-  const start = (chance[0] ?? 0) + k * bar;
-  return chance.filter((one) => one >= start && one < start + bar).length;
+await savePlot('two-sample-test.svg', {
+  x: { label: 'squared discrepancy' },
+  y: { label: 'splits' },
+  marks: [
+    Plot.rectY(different.chance, {
+      ...Plot.binX({ y: 'count' }, { x: Plot.identity }),
+      fill: '#aaa',
+    }),
+    Plot.ruleX([alike.value], { stroke: '#1f77b4', strokeWidth: 3 }),
+    Plot.ruleX([different.value], { stroke: '#d62728', strokeWidth: 3 }),
+  ],
 });
-const top = 1.15 * Math.max(...counts);
-const histogram = new Picture(
-  { left, right, bottom: 0, top },
-  { height: 240, x: 'squared discrepancy', y: 'splits' },
-);
-for (const [k, count] of counts.entries()) {
-  const [from, to] = [(chance[0] ?? 0) + (k + 0.08) * bar, (chance[0] ?? 0) + (k + 0.92) * bar];
-  histogram.area([from, 0, from, count, to, count, to, 0], greyColour(0.35));
-}
-histogram.line([alike.value, 0, alike.value, top], '#1f77b4', 2.5);
-histogram.line([different.value, 0, different.value, top], '#d62728', 2.5);
-histogram.save('two-sample-test.svg');
+console.log('wrote two-sample-test.svg');
 
 // The witness: red where there are more points of the cloud than of the lumps, blue where there are less.
 const side = 100;
@@ -131,12 +126,28 @@ const means = [a, c].map((sample) => gaussian(everywhere, sample, WIDTH).mean('j
 const [more, less] = await Promise.all(means);
 assert.ok(more && less);
 const witness = await more.sub(less).toTypedArray();
-const largest = witness.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
-const picture = new Picture({ left: -2.8, right: 2.8, bottom: -2.8, top: 2.8 });
-// in steps: the edges of the shades are contour lines
-picture.cells(side, side, (cell) =>
-  signedColour((0.7 * Math.round((5 * (witness[cell] ?? 0)) / largest)) / 5),
-);
-picture.dots(cloud?.subarray(0, 600) ?? [], () => '#a50f15', 1.5);
-picture.dots(lumps?.subarray(0, 600) ?? [], () => '#08306b', 1.5);
-picture.save('two-sample-witness.svg');
+const shown = Array.from({ length: Math.min(N, 600) }, (_, i) => i);
+const place = (of = cloud) => ({ x: (i = 0) => of?.[2 * i], y: (i = 0) => of?.[2 * i + 1], r: 2 });
+await savePlot('two-sample-witness.svg', {
+  aspectRatio: 1,
+  x: { domain: [-2.8, 2.8] },
+  y: { domain: [-2.8, 2.8] },
+  clip: true,
+  color: { type: 'diverging', scheme: 'RdBu', reverse: true },
+  marks: [
+    // the edges of the shades are contour lines
+    Plot.contour(witness, {
+      width: side,
+      height: side,
+      x1: -2.8,
+      x2: 2.8,
+      y1: -2.8,
+      y2: 2.8,
+      thresholds: 12,
+      fill: Plot.identity,
+    }),
+    Plot.dot(shown, { ...place(cloud), fill: '#a50f15' }),
+    Plot.dot(shown, { ...place(lumps), fill: '#08306b' }),
+  ],
+});
+console.log('wrote two-sample-witness.svg');

@@ -3,8 +3,9 @@
 //     them. Modes are eigenvectors of the kernel matrix scaled by the degrees of its points (Ng, Jordan and Weiss 2002); `eigsh`
 //     finds some from products with it, and it is never stored. k-means of the points cuts the shapes; of the modes it finds them.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { eigsh, kMeans, lazyI, lazyJ, random, tensor } from '@mercer/core';
-import { COLOURS, heightColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 // A ring around two crescents that reach into each other: half of the points, and a quarter for each crescent.
@@ -78,24 +79,25 @@ console.log(
 assert.ok(right(clusters) > 0.999 && right(cut) < 0.8);
 
 // Above: clusters of the points, and of the modes. Below: two modes along the shapes, from blue over green to yellow.
-const picture = new Picture({ left: -1.2, right: 3.6, bottom: -3.6, top: 1.2 });
 const modes = await vectors.div(scale).toTypedArray();
 const shown = Array.from({ length: 1200 }, (_, k) => Math.floor((k * N) / 1200));
-/** Points coloured by clusters, or by a mode, moved to the right and down. */
-function draw(colourOf = (i = 0) => COLOURS[i], right = 0, down = 0) {
-  picture.dots(
-    shown.flatMap((i) => [(points[2 * i] ?? 0) + right, (points[2 * i + 1] ?? 0) - down]),
-    (k) => colourOf(shown[k]) ?? 'black',
-    2.5,
-  );
-}
+const place = { x: (i = 0) => points[2 * i], y: (i = 0) => points[2 * i + 1], r: 3 };
+const byCluster =
+  (labels = clusters) =>
+  (i = 0) =>
+    ['#1f77b4', '#ff7f0e', '#2ca02c'][labels[i] ?? 0];
 const byMode = (mode = 0) => {
   const one = (i = 0) => modes[6 * i + mode] ?? 0;
   const largest = Math.max(...shown.map((i) => Math.abs(one(i))));
-  return (i = 0) => heightColour(0.5 + one(i) / (2 * largest));
+  return (i = 0) => one(i) / largest;
 };
-draw((i = 0) => COLOURS[cut[i] ?? 0]);
-draw((i = 0) => COLOURS[clusters[i] ?? 0], 2.4);
-draw(byMode(3), 0, 2.4);
-draw(byMode(5), 2.4, 2.4);
-picture.save('spectral-clustering.svg');
+const panels = [byCluster(cut), byCluster(clusters), byMode(3), byMode(5)];
+await savePlot('spectral-clustering.svg', {
+  axis: null,
+  aspectRatio: 1,
+  color: { scheme: 'viridis' },
+  marks: panels.map((fill, k) =>
+    Plot.dot(shown, { ...place, fx: () => k % 2, fy: () => Math.floor(k / 2), fill }),
+  ),
+});
+console.log('wrote spectral-clustering.svg');

@@ -3,8 +3,9 @@
 //     changes within a cell of a grid, so that one point can stand for all of the cell. A kernel of several scales takes the one for its narrow
 //     parts and the other for its wide ones.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { clusterCentroids, gridCluster, lazyI, lazyJ, random, truncatedRanges } from '@mercer/core';
-import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 // Masses in a cube.
@@ -117,19 +118,20 @@ const off = Array.from(sums, (one, i) => {
 console.log(`off by at most ${(100 * Math.max(...off)).toFixed(3)}%`);
 assert.ok(Math.max(...off) < 0.01);
 
-// Over the logarithm of the width: the pairs that are near in grey, those that are kept in blue, and the time in orange, as shares of all.
-const logarithm = (share = 0) => Math.log10(Math.max(share, 1e-9));
-const picture = new Picture(
-  { left: -2.1, right: -0.6, bottom: -4, top: 0.5 },
-  { height: 300, x: 'logarithm of the width', y: 'logarithm of the share' },
-);
-for (const { share, colour } of [
-  { share: curve.map(({ within }) => within), colour: greyColour(0.5) },
-  { share: curve.map(({ kept }) => kept), colour: COLOURS[0] ?? 'blue' },
-  { share: curve.map(({ time }) => time), colour: COLOURS[1] ?? 'orange' },
-]) {
-  const line = share.flatMap((one, k) => [Math.log10(curve[k]?.width ?? 1), logarithm(one)]);
-  picture.line(line, colour, 2);
-  picture.dots(line, () => colour, 4);
-}
-picture.save('truncated-kernels.svg');
+// Over the width: the pairs that are near, those that are kept, and the time, as shares of all.
+const shares = curve.flatMap(({ width, within, kept, time }) => [
+  { width, of: 'pairs that are near', share: within },
+  { width, of: 'pairs that are kept', share: kept },
+  { width, of: 'time', share: time },
+]);
+await savePlot('truncated-kernels.svg', {
+  x: { type: 'log', label: 'width', ticks: 4 },
+  y: { type: 'log', label: 'share' },
+  color: {
+    legend: true,
+    label: null,
+    domain: ['pairs that are near', 'pairs that are kept', 'time'],
+  },
+  marks: [Plot.line(shares, { x: 'width', y: 'share', stroke: 'of', marker: true })],
+});
+console.log('wrote truncated-kernels.svg');

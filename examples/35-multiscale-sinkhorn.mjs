@@ -3,6 +3,7 @@
 //     those pairs of cells are kept between which something is moved: where f + g is near the cost. Masks of pairs of cells are formulas,
 //     which `fromMatrix` makes into ranges on the device.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import {
   clusterRangesCentroids,
   fromMatrix,
@@ -14,7 +15,7 @@ import {
   swapAxes,
   tensor,
 } from '@mercer/core';
-import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 import { timed, whole } from './lib/whole.mjs';
 
 // From a disk to a crescent.
@@ -160,28 +161,27 @@ console.log(
 );
 assert.ok(pairs < 0.2 * N ** 2);
 
-const picture = new Picture({ left: -1.5, right: 1.4, bottom: -1.4, top: 1.3 });
-const [pointsX, pointsY] = [await x.fine.points.toTypedArray(), await y.fine.points.toTypedArray()];
+/** Pairs of numbers. */
+const pairsOf = (flat = new Float64Array()) =>
+  Array.from({ length: flat.length / 2 }, (_, i) => [flat[2 * i], flat[2 * i + 1]]);
+const pointsX = pairsOf(await x.fine.points.toTypedArray());
+const pointsY = pairsOf(await y.fine.points.toTypedArray());
 const chosen = [0.07, 0.35, 0.6, 0.94].map((share) => Math.floor(share * rowsX));
+/** The points of some cells. */
 const inCells = (points = pointsX, ranges = cellsX, isWanted = (cell = 0) => cell < 0) =>
   Array.from({ length: ranges.length / 2 }, (_, cell) => cell)
     .filter((cell) => isWanted(cell))
-    .flatMap((cell) => [
-      ...points.subarray(2 * Number(ranges[2 * cell]), 2 * Number(ranges[2 * cell + 1])),
-    ]);
-picture.dots(pointsX, () => greyColour(0.2), 1.5);
-picture.dots(pointsY, () => greyColour(0.2), 1.5);
-for (const [k, cell] of chosen.entries()) {
-  const colour = () => COLOURS[k] ?? 'black';
-  picture.dots(
-    inCells(pointsX, cellsX, (one = 0) => one === cell),
-    colour,
-    2.5,
-  );
-  picture.dots(
-    inCells(pointsY, cellsY, (one = 0) => (met[cell * rowsY + one] ?? 0) > 0),
-    colour,
-    1.5,
-  );
-}
-picture.save('multiscale-sinkhorn.svg');
+    .flatMap((cell) => points.slice(Number(ranges[2 * cell]), Number(ranges[2 * cell + 1])));
+await savePlot('multiscale-sinkhorn.svg', {
+  aspectRatio: 1,
+  marks: [
+    Plot.dot([...pointsX, ...pointsY], { r: 1.8, fill: '#ccc' }),
+    ...chosen.flatMap((cell, k) => {
+      const fill = ['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728'][k];
+      const own = inCells(pointsX, cellsX, (one = 0) => one === cell);
+      const goals = inCells(pointsY, cellsY, (one = 0) => (met[cell * rowsY + one] ?? 0) > 0);
+      return [Plot.dot(own, { r: 3, fill }), Plot.dot(goals, { r: 1.8, fill })];
+    }),
+  ],
+});
+console.log('wrote multiscale-sinkhorn.svg');

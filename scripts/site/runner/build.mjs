@@ -29,10 +29,13 @@ const published = () => ({
     build.onResolve({ filter: /^node:(fs|module|assert)$/ }, ({ path: name }) => ({
       path: path.join(here, 'node', `${twins[name]}.mjs`),
     }));
+    build.onResolve({ filter: /\/report\/png\.js$/ }, () => ({
+      path: path.join(here, 'node/png.mjs'),
+    }));
   },
 });
 
-/** @param {string} name of an entry of @mercer/core @returns {import('esbuild').StdinOptions['contents']} */
+/** @param {string} name of an import @returns {import('esbuild').StdinOptions['contents']} */
 const entry = (name) => `export * from '${name}';`;
 
 /** @param {string} target a folder that is served */
@@ -43,16 +46,18 @@ export async function buildRunner(target) {
     core: '@mercer/core',
     npy: '@mercer/core/npy',
     safetensors: '@mercer/core/safetensors',
+    'observable-plot': '@observablehq/plot',
   };
   await esbuild.build({
     entryPoints: {
       worker: path.join(here, 'worker.mjs'),
       ...Object.fromEntries(Object.keys(virtual).map((name) => [name, `entry:${name}`])),
+      ...Object.fromEntries(['iris', 'whole'].map((name) => [name, path.join(lib, `${name}.mjs`)])),
       ...Object.fromEntries(
-        ['iris', 'picture', 'whole'].map((name) => [name, path.join(lib, `${name}.mjs`)]),
-      ),
-      ...Object.fromEntries(
-        ['fs', 'module', 'assert'].map((name) => [name, path.join(here, 'node', `${name}.mjs`)]),
+        ['fs', 'module', 'assert', 'plot'].map((name) => [
+          name,
+          path.join(here, 'node', `${name}.mjs`),
+        ]),
       ),
     },
     outdir: target,
@@ -64,6 +69,7 @@ export async function buildRunner(target) {
     keepNames: true,
     logLevel: 'warning',
     define: { 'process.argv': '[]' },
+    external: ['@resvg/resvg-js'],
     plugins: [
       {
         name: 'entries',
@@ -74,7 +80,7 @@ export async function buildRunner(target) {
           }));
           build.onLoad({ filter: /./, namespace: 'entry' }, ({ path: name }) => ({
             contents: entry(virtual[/** @type {keyof typeof virtual} */ (name)]),
-            resolveDir: FOLDER,
+            resolveDir: path.join(FOLDER, 'node_modules/@mercer/cli'),
           }));
         },
       },

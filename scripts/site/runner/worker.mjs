@@ -11,12 +11,13 @@ const MODULES = /** @type {Record<string, string>} */ ({
   '@mercer/core': 'core',
   '@mercer/core/npy': 'npy',
   '@mercer/core/safetensors': 'safetensors',
+  '@mercer/cli/plot': 'plot',
+  '@observablehq/plot': 'observable-plot',
   'node:assert': 'assert',
   'node:assert/strict': 'assert',
   'node:fs': 'fs',
   'node:module': 'module',
   './lib/iris.mjs': 'iris',
-  './lib/picture.mjs': 'picture',
   './lib/whole.mjs': 'whole',
 });
 
@@ -62,7 +63,7 @@ function linked(code) {
     const name = MODULES[one.specifier];
     if (name === undefined)
       throw new Error(
-        `The page has no '${one.specifier}'. A program here may import ${Object.keys(MODULES).slice(0, 4).join(', ')}.`,
+        `The page has no '${one.specifier}'. A program here may import ${Object.keys(MODULES).slice(0, 5).join(', ')}.`,
       );
     text =
       text.slice(0, one.start) + new URL(`./${name}.js`, import.meta.url) + text.slice(one.end);

@@ -9,16 +9,14 @@ import { parseChoice, parseCount, parseList } from '../options/parse-option.js';
 import { parseImageShape } from '../options/parse-size.js';
 import type { Output } from '../output/output.js';
 import { draw, PLOT_KINDS, SCHEMES, type PlotOptions } from '../plot/draw.js';
-import { loadPlot, renderPng } from '../plot/load-library.js';
+import { loadPlot } from '../plot/load-library.js';
+import { assertPictureName, pictureBytes } from '../plot/save-plot.js';
 import { IN_FILE } from './with-file-options.js';
 import { action, withCommonOptions, type CommonOptions } from './with-output.js';
 
 interface PlotCommandOptions extends CommonOptions, PlotOptions {
   readonly out: string;
 }
-
-/** Pixels of a PNG picture for one of SVG. */
-const PNG_SCALE = 2;
 
 /** `mercer plot A.csv:x,y --out picture.svg`: a picture of an array. */
 export function plotCommand(): Command {
@@ -53,15 +51,12 @@ export function plotCommand(): Command {
 
 async function run(output: Output, options: PlotCommandOptions, args: string[]): Promise<void> {
   const [file = ''] = args;
-  const { out, kind, width } = options;
-  const isPng = /\.png$/i.test(out);
-  if (out !== '-' && !isPng && !/\.svg$/i.test(out)) {
-    throw usageError(
-      `Cannot write '${printable(out)}': pictures are SVG or PNG. End the name in .svg or .png`,
-    );
-  }
+  const { out, kind } = options;
   if (out === '-') output.resultsGoToStandardError();
-  else await assertWritable(out);
+  else {
+    assertPictureName(out);
+    await assertWritable(out);
+  }
   const found = await readArray(file, new TransferProgress(output.progress, 'reading').file());
   const [count = 0, height = 0, across = 0] = found.shape;
   const isStack = kind === 'images' && found.shape.length === 3 && !found.fortranOrder;
@@ -80,7 +75,7 @@ async function run(output: Output, options: PlotCommandOptions, args: string[]):
   output.progress.update('drawing');
   const imageShape = options.imageShape ?? (isStack ? ([height, across] as const) : undefined);
   const svg = draw(await loadPlot(), file, table, { ...options, imageShape });
-  const bytes = isPng ? await renderPng(svg, PNG_SCALE * width) : Buffer.from(svg);
+  const bytes = await pictureBytes(out, svg);
   output.progress.clear();
   if (out === '-') process.stdout.write(bytes);
   else await writeFileWhole(out, [bytes]);

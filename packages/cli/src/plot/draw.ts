@@ -1,7 +1,9 @@
 import { printable } from '@mercer/core/npy';
 import { usageError } from '../cli-error.js';
 import { columnNames, type Table } from '../files/table-columns.js';
+import type { Markish } from '@observablehq/plot';
 import type { Drawing, PlotLibrary } from './load-library.js';
+import { renderSvg, type PictureOptions } from './plot-svg.js';
 
 export const PLOT_KINDS = ['scatter', 'line', 'heat-map', 'images'] as const;
 export type PlotKind = (typeof PLOT_KINDS)[number];
@@ -23,24 +25,11 @@ export interface PlotOptions {
   readonly imageShape?: readonly [height: number, width: number] | undefined;
 }
 
-/** What a kind of picture consists of. */
-interface Content {
-  readonly marks: readonly object[];
-  readonly x?: object;
-  readonly y?: object;
-  readonly color?: object;
-  /** Height of the frame by its width. */
-  readonly aspect?: number;
-  readonly axes?: boolean;
-  readonly hasLegend?: boolean;
-}
-
 /** More would be a file that no program shows. */
 const MOST_POINTS = 2 ** 20;
 const MOST_CELLS = 2 ** 24;
 /** Whole numbers that are told apart by colours of their own, not by a ramp. */
 const MOST_CLASSES = 10;
-const MARGINS = { left: 56, right: 24, bottom: 40 };
 
 /**
  * A picture of a table as SVG.
@@ -48,62 +37,30 @@ const MARGINS = { left: 56, right: 24, bottom: 40 };
  * @throws CliError USAGE for a table that is no such picture
  */
 export function draw(drawing: Drawing, name: string, table: Table, options: PlotOptions): string {
-  const { plot: library, document } = drawing;
-  const { title, xLabel, yLabel, width, log } = options;
-  const content = CONTENTS[options.kind](drawing, name, table, options);
-  const legendTop = title === undefined ? 0 : 26;
-  const marginTop = legendTop + (content.hasLegend === true ? 50 : 0) + 24;
-  const frame = width - MARGINS.left - MARGINS.right;
-  const { aspect = 0.6 } = content;
-  const height = options.height ?? Math.round(frame * aspect) + marginTop + MARGINS.bottom;
+  const { kind, title, xLabel, yLabel, width, height, log } = options;
+  const content = CONTENTS[kind](drawing, name, table, options);
   const axis = (which: 'x' | 'y', label: string | undefined): object => ({
-    labelAnchor: 'center',
     ...content[which],
     ...(label !== undefined && { label }),
     ...(log.includes(which) && { type: 'log' }),
-    ...(content.axes === false && { axis: null }),
   });
-  const figure = library.plot({
-    document,
-    className: 'mercer-plot',
-    style: { background: 'white' },
+  return renderSvg(drawing, {
+    grid: content.axis !== null && kind !== 'heat-map',
+    ...content,
+    ...(title !== undefined && { title: printable(title) }),
     width,
-    height,
-    marginTop,
-    marginLeft: MARGINS.left,
-    marginRight: MARGINS.right,
-    marginBottom: MARGINS.bottom,
-    grid: content.axes !== false && options.kind !== 'heat-map',
+    ...(height !== undefined && { height }),
     x: axis('x', xLabel),
     y: axis('y', yLabel),
-    color: content.color,
-    marks: [
-      ...content.marks,
-      ...(title === undefined
-        ? []
-        : [
-            library.text([printable(title)], {
-              frameAnchor: 'top-left',
-              dy: 10 - marginTop,
-              fontSize: 15,
-              fontWeight: 'bold',
-            }),
-          ]),
-    ],
   });
-  figure.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
-  figure.setAttribute('xmlns:xlink', 'http://www.w3.org/1999/xlink');
-  if (content.hasLegend === true) {
-    const color = figure.scale('color');
-    const legend = library.legend({ document, legend: 'ramp', color, className: 'mercer-legend' });
-    legend.setAttribute('x', String(MARGINS.left));
-    legend.setAttribute('y', String(legendTop));
-    figure.append(legend);
-  }
-  return `${figure.outerHTML}\n`;
 }
 
-type ContentOf = (drawing: Drawing, name: string, table: Table, options: PlotOptions) => Content;
+type ContentOf = (
+  drawing: Drawing,
+  name: string,
+  table: Table,
+  options: PlotOptions,
+) => PictureOptions;
 
 const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
   scatter: ({ plot }, name, table, { scheme = 'viridis' }) => {
@@ -120,21 +77,26 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
     if (columns === 2)
       return {
         marks: [plot.dot(range(rows), { ...options, r: 2.5, fill: '#1f77b4' })],
-        x: { label: x },
-        y: { label: y },
+        x: { label: x ?? null },
+        y: { label: y ?? null },
       };
     const classes = classesOf(table, 2);
     return {
       marks: [
         plot.dot(range(rows), { ...options, r: 2.5, fill: (row: number) => at(table, row, 2) }),
       ],
-      x: { label: x },
-      y: { label: y },
+      x: { label: x ?? null },
+      y: { label: y ?? null },
       color:
         classes === undefined
-          ? { label: color, type: 'linear', scheme }
-          : { label: color, type: 'ordinal', domain: classes, scheme: 'tableau10' },
-      hasLegend: true,
+          ? { label: color ?? null, type: 'linear', scheme, legend: true }
+          : {
+              label: color ?? null,
+              type: 'ordinal',
+              domain: classes,
+              scheme: 'tableau10',
+              legend: true,
+            },
     };
   },
   line: ({ plot }, name, table) => {
@@ -146,9 +108,8 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
     const x = (row: number): number => (isAlone ? row : at(table, row, 0));
     return {
       x: { label: isAlone ? 'row' : first },
-      y: { label: series.length === 1 ? series[0] : null },
-      color: { type: 'ordinal', domain: series, scheme: 'tableau10' },
-      hasLegend: series.length > 1,
+      y: { label: (series.length === 1 && series[0]) || null },
+      color: { type: 'ordinal', domain: series, scheme: 'tableau10', legend: series.length > 1 },
       marks: series.map((label, k) => {
         const y = (row: number): number => at(table, row, isAlone ? 0 : k + 1);
         return plot.lineY(range(rows), { x, y, stroke: () => label, z: null, strokeWidth: 1.5 });
@@ -166,9 +127,9 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
       marks: [cells(plot, data, rows, columns), plot.frame()],
       x: { label: 'column', ticks: ticks(columns) },
       y: { label: 'row', reverse: true, ticks: ticks(rows) },
-      color: { type: 'linear', scheme },
-      hasLegend: true,
-      aspect: Math.min(1.6, Math.max(0.25, rows / columns)),
+      color: { type: 'linear', scheme, legend: true },
+      // the frame is at most so much higher or wider
+      aspectRatio: rows / columns / Math.min(1.6, Math.max(0.25, rows / columns)),
     };
   },
   images: ({ plot }, name, table, { scheme = 'greys', imageShape }) => {
@@ -200,14 +161,14 @@ const CONTENTS: Readonly<Record<PlotKind, ContentOf>> = {
       marks: [cells(plot, data, rows, columns)],
       y: { reverse: true },
       color: { type: 'linear', scheme },
-      axes: false,
-      aspect: rows / columns,
+      axis: null,
+      aspectRatio: 1,
     };
   },
 };
 
 /** A cell for each number of a matrix, row by row. */
-const cells = (plot: PlotLibrary, data: Float64Array, rows: number, columns: number): object =>
+const cells = (plot: PlotLibrary, data: Float64Array, rows: number, columns: number): Markish =>
   plot.raster(data, {
     width: columns,
     height: rows,

@@ -1,30 +1,26 @@
+import type * as Library from '@observablehq/plot';
 import { CliError } from '../cli-error.js';
 import { encodeRgbaPng } from '../report/png.js';
 
 /** What is used of a document's elements. */
 interface Element {
+  readonly tagName: string;
   readonly outerHTML: string;
   setAttribute(name: string, value: string): void;
   append(child: Element): void;
 }
 
-/** A picture, with the scales that it found. */
+/** A picture, and what tells its colours. */
 interface PlotElement extends Element {
-  scale(name: 'color'): object | undefined;
+  legend(name: 'color', options: object): Element;
 }
 
-type Mark = object;
-type MarkOf = (data: unknown, options?: object) => Mark;
-
-/** What is used of Observable Plot, whose own types need those of browsers. */
-export interface PlotLibrary {
+/** What is used of Observable Plot. Its types of what it draws need those of browsers. */
+export interface PlotLibrary extends Pick<
+  typeof Library,
+  'dot' | 'lineY' | 'text' | 'raster' | 'frame'
+> {
   readonly plot: (options: object) => PlotElement;
-  readonly legend: (options: object) => Element;
-  readonly dot: MarkOf;
-  readonly lineY: MarkOf;
-  readonly text: MarkOf;
-  readonly raster: MarkOf;
-  readonly frame: () => Mark;
 }
 
 export interface Drawing {
@@ -37,7 +33,7 @@ export async function loadPlot(): Promise<Drawing> {
   const [plot, { parseHTML }] = await optional(['@observablehq/plot', 'linkedom'], () =>
     Promise.all([
       import('@observablehq/plot') as unknown as Promise<PlotLibrary>,
-      import('linkedom') as unknown as Promise<{
+      import('linkedom/worker') as unknown as Promise<{
         parseHTML: (text: string) => { document: { createElement: (name: string) => object } };
       }>,
     ]),
@@ -48,10 +44,13 @@ export async function loadPlot(): Promise<Drawing> {
   return { plot, document };
 }
 
+/** Pixels of a PNG picture for one of SVG. */
+const PNG_SCALE = 2;
+
 /** A picture of SVG as PNG. @throws CliError MISSING_PACKAGE */
-export async function renderPng(svg: string, width: number): Promise<Uint8Array> {
+export async function renderPng(svg: string): Promise<Uint8Array> {
   const { Resvg } = await optional(['@resvg/resvg-js'], () => import('@resvg/resvg-js'));
-  const fitTo = { mode: 'width', value: width } as const;
+  const fitTo = { mode: 'zoom', value: PNG_SCALE } as const;
   // its word for cells that stay sharp
   const sharp = svg.replaceAll('image-rendering="pixelated"', 'image-rendering="optimizeSpeed"');
   return new Resvg(sharp, { background: 'white', fitTo, font: { loadSystemFonts: true } })

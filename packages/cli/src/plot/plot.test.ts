@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { writeNpy } from '@mercer/core/npy';
+import { dot } from '@observablehq/plot';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tableOf } from '../files/table-columns.js';
 import { mercer, mercerJson, mercerPiped } from '../testing/run-bin.test-support.js';
 import { draw, type PlotOptions } from './draw.js';
+import { plotSvg, savePlot } from './index.js';
 import { loadPlot, optional, type Drawing } from './load-library.js';
 
 let drawing: Drawing;
@@ -195,6 +197,46 @@ it('says which packages are missing and how to install them', async () => {
   );
   const other = new Error('another');
   await expect(optional(['a'], () => Promise.reject(other))).rejects.toBe(other);
+});
+
+describe('plotSvg', () => {
+  it('draws marks of Plot with title and colours inside of one picture', async () => {
+    const svg = await plotSvg({
+      title: 'A & <B>',
+      color: { legend: true, label: 'height' },
+      x: { type: 'log' },
+      marks: [
+        dot(
+          [
+            [0.2, 1],
+            [20, 3],
+          ],
+          { fill: [0, 1] },
+        ),
+      ],
+    });
+    expect(svg).toMatch(/^<svg [^>]*width="640"[^>]*>[^]*<\/svg>\n$/);
+    expect(svg).not.toMatch(/<(figure|h2|div)/);
+    expect(svg).toMatch(/>A &amp; &lt;B&gt;</);
+    expect(svg).toMatch(/<svg [^>]*overflow="visible"[^]*>height</);
+    expect(svg).toMatch(/>0\.2</); // not 200m
+    expect(count(svg, /<circle /g)).toBe(2);
+  });
+
+  it('refuses what would be HTML', async () => {
+    const options = { caption: 'below', marks: [dot([[0, 1]])] };
+    await expect(plotSvg(options)).rejects.toThrow(/caption.*are HTML.*Leave them out/);
+  });
+});
+
+it('savePlot writes SVG and PNG by the end of the name, and refuses others', async () => {
+  const options = { width: 300, height: 200, marks: [dot([[0, 1]])] };
+  await savePlot(at('saved.svg'), options);
+  expect(await readFile(at('saved.svg'), 'utf8')).toBe(await plotSvg(options));
+  await savePlot(at('saved.png'), options);
+  const png = await readFile(at('saved.png'));
+  expect([png.readUInt32BE(16), png.readUInt32BE(20)]).toEqual([600, 400]);
+  await expect(savePlot(at('saved.gif'), options)).rejects.toThrow(/End the name in \.svg or/);
 });
 
 describe('mercer plot', () => {
