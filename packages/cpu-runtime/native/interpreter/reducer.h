@@ -192,6 +192,14 @@ struct Reducer {
     sum = next;
   }
 
+  // Adds a sum that has `less` too much, without a rounding that is as large as one of the sums (TwoSum: Knuth, The Art of Computer
+  // Programming 2, 4.2.2).
+  static INLINE_METHOD void addSum(V& sum, V& low, V more, V less) {
+    const V next = sum + more, added = next - sum, lost = (sum - (next - added)) + (more - added);
+    low += less - (lost - lost == splat(0) ? lost : splat(0));
+    sum = next;
+  }
+
   // Adds a row or, where JOINS, a state.
   template <bool JOINS>
   void addCarefully(T* state, const T* const* f, const T* part, int64_t count) const {
@@ -211,9 +219,10 @@ struct Reducer {
       T *const sums = state + c * tile, *const lows = sums + dim * tile;
       for (int64_t i = 0; i < count; i += LANES) {
         V sum = get(sums + i), low = get(lows + i);
-        compensated(sum, low, get(added + i));
+        if constexpr (JOINS) addSum(sum, low, get(added + i), get(less + i));
+        else compensated(sum, low, get(added + i));
         put(sums + i, sum);
-        put(lows + i, JOINS ? low + get(less + i) : low);
+        put(lows + i, low);
       }
     }
   }
@@ -242,8 +251,8 @@ struct Reducer {
         const T* const weight = (JOINS ? part + w * tile : f[w]) + i;
         T *const sums = state + w * tile + i, *const lows = sums + weights * tile;
         V sum = scaled(get(sums), before), low = scaled(get(lows), before);
-        compensated(sum, low, scaled(get(weight), added));
-        if constexpr (JOINS) low += scaled(get(weight + weights * tile), added);
+        if constexpr (JOINS) addSum(sum, low, scaled(get(weight), added), scaled(get(weight + weights * tile), added));
+        else compensated(sum, low, scaled(get(weight), added));
         put(sums, x == none ? get(sums) : sum);
         put(lows, x == none ? get(lows) : low);
       }
