@@ -22,6 +22,9 @@ static const Level& kFuzzed = kLevel_arm64;
 #endif
 }  // namespace mercer::cpu::interpreter
 
+// In place of js-error.cc, which needs Node.
+void mercer::cpu::fail(const char* code, const std::string& message) { throw RuntimeError(code, message); }
+
 // In place of the pool: every other task has scratch memory of its own, as where another thread helps.
 void mercer::cpu::share(KernelFn kernel, const void* context, int64_t tasks, size_t scratchBytes, void* scratch) {
   const size_t bytes = (scratchBytes + 63) / 64 * 64;
