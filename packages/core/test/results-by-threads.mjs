@@ -22,6 +22,7 @@ async function callsOf(dtype) {
   const upstream = await made([701, 650], 4, dtype);
   const long = await made([300_001], 5, dtype);
   const square = await made([301, 301], 6, dtype);
+  const [few, many] = [await made([3, 2], 7, dtype), await made([30_001, 2], 8, dtype)];
   const targets = await tensor(
     Int32Array.from({ length: 701 }, (_, i) => (i * i) % 40),
     { device: 'cpu' },
@@ -35,6 +36,8 @@ async function callsOf(dtype) {
     reductionOverI: () => gaussian.sum('i'),
     nearest: () => gaussian.argKMin(4, 'j'),
     logSumExp: () => gaussian.logSumExp('j'),
+    fewRowsInParts: () => lazyI(few).sqdist(lazyJ(many)).neg().exp().sum('j'),
+    nearestInParts: () => lazyI(few).sqdist(lazyJ(many)).argKMin(4, 'j'),
     cdist: () => mercer.cdist(x, y, { p: 3 }),
     cdistOfAnyPower: () => mercer.cdist(x, y, { p: 1.3 }),
     runKernel: () => mercer.runKernel(kernels.matern52, x, y, { bandwidth: 2 }),

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-namespace mercer::cpu {
+#include "kernel-fn.h"
 
-using KernelFn = void (*)(const void* args, int64_t begin, int64_t end, void* scratch);
+namespace mercer::cpu {
 
 class Image {
  public:

@@ -1,10 +1,10 @@
 // How a running kernel shares its work with idle threads: of the pool, or nobody where there is one thread (native/wasm).
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "image.h"
+#include "kernel-fn.h"
 
 namespace mercer::cpu {
 

@@ -8,6 +8,10 @@ struct MapReduceFamily {
   static constexpr int64_t kTileBytes = 1 << 20;
   // Bytes of a task's kept rows, all of which every reduced row reads: the second cache holds them beside results.
   static constexpr int64_t kOwnBytes = 1 << 17;
+  // Reduced rows are split where there are fewer tasks, into no more parts than make so many, and no more states than this.
+  static constexpr int64_t kManyTasks = 64, kStateBytes = 1 << 23;
+  // Instructions of a part, some 50 microseconds.
+  static constexpr int64_t kPart = 8192;
 
   MapReduceSettings set;
   // Codes of pairs with no more registers beside their results are run for several reduced rows at once.
@@ -27,6 +31,8 @@ struct MapReduceFamily {
   Factor* factors;  // of values, where several rows are added
   RootUse* uses;
   int64_t* seen;
+  uint8_t* memory;  // its scratch memory: its own, and behind that the states of parts
+  size_t bytes;
 
   int64_t firstRoot() const { return set.own; }
   int64_t firstOther() const { return set.own + ownRoots; }
@@ -82,6 +88,7 @@ struct MapReduceFamily {
     factors = arena.take<Factor>(results);
     uses = arena.take<RootUse>(results);
     seen = arena.take<int64_t>(set.selects() ? tile : 0);
+    memory = arena.memory, bytes = arena.used;
   }
 
   Reducer reducerOf(int32_t r) const {
@@ -131,11 +138,17 @@ struct MapReduceFamily {
     const MapReduceSettings set(view.settings);
     int64_t tiles = set.own + set.other + set.pairs();
     for (int32_t c = 0; c < 3; c++) tiles += view.codes[c].registers + view.codes[c].rootCount;
+    return tiles + slotsOf(set);
+  }
+
+  // Tiles of all running results.
+  static int64_t slotsOf(const MapReduceSettings& set) {
+    int64_t slots = 0;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
       const int32_t* const one = set.reduction(r);
-      tiles += Reducer{one[0], one[1], one[2], one[3], one[4], 0}.slots();
+      slots += Reducer{one[0], one[1], one[2], one[3], one[4], 0}.slots();
     }
-    return tiles;
+    return slots;
   }
 
   static int64_t longestTile(const View& view) {
@@ -147,19 +160,35 @@ struct MapReduceFamily {
     return tile;
   }
 
+  // The longest tile, no longer than kept rows need.
+  static int64_t longestBlock(const View& view, int64_t kept) {
+    int64_t block = longestTile(view);
+    while (block > STEP && kept <= block / 2) block /= 2;
+    return block;
+  }
+
+  // How many parts `reduced` rows of a task are cut into. The problem decides alone, so that the number of threads changes no bits.
+  static int64_t splitsOf(const View& view, const Sizes& sizes, int64_t reduced) {
+    const MapReduceSettings set(view.settings);
+    const int64_t tasks = at_least_one((set.ranges ? sizes.taskCount : blocks_of(sizes.kept, STEP)) * sizes.batch);
+    if (tasks >= kManyTasks || set.selects()) return 1;
+    const int64_t slots = slotsOf(set), work = view.codes[2].instructionCount + view.codes[2].rootCount;
+    const int64_t state = slots * longestBlock(view, sizes.kept) * (int64_t)sizeof(T);
+    // a part has whole tiles of reduced rows, and takes longer than what is done with its state
+    const int64_t rows = (kPart + 8 * slots) / work, least = rows < kReduced ? kReduced : rows;
+    return at_least_one(at_most(at_most(kManyTasks / tasks, kStateBytes / state), reduced / least));
+  }
+
   // Blocks of kept rows are halved until every thread has work, which changes no bits.
   static Cut cut(const View& view, const void* args, int64_t threads) {
     const MapReduceSettings set(view.settings);
     const Sizes sizes = sizesOf(set, args);
-    int64_t block = longestTile(view);
-    if (set.ranges) {
-      const int64_t tasks = sizes.taskCount * sizes.batch;
-      return Cut{tasks, chunk_of(tasks, threads, (double)block * kReduced), block, 0};
-    }
-    // Rows that one step holds are one block whatever its size.
-    while (sizes.kept > STEP && block > STEP && blocks_of(sizes.kept, block) * sizes.batch < 4 * threads) block /= 2;
-    const int64_t tasks = blocks_of(sizes.kept, block) * sizes.batch;
-    return Cut{tasks, chunk_of(tasks, threads, (double)block * (double)sizes.reduced), block, 0};
+    int64_t block = longestBlock(view, sizes.kept);
+    while (!set.ranges && block > STEP && blocks_of(sizes.kept, block) * sizes.batch < 4 * threads) block /= 2;
+    const int64_t tasks = (set.ranges ? sizes.taskCount : blocks_of(sizes.kept, block)) * sizes.batch;
+    const double reduced = set.ranges ? (double)kReduced : (double)sizes.reduced;
+    const int64_t splits = splitsOf(view, sizes, sizes.reduced), states = splits > 1 ? splits * slotsOf(set) * block : 0;
+    return Cut{tasks, chunk_of(tasks, threads, (double)block * reduced), block, (size_t)states * sizeof(T)};
   }
 
   // Row `row` of an input in a batch entry.
@@ -239,6 +268,41 @@ struct MapReduceFamily {
 
   void run(const View& view, const void* args, int64_t block, int64_t begin, int64_t end) {
     const Sizes g = sizesOf(set, args);
+    prepare(view);
+    const int64_t blocks = blocks_of(g.kept, block);
+    for (int64_t task = begin; task < end; task++) {
+      if (set.ranges) {
+        const int64_t layer = task / g.taskCount;
+        const int64_t* const here = g.tasks + task % g.taskCount * 4;
+        for (int64_t i = 0; i < here[1]; i += block) {
+          runBlock(view, g, Block{layer, here[0] + i, at_most(here[1] - i, block), g.spans + 2 * here[2], here[3] - here[2]});
+        }
+      } else {
+        const int64_t layer = task / blocks, first = task % blocks * block;
+        const int64_t all[] = {0, g.reduced};
+        runBlock(view, g, Block{layer, first, at_most(g.kept - first, block), all, 1});
+      }
+    }
+  }
+
+ private:
+  int64_t ownRoots, otherRoots;
+
+  // Kept rows of a batch entry, and the reduced rows of all of them.
+  struct Block {
+    int64_t layer, first, rows;
+    const int64_t* spans;
+    int64_t spanCount;
+
+    int64_t reduced() const {
+      int64_t sum = 0;
+      for (int64_t n = 0; n < spanCount; n++) sum += lengthOf(n);
+      return sum;
+    }
+    int64_t lengthOf(int64_t n) const { return spans[2 * n] < spans[2 * n + 1] ? spans[2 * n + 1] - spans[2 * n] : 0; }
+  };
+
+  void prepare(const View& view) {
     own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
     other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
     const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
@@ -249,32 +313,65 @@ struct MapReduceFamily {
     eachPairMachine([&](Machine& one) { prepare(one, nullptr); });
     for (int64_t m = 0; atOnce > 1 && m < atOnce; m++) prepare(pairs[m], uses);
     findOnes();
-    const int64_t blocks = blocks_of(g.kept, block);
-    for (int64_t task = begin; task < end; task++) {
-      if (set.ranges) {
-        const int64_t layer = task / g.taskCount;
-        const int64_t* const here = g.tasks + task % g.taskCount * 4;
-        for (int64_t i = 0; i < here[1]; i += block) {
-          runBlock(g, layer, here[0] + i, at_most(here[1] - i, block), g.spans + 2 * here[2], here[3] - here[2]);
-        }
-      } else {
-        const int64_t layer = task / blocks, first = task % blocks * block;
-        const int64_t all[] = {0, g.reduced};
-        runBlock(g, layer, first, at_most(g.kept - first, block), all, 1);
+  }
+
+  void runBlock(const View& view, const Sizes& g, const Block& block) {
+    const int64_t reduced = block.reduced(), splits = splitsOf(view, g, at_most(reduced, g.reduced));
+    readKept(g, block);
+    if (splits > 1) reduceParts(view, g, block, reduced, splits);
+    else reduce(g, block, 0, reduced);
+    if (!set.selects()) write(g, block.layer * g.kept + block.first, block.rows, reduced);
+  }
+
+  // Parts of the reduced rows one behind the other: each by whatever thread is idle, and what they came to is added up in their order.
+  void reduceParts(const View& view, const Sizes& g, const Block& block, int64_t reduced, int64_t splits) {
+    const int64_t length = blocks_of(blocks_of(reduced, splits), reducedTile) * reducedTile;
+    const int64_t count = blocks_of(reduced, length), size = slotsOf(set) * tile;
+    T* const states = (T*)(void*)(memory + bytes);
+    const auto part = [&](int64_t n, void* scratch) {
+      MapReduceFamily helping;
+      const bool helps = scratch != memory;
+      if (helps) {
+        Arena arena{(uint8_t*)scratch, tile};
+        helping.reserve(view, arena);
+        helping.prepare(view);
+        helping.readKept(g, block);
       }
+      MapReduceFamily& one = helps ? helping : *this;
+      one.reduce(g, block, n * length, at_most((n + 1) * length, reduced));
+      one.eachState(states + n * size, [](const Reducer& by, T* total, T* state) { copy(state, total, by.slots() * by.tile); });
+    };
+    using Part = decltype(part);
+    const KernelFn runPart = [](const void* context, int64_t n, int64_t, void* scratch) { (**(const Part* const*)context)(n, scratch); };
+    share(runPart, &part, count, bytes, memory);
+    eachState(states, [](const Reducer& by, T* total, const T* state) { copy(total, state, by.slots() * by.tile); });
+    for (int64_t n = 1; n < count; n++) {
+      eachState(states + n * size, [&](const Reducer& by, T* total, const T* state) {
+        by.join(total, state, whole_steps(block.rows), values + atOnce * results);
+      });
     }
   }
 
- private:
-  int64_t ownRoots, otherRoots;
+  // Every reduction with its running results, and where a state has those.
+  template <class Each>
+  void eachState(T* state, const Each& each) const {
+    for (int32_t r = 0; r < set.reductions; r++) {
+      each(reducers[r], totals[r], state);
+      state += reducers[r].slots() * tile;
+    }
+  }
 
-  void runBlock(const Sizes& g, int64_t layer, int64_t first, int64_t rows, const int64_t* spans, int64_t spanCount) {
-    const int64_t whole = whole_steps(rows);
+  static void copy(T* to, const T* from, int64_t count) {
+    for (int64_t i = 0; i < count; i += LANES) put(to + i, get(from + i));
+  }
+
+  // Reads the kept rows and what all pairs share, and computes what depends on them alone.
+  void readKept(const Sizes& g, const Block& block) {
     const int32_t* const list = set.components();
-    gatherRows(g, ownTiles, tile, list, set.own, layer, first, rows);
+    gatherRows(g, ownTiles, tile, list, set.own, block.layer, block.first, block.rows);
     for (int64_t q = 0; q < set.parameters; q++) {
       const int32_t* const one = list + 2 * (set.own + set.other + q);
-      rowFn(set.storage(one[0]), kOwnType)(parameters + q, 1, at(g, one[0], layer, 0, one[1]), 1, 1);
+      rowFn(set.storage(one[0]), kOwnType)(parameters + q, 1, at(g, one[0], block.layer, 0, one[1]), 1, 1);
       own.input(set.own + q, parameters + q);
       other.input(set.other + q, parameters + q);
       eachPairMachine([&](const Machine& one) { one.input(firstParameter() + q, parameters + q); });
@@ -283,7 +380,7 @@ struct MapReduceFamily {
       own.input(q, ownTiles + q * tile);
       eachPairMachine([&](const Machine& one) { one.input(q, ownTiles + q * tile); });
     }
-    own.run(whole);
+    own.run(whole_steps(block.rows));
     eachPairMachine([&](const Machine& one) {
       for (int64_t q = 0; q < ownRoots; q++) one.input(firstRoot() + q, own.root(q));
       for (int64_t q = 0; q < gathered; q++) one.input(firstGathered() + q, gatheredTiles + q * tile);
@@ -292,21 +389,27 @@ struct MapReduceFamily {
     for (int64_t m = 1; m < atOnce; m++) {
       for (int64_t q = 0; q < paired; q++) pairs[m].input(firstPair() + q, pairTilesOf(m) + q * tile);
     }
-    for (int64_t i = 0; set.selects() && i < rows; i++) seen[i] = 0;
+  }
+
+  // Reduces the rows number `from` to `to` among those of the spans.
+  void reduce(const Sizes& g, const Block& block, int64_t from, int64_t to) {
+    const int64_t whole = whole_steps(block.rows);
+    for (int64_t i = 0; set.selects() && i < block.rows; i++) seen[i] = 0;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) reducers[r].clear(totals[r], whole);
     const int64_t most = reducedTile;
-    int64_t pending = 0, reduced = 0;
-    for (int64_t n = 0; n < spanCount; n++) {
-      for (int64_t start = spans[2 * n], stop = spans[2 * n + 1]; start < stop; start += most) {
+    int64_t pending = 0, before = 0;
+    for (int64_t n = 0; n < block.spanCount; n++) {
+      const int64_t span = block.spans[2 * n] - before, stop = at_most(span + to, block.spans[2 * n + 1]);
+      before += block.lengthOf(n);
+      for (int64_t start = span + from > block.spans[2 * n] ? span + from : block.spans[2 * n]; start < stop; start += most) {
         const int64_t count = at_most(stop - start, most);
         if (pending + count > most) pending = mergeBlocks(whole);
         if (pending == 0) clearBlocks(whole);
-        reduceRows(g, layer, first, rows, start, count);
-        pending += count, reduced += count;
+        reduceRows(g, block, start, count);
+        pending += count;
       }
     }
     if (pending > 0) mergeBlocks(whole);
-    if (!set.selects()) write(g, layer * g.kept + first, rows, reduced);
   }
 
   // What rows are added to: a block where there are blocks.
@@ -349,8 +452,8 @@ struct MapReduceFamily {
     return 0;
   }
 
-  void reduceRows(const Sizes& g, int64_t layer, int64_t first, int64_t rows, int64_t start, int64_t count) {
-    const int64_t whole = whole_steps(rows);
+  void reduceRows(const Sizes& g, const Block& block, int64_t start, int64_t count) {
+    const int64_t layer = block.layer, first = block.first, rows = block.rows, whole = whole_steps(rows);
     gatherRows(g, otherTiles, reducedTile, set.components() + 2 * set.own, set.other, layer, start, count);
     for (int64_t q = 0; q < set.other; q++) other.input(q, otherTiles + q * reducedTile);
     other.run(whole_steps(count));

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "../kernels/kernels.h"
+#include "../share.h"
 #include "program.h"
 
 #define INLINE_METHOD inline __attribute__((always_inline))
@@ -75,7 +76,7 @@ Cut cutOf(const View& view, const void* args, int64_t threads) {
   Arena counting{nullptr, tile_of<Family, Arena>(cut.block)};
   Family family;
   family.reserve(view, counting);
-  cut.scratchBytes = counting.used + 64;
+  cut.scratchBytes += counting.used + 64;
   return cut;
 }
 

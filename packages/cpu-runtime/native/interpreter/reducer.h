@@ -73,7 +73,7 @@ struct Reducer {
   }
 
   void add(T* state, const T* const* f, int64_t row, int64_t count) const {
-    if (careful()) return isExponential(kind) ? addCarefulExponential(state, f, count) : addCareful(state, f, count);
+    if (careful()) return addCarefully<false>(state, f, nullptr, count);
     switch (kind) {
       case kSum:
       case kMean:
@@ -121,11 +121,21 @@ struct Reducer {
     for (int64_t i = 0; base2() && i < count; i += LANES) put(part + i, get(state + i));
   }
 
-  // Adds a block, which is a state of plain(). Only where rounds().
+  // Adds a block, which is a state of plain(). Only where rounds(). `f` has room for an address of each of its slots.
   void merge(T* state, const T* part, int64_t count, const T** f) const {
+    if (!careful()) return join(state, part, count, f);
+    for (int64_t p = 0; p < plain().slots(); p++) f[p] = part + p * tile;
+    add(state, f, 0, count);
+  }
+
+  // Adds what later rows came to, a state like this one; `f` as for merge.
+  void join(T* state, const T* part, int64_t count, const T** f) const {
+    if (careful()) return addCarefully<true>(state, nullptr, part, count);
+    if (counts()) return joinCounts(state, part, count);
     if (kind == kVar) return mergeSpread(state, part, count);
     if (base2()) return mergeBase2(state, part, count);
-    for (int64_t p = 0; p < plain().slots(); p++) f[p] = part + p * tile;
+    if (kind >= kMin) return isLeast(kind) ? joinExtremes<true>(state, part, count) : joinExtremes<false>(state, part, count);
+    for (int64_t p = 0; p < slots(); p++) f[p] = part + p * tile;
     add(state, f, 0, count);
   }
 
@@ -182,17 +192,35 @@ struct Reducer {
     sum = next;
   }
 
-  void addCareful(T* state, const T* const* f, int64_t count) const {
+  // Adds a sum that has `less` too much, without a rounding that is as large as one of the sums (TwoSum: Knuth, The Art of Computer
+  // Programming 2, 4.2.2).
+  static INLINE_METHOD void addSum(V& sum, V& low, V more, V less) {
+    const V next = sum + more, added = next - sum, lost = (sum - (next - added)) + (more - added);
+    low += less - (lost - lost == splat(0) ? lost : splat(0));
+    sum = next;
+  }
+
+  // Adds a row or, where JOINS, a state.
+  template <bool JOINS>
+  void addCarefully(T* state, const T* const* f, const T* part, int64_t count) const {
+    if (isExponential(kind)) addCarefulExponential<JOINS>(state, f, part, count);
+    else addCareful<JOINS>(state, f, part, count);
+  }
+
+  template <bool JOINS>
+  void addCareful(T* state, const T* const* f, const T* part, int64_t count) const {
     for (int32_t c = 0; c < dim; c++) {
       if (wide()) {
         double* const sum = wideSum(state, c);
-        for (int64_t i = 0; i < count; i++) sum[i] += (double)f[c][i];
+        for (int64_t i = 0; i < count; i++) sum[i] += JOINS ? wideSum(part, c)[i] : (double)f[c][i];
         continue;
       }
-      T *const sums = state + c * tile, *const lows = state + (dim + c) * tile;
+      const T *const added = JOINS ? part + c * tile : f[c], *const less = JOINS ? added + dim * tile : nullptr;
+      T *const sums = state + c * tile, *const lows = sums + dim * tile;
       for (int64_t i = 0; i < count; i += LANES) {
         V sum = get(sums + i), low = get(lows + i);
-        compensated(sum, low, get(f[c] + i));
+        if constexpr (JOINS) addSum(sum, low, get(added + i), get(less + i));
+        else compensated(sum, low, get(added + i));
         put(sums + i, sum);
         put(lows + i, low);
       }
@@ -203,10 +231,11 @@ struct Reducer {
   static INLINE_METHOD V scaled(V x, V by) { return by == splat(0) ? splat(0) : x * by; }
   static INLINE_METHOD double scaled(double x, T by) { return by == 0 ? 0 : x * (double)by; }
 
-  void addCarefulExponential(T* state, const T* const* f, int64_t count) const {
+  template <bool JOINS>
+  void addCarefulExponential(T* state, const T* const* f, const T* part, int64_t count) const {
     const V none = splat(-(T)__builtin_inf()), one = splat(1);
     for (int64_t i = 0; i < count; i += LANES) {
-      const V x = get(f[0] + i), top = get(state + i);
+      const V x = get((JOINS ? part : f[0]) + i), top = get(state + i);
       const V near = exp_v(-abs_v(x - top)), share = x == top ? one : near;
       const V before = x > top ? share : one, added = x > top ? one : share;
       for (int32_t w = 1; w <= weights; w++) {
@@ -214,13 +243,16 @@ struct Reducer {
           double* const sum = wideSum(state, w - 1) + i;
           for (int64_t n = 0; n < LANES; n++) {
             if (x[n] == none[n]) continue;
-            sum[n] = scaled(sum[n], before[n]) + scaled((double)f[w][i + n], added[n]);
+            const double weight = JOINS ? wideSum(part, w - 1)[i + n] : (double)f[w][i + n];
+            sum[n] = scaled(sum[n], before[n]) + scaled(weight, added[n]);
           }
           continue;
         }
+        const T* const weight = (JOINS ? part + w * tile : f[w]) + i;
         T *const sums = state + w * tile + i, *const lows = sums + weights * tile;
         V sum = scaled(get(sums), before), low = scaled(get(lows), before);
-        compensated(sum, low, scaled(get(f[w] + i), added));
+        if constexpr (JOINS) addSum(sum, low, scaled(get(weight), added), scaled(get(weight + weights * tile), added));
+        else compensated(sum, low, scaled(get(weight), added));
         put(sums, x == none ? get(sums) : sum);
         put(lows, x == none ? get(lows) : low);
       }
@@ -326,6 +358,17 @@ struct Reducer {
     }
   }
 
+  // Whether any row counted, whether all did, how many did.
+  void joinCounts(T* state, const T* part, int64_t count) const {
+    for (int32_t c = 0; c < dim; c++) {
+      T* const seen = state + c * tile;
+      for (int64_t i = 0; i < count; i += LANES) {
+        const I mine = (I)get(seen + i), more = (I)get(part + c * tile + i);
+        put(seen + i, (V)(kind == kAny ? mine | more : kind == kAll ? mine & more : mine + more));
+      }
+    }
+  }
+
   template <bool LEAST>
   static INLINE_METHOD I beats(V x, V best) {
     return LEAST ? (I)(x < best) : (I)(x > best);
@@ -335,22 +378,41 @@ struct Reducer {
   void addExtreme(T* state, const T* const* f, int64_t row, int64_t count) const {
     for (int32_t c = 0; c < dim; c++) {
       for (int64_t i = 0; i < count; i += LANES) {
-        if (ranked()) insertAt<LEAST>(state, get(f[c] + i), c, row, i);
-        else addExtremeAt<LEAST>(state, get(f[c] + i), c, row, i);
+        if (ranked()) insertAt<LEAST>(state, get(f[c] + i), c, number(row), i);
+        else addExtremeAt<LEAST>(state, get(f[c] + i), c, number(row), i);
+      }
+    }
+  }
+
+  // The rows of a state come behind all before, and so do equal values of theirs. Of a list nothing is better than what was not taken.
+  template <bool LEAST>
+  void joinExtremes(T* state, const T* part, int64_t count) const {
+    const T* const rows = indices((T*)part);
+    for (int32_t c = 0; c < dim; c++) {
+      for (int64_t i = 0; i < count; i += LANES) {
+        if (!ranked()) {
+          const int64_t place = c * tile + i;
+          addExtremeAt<LEAST>(state, get(part + place), c, indexed() ? (I)get(rows + place) : number(0), i);
+          continue;
+        }
+        for (int64_t r = 0; r < k; r++) {
+          const int64_t place = entry(r, c, i);
+          if (!insertAt<LEAST>(state, get(part + place), c, (I)get(rows + place), i)) break;
+        }
       }
     }
   }
 
   // The first best row, where a NaN is better than any number.
   template <bool LEAST>
-  INLINE_METHOD void addExtremeAt(T* state, V x, int32_t c, int64_t row, int64_t i) const {
+  INLINE_METHOD void addExtremeAt(T* state, V x, int32_t c, I rows, int64_t i) const {
     const V best = get(state + c * tile + i);
     I better = (I)(best == best) & ((I)(x != x) | beats<LEAST>(x, best));
     if (indexed()) {
       T* place = indices(state) + c * tile + i;
       const I index = (I)get(place);
       better |= (I)(index < 0);
-      put(place, (V)(better ? number(row) : index));
+      put(place, (V)(better ? rows : index));
     }
     put(state + c * tile + i, better ? x : best);
   }
@@ -363,16 +425,18 @@ struct Reducer {
     return ranked() ? entry(p / dim, (int32_t)(p % dim), lane / LANES * LANES) + lane % LANES : p * tile + lane;
   }
 
-  // NaN comes last, and equal values keep the order of their rows.
+  // NaN comes last, and equal values keep the order of their rows. What has no row, -1, is an empty entry of another list. Whether any
+  // value was taken.
   template <bool LEAST>
-  void insertAt(T* state, V x, int32_t c, int64_t row, int64_t i) const {
-    const auto before = [](V x, V best, I index) {
-      return (I)(index < 0) | ((I)(x == x) & ((I)(best != best) | beats<LEAST>(x, best)));
+  bool insertAt(T* state, V x, int32_t c, I number_of, int64_t i) const {
+    const I real = (I)(number_of >= 0);
+    const auto before = [real](V x, V best, I index) {
+      return real & ((I)(index < 0) | ((I)(x == x) & ((I)(best != best) | beats<LEAST>(x, best))));
     };
     T* const index = indices(state);
     const int64_t last = entry(k - 1, c, i);
-    if (!any(before(x, get(state + last), (I)get(index + last)))) return;
-    I number_of = number(row), taken = number(0);
+    if (!any(before(x, get(state + last), (I)get(index + last)))) return false;
+    I taken = number(0);
     for (int32_t r = 0; r < k; r++) {
       const int64_t place = entry(r, c, i);
       const V old = get(state + place);
@@ -383,5 +447,6 @@ struct Reducer {
       x = taken ? old : x;
       number_of = taken ? old_index : number_of;
     }
+    return true;
   }
 };

@@ -210,7 +210,7 @@ struct SeveralRows {
       values.read(x, i);
       const V check = total(x), most = best<LEAST>(x), old = get(kept + i);
       if (any((I)(check != check))) {
-        for (int m = 0; m < ROWS_AT_ONCE; m++) one.addExtremeAt<LEAST>(state, x[m], c, row + m, i);
+        for (int m = 0; m < ROWS_AT_ONCE; m++) one.addExtremeAt<LEAST>(state, x[m], c, Reducer::number(row + m), i);
         continue;
       }
       put(kept + i, Reducer::beats<LEAST>(most, old) ? most : old);
@@ -228,7 +228,7 @@ struct SeveralRows {
       V old = get(kept + i);
       I place = (I)get(places + i);
       if (any((I)(check != check) | (I)(place < 0))) {
-        for (int m = 0; m < ROWS_AT_ONCE; m++) one.addExtremeAt<LEAST>(state, x[m], c, row + m, i);
+        for (int m = 0; m < ROWS_AT_ONCE; m++) one.addExtremeAt<LEAST>(state, x[m], c, Reducer::number(row + m), i);
         continue;
       }
       if (!any(Reducer::beats<LEAST>(best<LEAST>(x), old))) continue;
@@ -254,7 +254,7 @@ struct SeveralRows {
       const I odd = ~(I)(check - check == splat(0));
       if (!any(odd | Reducer::beats<LEAST>(most, last) | (I)(last != last))) continue;
       if (any(odd)) {
-        for (int m = 0; m < ROWS_AT_ONCE; m++) one.insertAt<LEAST>(state, x[m], c, row + m, i);
+        for (int m = 0; m < ROWS_AT_ONCE; m++) one.insertAt<LEAST>(state, x[m], c, Reducer::number(row + m), i);
         continue;
       }
       for (int m = 0; m < ROWS_AT_ONCE; m++) enter<LEAST>(state, x[m], c, row + m, i);
