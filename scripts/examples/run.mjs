@@ -14,6 +14,7 @@ import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import ts from 'typescript';
 import install, { FOLDER } from '../lib/installed.mjs';
+import { mapConcurrently } from '../lib/map-concurrently.mjs';
 import { closingLine, writeResults } from '../lib/test-results.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { collectExamples, collectPrograms } from './extract.mjs';
@@ -102,22 +103,6 @@ function execute(file, project) {
       resolve(code === 0 ? undefined : `ended with ${code ?? signal}\n${output}`),
     );
   });
-}
-
-/**
- * @template T, R
- * @param {readonly T[]} items @param {number} atOnce @param {(item: T) => Promise<R>} change
- * @returns {Promise<R[]>} in the order of the items
- */
-async function mapConcurrently(items, atOnce, change) {
-  /** @type {R[]} */
-  const results = [];
-  const queue = items.entries();
-  const work = async () => {
-    for (const [index, item] of queue) results[index] = await change(item);
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
-  return results;
 }
 
 const examples = [...collectExamples(), ...collectPrograms()].filter(

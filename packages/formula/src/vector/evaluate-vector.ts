@@ -56,8 +56,20 @@ function elementwiseRule(node: NodeOfKind<'elementwise'>): EvaluateRule<'element
   };
 }
 
+/** The rule of a contraction, whose places are found once. */
+function contractRule({ contraction }: NodeOfKind<'contract'>): EvaluateRule<'contract'> {
+  const places = placesOf(contraction);
+  const { size } = places;
+  return (_, [f, g]) => {
+    const out = new Float64Array(size);
+    for (let k = 0; k < places.f.length; k++)
+      out[places.out[k]!]! += f![places.f[k]!]! * g![places.g[k]!]!;
+    return out;
+  };
+}
+
 /** Float64 meaning of every other kind of node. */
-const EVALUATE: { readonly [K in Exclude<Kind, 'elementwise'>]: EvaluateRule<K> } = {
+const EVALUATE: { readonly [K in Exclude<Kind, 'elementwise' | 'contract'>]: EvaluateRule<K> } = {
   literal: ({ value }) => Float64Array.of(value),
   zero: ({ dim }) => new Float64Array(dim),
   variable: (node, _, point) => rowOf(node, ROW[node.category](point, node), point.data, true),
@@ -81,7 +93,6 @@ const EVALUATE: { readonly [K in Exclude<Kind, 'elementwise'>]: EvaluateRule<K> 
   },
   interleave: ({ dim }, args) =>
     components(dim, (k) => args[k % args.length]![Math.floor(k / args.length)]!),
-  contract: ({ contraction }, [f, g]) => contracted(contraction, f!, g!),
   oneHot: ({ dim }, [x]) => {
     const at = Math.floor(x![0]! + 0.5);
     const out = new Float64Array(dim);
@@ -148,7 +159,8 @@ const COMBINE: { readonly [K in Combine]: (x: Float64Array) => number } = {
   argmin: (x) => bestIndex(x, (a, b) => a < b),
 };
 
-function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Array {
+/** Where the factors of each product of a contraction are, and what it is added to. */
+function placesOf(c: Contraction): Record<'f' | 'g' | 'out', readonly number[]> & { size: number } {
   const { f: axesF, g: axesG, out: axesOut, sizes } = axesOf(c);
   const names = [...axesOut, ...axesF.filter((name) => axesG.includes(name))];
   const strides = (axes: readonly string[]): number[] =>
@@ -157,10 +169,14 @@ function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Ar
       return at < 0 ? 0 : axes.slice(at + 1).reduce((p, axis) => p * sizes.get(axis)!, 1);
     });
   const [inF, inG, inOut] = [strides(axesF), strides(axesG), strides(axesOut)];
-  const out = new Float64Array(keptSizes(c).reduce((p, n) => p * n, 1));
+  const f: number[] = [];
+  const g: number[] = [];
+  const out: number[] = [];
   const walk = (axis: number, atF: number, atG: number, atOut: number): void => {
     if (axis === names.length) {
-      out[atOut]! += f[atF]! * g[atG]!;
+      f.push(atF);
+      g.push(atG);
+      out.push(atOut);
       return;
     }
     for (let k = 0; k < sizes.get(names[axis]!)!; k++) {
@@ -168,7 +184,7 @@ function contracted(c: Contraction, f: Float64Array, g: Float64Array): Float64Ar
     }
   };
   walk(0, 0, 0, 0);
-  return out;
+  return { f, g, out, size: keptSizes(c).reduce((p, n) => p * n, 1) };
 }
 
 /** A pair of rows. */
@@ -232,7 +248,12 @@ function stepsOf(root: VectorExpr): readonly Step[] {
   for (const node of order) {
     const args = node.args.map((arg) => at.get(arg)!);
     const side = node.kind === 'index' ? node.axis : node.kind === 'variable' && node.category;
-    const rule = node.kind === 'elementwise' ? elementwiseRule(node) : EVALUATE[node.kind];
+    const rule =
+      node.kind === 'elementwise'
+        ? elementwiseRule(node)
+        : node.kind === 'contract'
+          ? contractRule(node)
+          : EVALUATE[node.kind];
     steps.push({
       node,
       // One untyped step for all rules: the kind chooses.

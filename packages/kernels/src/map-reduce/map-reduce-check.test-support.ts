@@ -5,6 +5,7 @@ import {
   outputsOf,
   reduction as makeReduction,
   type Reduction,
+  type ReductionValues,
   type VariableNode,
 } from '@mercer/formula';
 import { expect } from 'vitest';
@@ -58,6 +59,25 @@ export interface MapReduceCase extends Pick<
 }
 
 const UNTOUCHED = -12345;
+
+/** The results of a reduction, and the sizes of the terms of a sum, which are computed with it. */
+function wantedOf(
+  one: Reduction,
+  evaluate: (one: Reduction) => ReductionValues,
+): { readonly wanted: ReductionValues; readonly sizes: ReductionValues } {
+  const { kind, formula, axis } = one;
+  if (kind !== 'Sum' && kind !== 'Mean') {
+    const wanted = evaluate(one);
+    return { wanted, sizes: wanted };
+  }
+  const { value = new Float64Array() } = evaluate(
+    makeReduction(kind, ops.concat(formula, ops.abs(formula)), { axis }),
+  );
+  const half = (which: number): ReductionValues => ({
+    value: value.filter((_, at) => Math.floor(at / formula.dim) % 2 === which),
+  });
+  return { wanted: half(0), sizes: half(1) };
+}
 
 /** Small whole numbers, on which sums and squares are exact and ties are many. */
 export const wholeNumber = (): number => Math.floor(random() * 7) - 3;
@@ -138,14 +158,19 @@ export function checkMapReduce(
     const data: number[][] = [];
     for (const input of inputs) {
       const [p, rows, columns] = [String(input.position), rowsOf(input), columnsOf(input)];
-      const from = layer * (scalars[`batchStride${p}`] ?? 0);
-      data[input.position] = Array.from({ length: rows * columns * input.dim }, (_, e) => {
-        const [pair, c] = [Math.floor(e / input.dim), e % input.dim];
-        const [row, column] = [Math.floor(pair / columns), pair % columns];
-        const across = column * (scalars[`columnStride${p}`] ?? 0);
-        const place = from + row * (scalars[`ld${p}`] ?? 0) + across + c;
-        const word = Number(pointers[`x${p}`]?.[place] ?? NaN);
-        const half = storage[input.position];
+      const { dim } = input;
+      const stride = (name: string): number => scalars[`${name}${p}`] ?? 0;
+      const [from, ld, across] = [
+        layer * stride('batchStride'),
+        stride('ld'),
+        stride('columnStride'),
+      ];
+      const [words, half] = [pointers[`x${p}`], storage[input.position]];
+      data[input.position] = Array.from({ length: rows * columns * dim }, (_, e) => {
+        const pair = Math.floor(e / dim);
+        const place =
+          from + Math.floor(pair / columns) * ld + (pair % columns) * across + (e % dim);
+        const word = Number(words?.[place] ?? NaN);
         return half === undefined ? word : halfValue(word, half);
       });
     }
@@ -173,7 +198,7 @@ export function checkMapReduce(
   const units = one.units ?? 8;
   const bound = units === 0 ? 0 : (growth(terms) + units) * unit;
   const wrong: string[] = [];
-  const evaluate = (each: Reduction, data: number[][]): ReturnType<typeof evaluateReduction> =>
+  const evaluate = (each: Reduction, data: number[][]): ReductionValues =>
     ranges === undefined
       ? evaluateReduction(each, data, { rowsI, rowsJ })
       : evaluateOverRanges(
@@ -186,11 +211,7 @@ export function checkMapReduce(
   for (let layer = 0; layer < batch; layer++) {
     const data = dataOf(layer);
     all.forEach((each, n) => {
-      const wanted = evaluate(each, data);
-      const isSum = each.kind === 'Sum' || each.kind === 'Mean';
-      const sizes = isSum
-        ? evaluate(makeReduction(each.kind, ops.abs(each.formula), { axis: each.axis }), data)
-        : wanted;
+      const { wanted, sizes } = wantedOf(each, (one) => evaluate(one, data));
       // a logarithm of a sum has the error of the sum
       const floor = each.kind === 'LogSumExp' && units > 0 ? 1 : 0;
       const report = (what: string, at: number, got: number | undefined, right: number): void => {

@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CpuLimits } from '../device-limits.js';
 import type { CpuLevel } from '../emit/cpu-vector.js';
 import { keptProgram } from './kept-program.test-support.js';
+import { runProgram, workFolder, type Ended } from './run-program.test-support.js';
 
 /**
  * Loads a kernel and runs it once with any number of buffers, in chunks of tasks given out of order.
@@ -58,20 +58,7 @@ int main(int, char** argv) {
 }
 `;
 
-let folder: string | undefined;
 let count = 0;
-
-/** A private folder for everything that is compiled, removed when the process ends. */
-function workFolder(): string {
-  if (folder === undefined) {
-    const made = mkdtempSync(join(tmpdir(), 'cpu-kernels-'));
-    folder = made;
-    process.once('exit', () => {
-      rmSync(made, { recursive: true, force: true });
-    });
-  }
-  return folder;
-}
 
 let found: readonly string[] | undefined;
 
@@ -112,15 +99,11 @@ function runCompiler(
   compiler: string,
   source: string,
   flags: readonly string[],
-): { path: string; status: number | null; log: string } {
+): { path: string; status: Ended['status']; log: string } {
   const path = join(workFolder(), `u${count++}`);
   writeFileSync(`${path}.cpp`, source);
-  const { status, stderr, error } = spawnSync(
-    compiler,
-    [...FLAGS, ...flags, `${path}.cpp`, '-o', path],
-    { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' },
-  );
-  if (error !== undefined) throw error;
+  const args = [...FLAGS, ...flags, `${path}.cpp`, '-o', path];
+  const { status, stderr } = runProgram(compiler, args);
   return { path, status, log: stderr };
 }
 
@@ -145,7 +128,7 @@ export function compilerVerdict(
   compiler: string,
   source: string,
   level: CpuLevel,
-): { status: number | null; log: string } {
+): { status: Ended['status']; log: string } {
   const { status, log } = runCompiler(compiler, source, kernelFlags(level));
   return { status, log };
 }
@@ -247,13 +230,9 @@ export function runKernel(run: HarnessRun): void {
     Number(written),
   ]);
   const head = [tasks, chunk, scratchBytes, params.byteLength, buffers.length];
-  const { status, signal, stdout, stderr } = spawnSync(harness, [run.library, run.entry], {
-    input: Buffer.concat([int64s(head), params, int64s(places), ...bytes]),
-    maxBuffer: 1 << 28,
-  });
-  if (status !== 0) {
-    throw new Error(`the kernel ended with ${signal ?? status}: ${stderr.toString()}`);
-  }
+  const input = Buffer.concat([int64s(head), params, int64s(places), ...bytes]);
+  const { status, stdout, stderr } = runProgram(harness, [run.library, run.entry], input);
+  if (status !== 0) throw new Error(`the kernel ended with ${status}: ${stderr}`);
   let at = 0;
   buffers.forEach(({ memory, written }, i) => {
     if (!written) return;

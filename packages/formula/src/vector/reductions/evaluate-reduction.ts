@@ -13,11 +13,8 @@ export interface ReductionValues {
   readonly index?: Float64Array;
 }
 
-/** The values of the formula (and the weight) along the reduced side, one array for each row. */
-interface Series {
-  readonly formula: readonly Float64Array[];
-  readonly weight: readonly Float64Array[];
-}
+/** The value of the formula, or of the weight, at a row of the reduced side. */
+type Along = (at: number) => Float64Array;
 
 /**
  * The value of a reduction in float64: for every kept row, a row of each output. NaN makes Min and
@@ -45,12 +42,11 @@ export function evaluateReduction(
     outputs.map(({ name, dim }) => [name, new Float64Array(kept * dim)]),
   );
   for (let row = 0; row < kept; row++) {
-    const along = (evaluate: ReturnType<typeof pairsEvaluator>): Float64Array[] =>
-      Array.from({ length: reduced }, (_, at) =>
-        reduction.axis === 1 ? evaluate(row, at, rowsJ) : evaluate(at, row, rowsJ),
-      );
-    const series: Series = { formula: along(formula), weight: along(weight) };
-    const values = reduceRow(reduction, series);
+    const along =
+      (evaluate: ReturnType<typeof pairsEvaluator>): Along =>
+      (at) =>
+        reduction.axis === 1 ? evaluate(row, at, rowsJ) : evaluate(at, row, rowsJ);
+    const values = reduceRow(reduction, reduced, along(formula), along(weight));
     for (const { name, dim } of outputs) result[name]!.set(values[name] ?? [], row * dim);
   }
   return result;
@@ -58,19 +54,21 @@ export function evaluateReduction(
 
 type RowValues = { readonly [K in 'value' | 'index']?: readonly number[] };
 
-function reduceRow(reduction: Reduction, series: Series): RowValues {
-  const { kind, formula, weight, k = 1 } = reduction;
-  const columns = Array.from({ length: formula.dim }, (_, c) =>
-    series.formula.map((row) => row[c]!),
-  );
+function reduceRow(
+  { kind, formula, weight, k = 1 }: Reduction,
+  reduced: number,
+  formulaAt: Along,
+  weightAt: Along,
+): RowValues {
+  if (kind === 'Sum') return { value: totals(formula.dim, reduced, formulaAt) };
+  if (kind === 'Mean')
+    return { value: totals(formula.dim, reduced, formulaAt).map((sum) => sum / reduced) };
+  const rows = Array.from({ length: reduced }, (_, at) => formulaAt(at));
+  const columns = Array.from({ length: formula.dim }, (_, c) => rows.map((row) => row[c]!));
   const each = (f: (column: readonly number[]) => number): RowValues => ({ value: columns.map(f) });
   switch (kind) {
-    case 'Sum':
-      return each(total);
     case 'Prod':
       return each((column) => column.reduce((p, x) => p * x, 1));
-    case 'Mean':
-      return each((column) => total(column) / column.length);
     case 'Var':
       return each((column) => {
         const mean = total(column) / column.length;
@@ -85,7 +83,7 @@ function reduceRow(reduction: Reduction, series: Series): RowValues {
     case 'LogSumExp':
     case 'SumSoftMaxWeight':
     case 'MaxSumShiftExp':
-      return { value: exponentials(kind, columns[0]!, series.weight, weight?.dim ?? 1) };
+      return { value: exponentials(kind, columns[0]!, weightAt, weight?.dim ?? 1) };
     case 'Min':
     case 'ArgMin':
     case 'MinArgMin':
@@ -106,6 +104,16 @@ function reduceRow(reduction: Reduction, series: Series): RowValues {
 }
 
 const total = (values: readonly number[]): number => values.reduce((sum, x) => sum + x, 0);
+
+/** The {@link total} of every column, with no list of its values. */
+function totals(dim: number, reduced: number, formulaAt: Along): number[] {
+  const sums = new Array<number>(dim).fill(0);
+  for (let at = 0; at < reduced; at++) {
+    const row = formulaAt(at);
+    for (let c = 0; c < dim; c++) sums[c]! += row[c]!;
+  }
+  return sums;
+}
 
 function first(
   columns: readonly (readonly number[])[],
@@ -149,14 +157,15 @@ function several(
 function exponentials(
   kind: 'LogSumExp' | 'SumSoftMaxWeight' | 'MaxSumShiftExp',
   f: readonly number[],
-  weights: readonly Float64Array[],
+  weightAt: Along,
   dim: number,
 ): number[] {
   const largest = f.reduce((m, x) => Math.max(m, x), -Infinity);
   const shifted = f.map((x) => (x === -Infinity ? 0 : x === largest ? 1 : Math.exp(x - largest)));
-  const sums = Array.from({ length: dim }, (_, c) =>
-    total(shifted.map((e, at) => (e === 0 ? 0 : e * weights[at]![c]!))),
-  );
+  const sums = totals(dim, shifted.length, (at) => {
+    const e = shifted[at]!;
+    return weightAt(at).map((weight) => (e === 0 ? 0 : e * weight));
+  });
   if (kind === 'MaxSumShiftExp') return [largest, ...sums];
   if (kind === 'SumSoftMaxWeight') return sums.map((sum) => sum / total(shifted));
   return sums.map((sum) => (largest === -Infinity ? -Infinity : largest + Math.log(sum)));

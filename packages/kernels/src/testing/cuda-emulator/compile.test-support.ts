@@ -1,10 +1,10 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import { runnableLevels } from '../cpu-harness.test-support.js';
 import { keptProgram } from '../kept-program.test-support.js';
+import { runProgram, workFolder } from '../run-program.test-support.js';
 import { HARNESS } from './harness.test-support.js';
 import { hostSource, SHIM } from './shim.test-support.js';
 import { translateSource } from './translate-source.test-support.js';
@@ -13,22 +13,8 @@ import { translateSource } from './translate-source.test-support.js';
 const COMPILER = 'g++';
 const ADDRESS_TO_LINE = 'addr2line';
 
-let folder: string | undefined;
-
-/** A private folder for everything that is compiled, removed when the process ends. */
-function workFolder(): string {
-  if (folder === undefined) {
-    const made = mkdtempSync(join(tmpdir(), 'cuda-kernels-'));
-    folder = made;
-    process.once('exit', () => {
-      rmSync(made, { recursive: true, force: true });
-    });
-  }
-  return folder;
-}
-
 function run(args: readonly string[]): void {
-  const { status, stderr } = spawnSync(COMPILER, args, { encoding: 'utf8' });
+  const { status, stderr } = runProgram(COMPILER, args);
   if (status !== 0) throw new Error(`g++ failed: ${stderr.slice(0, 4000)}`);
 }
 

@@ -128,6 +128,7 @@ static void list_arrays(void* library) {
 }
 // argv: library, signature, names of the pointers; the rest from the standard input
 int main(int, char** argv) {
+  alarm(120);
   make_arena();
   void* const library = dlopen(argv[1], RTLD_NOW | RTLD_GLOBAL);
   if (!library) fail(dlerror());

@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { dtypeBytes } from '../../dtype.js';
 import type { CudaKernel } from '../../emitted-kernel.js';
 import type { KernelParam } from '../../kernel-param.js';
+import { runProgram } from '../run-program.test-support.js';
 import { harnessProgram, kernelLibrary, lineOf } from './compile.test-support.js';
 import { checkGeometry } from './check-geometry.test-support.js';
 
@@ -63,13 +63,13 @@ export function launchKernel(
     }
   });
   const names = params.filter((p) => p.kind === 'pointer').map((p) => p.name);
-  const { status, signal, stdout, stderr } = spawnSync(
+  const { status, stdout, stderr } = runProgram(
     harnessProgram(),
     [library, params.map(signature).join(''), ...names],
-    { input: Buffer.concat(parts), maxBuffer: 1 << 28, timeout: 120_000 },
+    Buffer.concat(parts),
   );
   if (status !== 0) {
-    const message = stderr.toString() || `it ended with ${signal ?? status}`;
+    const message = stderr || `it ended with ${status}`;
     throw new Error(`kernel ${kernel.entry}: ${explain(kernel, library, message)}`);
   }
   let at = 0;
