@@ -25,6 +25,7 @@ import {
   Operation,
   operationFunction,
   OUT_OPTION,
+  pendingAfter,
   pendingOf,
   whenArrived,
   WORK_OPTIONS,
@@ -191,11 +192,14 @@ export const einsum: Einsum = differentiable(
   'einsum',
   Object.assign(
     (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
-      pendingOf(async () => {
-        const given = listOf(operands);
-        heard(given);
-        return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
-      }),
+      pendingAfter(
+        Array.isArray(operands) ? [...operands] : [],
+        (async () => {
+          const given = listOf(operands);
+          heard(given);
+          return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
+        })(),
+      ),
     {
       prepare: async (...given: Parameters<Einsum['prepare']>) => {
         const prepared = await whole.prepare(...given);
