@@ -193,7 +193,7 @@ export const einsum: Einsum = differentiable(
   Object.assign(
     (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
       pendingAfter(
-        Array.isArray(operands) ? [...operands] : [],
+        Array.isArray(operands) ? [...(operands as readonly unknown[])] : [],
         (async () => {
           const given = listOf(operands);
           heard(given);

@@ -4,7 +4,7 @@ import { formatShape } from '../checked-size.js';
 import { atPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
-import { hasPlace, isPending, pending, pendingAfter } from '../pending.js';
+import { hasPlace, isPending, pendingAfter } from '../pending.js';
 import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';

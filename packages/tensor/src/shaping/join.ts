@@ -8,7 +8,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation, prepareOne, type CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, pendingAfter, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { exampleShape, spreadOver, type AnyCall } from '../trace/batching.js';
