@@ -419,6 +419,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "pairsOf",
       "partOf",
       "pending",
+      "pendingAfter",
       "pendingCall",
       "pendingInPlace",
       "pendingOf",

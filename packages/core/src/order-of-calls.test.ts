@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
   cdist,
+  concat,
+  cumSum,
   device,
+  einsum,
   formula,
   lazyI,
   lazyJ,
@@ -161,6 +164,24 @@ async function run(seed: number): Promise<void> {
       if (chain === undefined) return undefined;
       to.values = chain.values;
       return to.tensor.copyFrom(chain.result, stream());
+    },
+    'copyFrom running sums': () => {
+      const to = one();
+      const { tensor: x, values } = one();
+      to.values = each((i, j) => 0.25 * sum((k) => (k <= j ? at(values, i, k) : 0)));
+      return to.tensor.copyFrom(cumSum(x.mul(0.25)), stream());
+    },
+    'copyFrom rows in another order': () => {
+      const to = one();
+      const { tensor: x, values } = one();
+      to.values = each((i, j) => at(values, (i + 1) % SIDE, j));
+      return to.tensor.copyFrom(concat([x.slice([1, SIDE]), x.slice([0, 1])]), stream());
+    },
+    'copyFrom a product by letters': () => {
+      const to = one();
+      const [x, y] = [one(), one()];
+      to.values = product(x.values, y.values);
+      return to.tensor.copyFrom(einsum('ik,kj->ij', [x.tensor, y.tensor]).mul(0.1), stream());
     },
     'copyFrom, used before it is awaited': () => {
       const to = one();

@@ -194,6 +194,45 @@ export function describeEinsum(device: () => Device): void {
       ]);
     });
 
+    it('multiplies two operands whose axes of dots are shorter than those of the third', async () => {
+      const where = { device: device() };
+      const a = await tensor([1, 2], where);
+      const b = await tensor([[3], [4]], where); // (2, 1): i and one axis of dots
+      const c = await tensor([[5, 6, 7], [8, 9, 10]], where); // prettier-ignore
+      const outer = await einsum('i,j...,k...->kj...', [a, b, c]);
+      expect(await outer.toNested()).toEqual([
+        [[45, 54, 63], [60, 72, 84]],
+        [[72, 81, 90], [96, 108, 120]],
+      ]); // prettier-ignore
+      const found = await einsum('i,i...,...->...', [a, b, await tensor([1, 10, 100], where)]);
+      expect(await found.toNested()).toEqual([11, 110, 1100]);
+    });
+
+    it('broadcasts more axes of dots than routines have batch axes', async () => {
+      const where = { device: device() };
+      const [ofA, ofB] = [[2, 1, 2, 1, 2, 1, 2], [1, 2, 1, 2, 2, 2, 1]] as const; // prettier-ignore
+      const a = await tensor(
+        Float32Array.from({ length: 32 }, (_, at) => at + 1),
+        { ...where, shape: [...ofA, 2] },
+      );
+      const b = await tensor(
+        Float32Array.from({ length: 32 }, (_, at) => 32 - at),
+        { ...where, shape: [...ofB, 2] },
+      );
+      const wanted = await a.mul(b).sum(-1).toTypedArray();
+      const [inFront, behind] = [
+        await einsum('...i,...i->...', [a, b]),
+        await einsum('i,...i,...i->i...', [await tensor([1, 0], where), a, b]),
+      ];
+      expect(inFront.shape).toEqual([2, 2, 2, 2, 2, 2, 2]);
+      expect(await inFront.toTypedArray()).toEqual(wanted);
+      const first = await a
+        .mul(b)
+        .slice(null, null, null, null, null, null, null, 0)
+        .toTypedArray();
+      expect((await behind.toTypedArray()).slice(0, 128)).toEqual(first);
+    });
+
     it('writes into what is given, whatever its strides are, prepared or not', async () => {
       const where = { device: device() };
       const [a, b] = [

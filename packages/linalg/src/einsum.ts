@@ -25,6 +25,7 @@ import {
   Operation,
   operationFunction,
   OUT_OPTION,
+  pendingAfter,
   pendingOf,
   whenArrived,
   WORK_OPTIONS,
@@ -191,11 +192,14 @@ export const einsum: Einsum = differentiable(
   'einsum',
   Object.assign(
     (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
-      pendingOf(async () => {
-        const given = listOf(operands);
-        heard(given);
-        return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
-      }),
+      pendingAfter(
+        Array.isArray(operands) ? [...(operands as readonly unknown[])] : [],
+        (async () => {
+          const given = listOf(operands);
+          heard(given);
+          return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
+        })(),
+      ),
     {
       prepare: async (...given: Parameters<Einsum['prepare']>) => {
         const prepared = await whole.prepare(...given);
@@ -309,8 +313,9 @@ class Contraction {
 
   #product(one: Term, other: Term, kept: ReadonlySet<Label>): Term {
     const needed = (beside: Term): Set<Label> => new Set([...kept, ...beside.labels]);
-    const a = this.#summed(one, needed(other));
-    const b = this.#summed(other, needed(one));
+    const terms = [this.#summed(one, needed(other)), this.#summed(other, needed(one))] as const;
+    const extents = extentsOfPair(terms);
+    const [a, b] = [spread(terms[0], extents), spread(terms[1], extents)];
     const isShared = (label: Label): boolean => b.labels.includes(label);
     const batch = a.labels.filter((label) => isShared(label) && kept.has(label));
     const inner = a.labels.filter((label) => isShared(label) && !kept.has(label));
@@ -323,7 +328,7 @@ class Contraction {
       inner.length > 0
         ? product(this.#call, left, right, { precision: this.#precision })
         : elementwise(this.#call, PRODUCT, { x: left, y: right });
-    const shape = labels.map((label) => this.#subscripts.extents.get(label) ?? 1);
+    const shape = labels.map((label) => extents.get(label) ?? 1);
     return { labels, view: { ...view, shape, strides: rowMajorStrides(shape) } };
   }
 
@@ -350,6 +355,26 @@ class Contraction {
     }
     return arranged;
   }
+}
+
+/** The extents of two terms together: an axis of `...` may be longer in an operand that comes later. */
+function extentsOfPair(terms: readonly [Term, Term]): ReadonlyMap<Label, number> {
+  const extents = new Map<Label, number>();
+  for (const { view, labels } of terms) {
+    for (const [axis, label] of labels.entries()) {
+      if ((extents.get(label) ?? 1) === 1) extents.set(label, view.shape[axis] ?? 1);
+    }
+  }
+  return extents;
+}
+
+/** A term with these extents: what has 1 along an axis of `...` is repeated there. */
+function spread({ view, labels }: Term, extents: ReadonlyMap<Label, number>): Term {
+  const shape = labels.map((label) => extents.get(label) ?? 1);
+  const strides = view.strides.map((stride, axis) =>
+    view.shape[axis] === shape[axis] ? stride : 0,
+  );
+  return { labels, view: { ...view, shape, strides } };
 }
 
 function permuted(view: CallView, axes: readonly number[]): CallView {

@@ -1,12 +1,26 @@
 import { add, variable, type Expr } from '@mercer/formula';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
+  compress,
+  concat,
+  cumSum,
   device,
+  diag,
+  eye,
   full,
   gatherRows,
+  index as indexed,
+  linspace,
   map,
+  oneHot,
   pad,
+  random,
+  sort,
+  stack,
+  take,
+  takeAlongAxis,
   tensor,
+  tile,
   tril,
   zeros,
   type Pending,
@@ -81,6 +95,29 @@ const WRITES: Readonly<Record<string, () => unknown>> = {
   'a reduction of several steps': () => y.reshape([1, 2, 2]).norm(0, { out: x }),
   'rows by index': () => gatherRows(y, index, { out: x }),
   'a prepared call': () => copyRows?.(y, index, { out: x }),
+  'a copy of what is sorted': () => x.copyFrom(sort(y)),
+  'a copy of running sums': () => x.copyFrom(cumSum(y.reshape([2, 2, 1])).reshape(SHAPE)),
+  'a copy of tensors that are joined': () =>
+    x.copyFrom(concat([y.slice([0, 1]), y.slice([1, 2]).clone()])),
+  'a copy of a stack': () => x.copyFrom(stack([y.slice(1), y.slice(0)])),
+  'a copy of tiles': () => x.copyFrom(tile(y.slice([0, 1]), [2, 1])),
+  'a copy of padding': () => x.copyFrom(pad(y.slice([0, 1]), [[0, 1], [0, 0]], { value: 10 })), // prettier-ignore
+  'a copy of what is taken': () => x.copyFrom(take(y, [1, 0], 0)),
+  'a copy of what is taken along an axis': () => x.copyFrom(takeAlongAxis(y, [[1, 0], [0, 1]])), // prettier-ignore
+  'a copy of what is indexed': () => x.copyFrom(indexed(y, [index, null])),
+  'a copy of what a mask keeps': () => x.copyFrom(compress(y, y.gt(0)).reshape(SHAPE)),
+  'a copy of a triangle': () => x.copyFrom(tril(y, 1)),
+  'a copy of a diagonal matrix': () => x.copyFrom(diag(y.slice(0)).mul(0).add(10)),
+  'a copy of one-hot rows': () => x.copyFrom(oneHot(index, 2).mul(0).add(10)),
+  'a copy of an identity': () => x.copyFrom(eye(2, where).mul(0).add(10)),
+  'a copy of a range': () => x.copyFrom(linspace(10, 10, 4, where).reshape(SHAPE)),
+  'a copy of random numbers': () =>
+    x.copyFrom(
+      random
+        .uniform(SHAPE, { key: random.key(1), ...where })
+        .mul(0)
+        .add(10),
+    ),
 };
 
 /** Calls that read x, whose elements they give in their order. */
@@ -100,6 +137,13 @@ const READS: Readonly<Record<string, () => Promise<readonly number[]>>> = {
   'a reduction of several steps': () => flat(x.reshape([1, 2, 2]).norm(0, { ord: Infinity })),
   'a triangle': () => flat(tril(x.add(0), 1)),
   padding: () => flat(pad(x, 0)),
+  'a diagonal matrix': () => flat(diag(x.reshape([4])).sum(0)),
+  'sorted elements': () => flat(sort(x)),
+  'running sums': () => flat(cumSum(x.reshape([2, 2, 1]))),
+  'tensors that are joined': () => flat(concat([x.slice([0, 1]), x.slice([1, 2])])),
+  'elements along an axis': () => flat(takeAlongAxis(x, [[0, 1], [0, 1]])), // prettier-ignore
+  'rows of an index': () => flat(indexed(x, [index, null])),
+  'what a mask keeps': () => flat(compress(x, x.gt(0))),
   'rows by index': () => flat(gatherRows(x, index)),
   'a prepared call': () => flat(copyRows?.(x, index) as Tensor),
 };
@@ -152,6 +196,15 @@ describe('a write', () => {
     void x.fill(4);
     expect(await flat(between.add(x))).toEqual([8, 10, 12, 14]);
     expect(await flat(before)).toEqual([2, 3, 4, 5]);
+  });
+
+  it('is not read by a result that was made before and computed on the way', async () => {
+    const tens = x.mul(10);
+    const more = tens.add(1);
+    const most = tens.max(0, { keepDims: true });
+    void x.fill(2);
+    expect(await flat(tens.minimum(most))).toEqual([10, 20, 30, 40]);
+    expect(await flat(more)).toEqual([11, 21, 31, 41]);
   });
 
   it('is not read by a triangle that was made before', async () => {

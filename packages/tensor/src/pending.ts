@@ -328,6 +328,11 @@ export function pendingInPlace<T>(promise: Promise<T>): Pending<T> {
   return Object.setPrototypeOf(promise, inPlacePrototype) as Pending<T>;
 }
 
+/** What a call promises that makes all of its own calls in its place: see `hasPlace`. It has one where what it was given has. */
+export function pendingAfter<T>(given: readonly unknown[], promise: Promise<T>): Pending<T> {
+  return given.every(hasPlace) ? pendingInPlace(promise) : pending(promise);
+}
+
 /** A pending tensor that is there, or a traced value: operations on it wait for nothing. */
 export function pendingThere<T extends object>(value: T): Pending<T> {
   const promise = pendingInPlace(Promise.resolve(value));

@@ -24,9 +24,14 @@ export abstract class Unlaunched extends ActsAsPending {
   #keepers = 0;
   #waiting: ((tensor: Tensor) => void)[] = [];
   /** Among calls: it reads what those before it write. */
-  readonly place = placeInOrder();
+  readonly place: number;
   /** Where it is launched, by whomever: as part of the function in which it was made. */
   readonly #context = ambientStream();
+
+  constructor(place = placeInOrder()) {
+    super();
+    this.place = place;
+  }
 
   get [Symbol.toStringTag](): string {
     return 'Pending';

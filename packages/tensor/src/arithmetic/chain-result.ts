@@ -26,8 +26,9 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   /** What was computed before, as it was then; undefined where nothing is. */
   readonly #there: Map<Unlaunched, LaterRead> | undefined;
 
-  constructor(chain: Chain) {
-    super();
+  /** @param place of the call that made it, where this is another handle for its result */
+  constructor(chain: Chain, place?: number) {
+    super(place);
     this.chain = chain;
     this.#held = new ReadHold(chain.reads);
     if (chain.before.length > 0) {
@@ -54,7 +55,7 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
   }
 
   twin(): ChainResult | Tensor {
-    return this.tensor?.view() ?? new Twin(this.chain);
+    return this.tensor?.view() ?? new Twin(this.chain, this.place);
   }
 
   override keep(): void {
@@ -224,8 +225,8 @@ export class ChainResult extends Unlaunched implements LaterReader, ChainNode {
 
 /** It keeps what is computed before, also where that is disposed. */
 class Twin extends ChainResult {
-  constructor(chain: Chain) {
-    super(chain);
+  constructor(chain: Chain, place: number) {
+    super(chain, place);
     for (const one of chain.before) one.keep();
   }
 

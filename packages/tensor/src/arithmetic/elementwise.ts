@@ -4,7 +4,7 @@ import { formatShape } from '../checked-size.js';
 import { atPlace, Turn } from '../call-order.js';
 import { LOAD_OPTIONS, type LoadOptions } from '../device.js';
 import { MercerError } from '../mercer-error.js';
-import { hasPlace, isPending, pending, pendingInPlace } from '../pending.js';
+import { hasPlace, isPending, pendingAfter } from '../pending.js';
 import { thereOf } from '../there.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, isTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
@@ -267,7 +267,7 @@ export function elementwise(
   const result = combined(name, given, use);
   if (options === undefined) return result;
   const launched = launchNow(use.what, result as ChainResult | WaitingResult, options);
-  return hasPlace(result) ? pendingInPlace(launched) : pending(launched);
+  return pendingAfter([result], launched);
 }
 
 async function launchNow(

@@ -6,8 +6,7 @@ import { MercerError } from '../mercer-error.js';
 import {
   arrivedNow,
   failed,
-  hasPlace,
-  pending,
+  pendingAfter,
   pendingInPlace,
   pendingThere,
   type Pending,
@@ -141,7 +140,7 @@ function composed(x: unknown, out: unknown, steps: (x: Any) => Steps): Pending<T
     isWaiting = true;
     const turn = new Turn(memoryBehind(x), memoryBehind(out), place);
     const result = stepByStep(turn, step, all, made);
-    return hasPlace(x) ? pendingInPlace(result) : pending(result);
+    return pendingAfter([x], result);
   } catch (error) {
     return pendingInPlace<Tensor>(failed(error));
   } finally {

@@ -2,11 +2,12 @@ import type { DType } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { attachMethods } from '../attach-methods.js';
 import type { TensorOperand } from '../arithmetic/result-types.js';
+import { inTurn, memoryAmong } from '../call-order.js';
 import { FULL_OPTIONS, zeros, type FullOptions } from '../create.js';
 import { WORK_OPTIONS, type WorkOptions } from '../device.js';
 import type { Layout } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
-import { heard, pendingOf, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, pendingCall, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
 import { take } from '../indexing/take.js';
@@ -88,7 +89,7 @@ export function eye<D extends DType = 'float32'>(
   rows: number,
   options?: EyeOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const { columns, ...given } = readOptions('eye', options, EYE_OPTIONS);
     checkCount(rows, 'the rows', 'eye');
     const width = columns === undefined ? rows : checkCount(columns, 'the columns', 'eye');
@@ -120,7 +121,7 @@ export function diag<D extends DType>(
 ): Pending<Tensor<D>> {
   const traced = recorded(ofDiagonal, [x, offset, options]);
   if (traced !== undefined) return traced as Pending<Tensor<D>>;
-  return pendingOf(async (): Promise<Tensor<D>> => {
+  const work = async (): Promise<Tensor<D>> => {
     heard([x]);
     const given = readOptions('diag', options, WORK_OPTIONS);
     checkOffset(offset, 'diag');
@@ -140,9 +141,14 @@ export function diag<D extends DType>(
       const { dtype, device, size } = one;
       const extent = size + Math.abs(offset);
       const place = { dtype, device, ...given };
-      return onDiagonal([extent, extent], offset, place, (part) => part.copyFrom(one, given));
+      return inTurn(memoryAmong([one]), [], given.signal, (turn) =>
+        onDiagonal([extent, extent], offset, place, (part) =>
+          turn.run(() => part.copyFrom(one, given)),
+        ),
+      );
     });
-  });
+  };
+  return pendingAfter([x], work());
 }
 
 const ofDiagonal: Primitive = {

@@ -6,7 +6,7 @@ import { checkDType } from '../check-argument.js';
 import { map } from '../map.js';
 import { MercerError } from '../mercer-error.js';
 import { checkOutView } from '../operations.js';
-import { heard, pendingOf, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { streamFor } from '../stream-core.js';
@@ -80,7 +80,8 @@ export function oneHot<D extends DType = 'float32'>(
       return await map(formula, { class: places }, { ...given, dtype, indices: { place: -1 } });
     });
   };
-  return (recorded(encoding, [indices, classes, options]) ?? pendingOf(call)) as Pending<Tensor<D>>;
+  return (recorded(encoding, [indices, classes, options]) ??
+    pendingAfter([indices], call())) as Pending<Tensor<D>>;
 }
 
 const encoding: Primitive = {

@@ -3,7 +3,7 @@ import { describeValue, type OptionNames } from '@mercer/options';
 import { checkDType } from '../check-argument.js';
 import { FULL_OPTIONS, tensor, type FullOptions } from '../create.js';
 import { MercerError } from '../mercer-error.js';
-import { pendingOf, type Pending } from '../pending.js';
+import { pendingCall, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
 import { newStorageArray } from '../typed-arrays.js';
@@ -74,7 +74,7 @@ export function arange<D extends DType = 'float32'>(
   options?: FullOptions<D>,
 ): Pending<Tensor<D>>;
 export function arange(...given: readonly unknown[]): Pending<Tensor> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const [first] = given;
     if (typeof first !== 'number') checkNumber(first, 'the first number', 'arange');
     const notNumber = given.findIndex((one) => typeof one !== 'number');
@@ -124,7 +124,7 @@ export function linspace<D extends DType = 'float32'>(
   count: number,
   options?: LinspaceOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const { endpoint = true, ...given } = readOptions('linspace', options, LINSPACE_OPTIONS);
     checkNumber(start, 'the start', 'linspace');
     checkNumber(stop, 'the stop', 'linspace');

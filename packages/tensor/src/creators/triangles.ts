@@ -7,7 +7,7 @@ import { zeros } from '../create.js';
 import type { Device } from '../device.js';
 import type { Layout } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
-import { heard, pending, type Pending } from '../pending.js';
+import { heard, pending, pendingInPlace, type Pending } from '../pending.js';
 import { assertTensor, viewOf, type Tensor } from '../tensor.js';
 import { inFront } from '../trace/batching.js';
 import { recorded } from '../trace/dispatch.js';
@@ -83,7 +83,8 @@ function triangleOf(what: Triangle, x: unknown, offset: number): Pending<Tensor>
       `${what}: x is ${x.label}, of rank ${shape.length}. Pass a matrix, or several, with rows and columns as the last axes.`,
     );
   }
-  const mask = pending(maskOf(what, [rows, columns], offset, device));
+  // nothing else touches its memory
+  const mask = pendingInPlace(maskOf(what, [rows, columns], offset, device));
   const result =
     IN_BITS[dtype] === undefined ? masked(mask, x, dtype) : ofBits(mask, x as TensorOperand);
   // what was made of it holds its memory by now

@@ -6,7 +6,7 @@ import { memoryAmong, Turn } from '../call-order.js';
 import { assertNotPreparing } from '../capture/refusals.js';
 import { formatShape } from '../checked-size.js';
 import { MercerError } from '../mercer-error.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { assertTensor, type Tensor } from '../tensor.js';
@@ -94,7 +94,7 @@ export function compress<D extends DType>(
       compressed(one as Tensor, which as Tensor<'bool'>, axis, given),
     );
   };
-  const result = pending(work()) as Pending<Tensor<D>>;
+  const result = pendingAfter([x, mask], work()) as Pending<Tensor<D>>;
   return [x, mask].some(isTraced) ? promisesTraced(result) : result;
 }
 

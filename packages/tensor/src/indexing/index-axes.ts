@@ -10,7 +10,7 @@ import type { WorkOptions } from '../device.js';
 import type { ClassDType } from '../creators/one-hot.js';
 import { rowMajorStrides } from '../layout.js';
 import { MercerError } from '../mercer-error.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { SHAPING_OPTIONS, type ShapingOptions } from '../shaping/shaping-options.js';
 import { assertTensor, isTensor, type Tensor } from '../tensor.js';
@@ -282,8 +282,8 @@ export function index<D extends DType>(
       indexed(one as Tensor, all, given),
     );
   };
-  const result = pending(work()) as Pending<Tensor<D>>;
   const all: readonly unknown[] = isList(entries) ? [x, ...entries] : [x];
+  const result = pendingAfter(all, work()) as Pending<Tensor<D>>;
   return all.some(isTraced) ? promisesTraced(result) : result;
 }
 

@@ -9,7 +9,7 @@ import { isRowMajor } from '../layout.js';
 import { CallSteps } from '../operation/call-steps.js';
 import { only, Operation, prepareOne, type CallIdentity } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, isPending, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, isPending, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { rowsOf, type RowsView } from '../row-index.js';
 import { addScatterAdd } from '../scatter-add.js';
@@ -222,7 +222,8 @@ function takeCall(what: Taking, usualAxis: number | undefined): TakeCall {
         only(await taking.call(callOf(what, one, by, axis), given)),
       );
     };
-    const result = recorded(PRIMITIVES[what], [x, indices, axis, options]) ?? pending(call());
+    const result =
+      recorded(PRIMITIVES[what], [x, indices, axis, options]) ?? pendingAfter([x, indices], call());
     return result as Pending<Tensor<never>>;
   };
   const prepare = async (

@@ -78,6 +78,7 @@ export {
   givesPending,
   heard,
   pending,
+  pendingAfter,
   pendingCall,
   pendingOrThere,
   pendingInPlace,

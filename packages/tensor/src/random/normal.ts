@@ -1,7 +1,7 @@
 import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
-import { pendingOf, type Pending } from '../pending.js';
+import { pendingCall, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
 import {
@@ -49,7 +49,7 @@ export function normal<D extends RandomDType = 'float32'>(
   shape: readonly number[],
   options: NormalOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const { mean = 0, deviation = 1, ...given } = readOptions('normal', options, NORMAL_OPTIONS);
     const dtype = checkRandomDType(given.dtype, 'normal') as D;
     checkFinite(mean, 'the mean', 'normal');

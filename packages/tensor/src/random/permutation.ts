@@ -5,7 +5,7 @@ import { checkShape, sizeOfShape } from '../checked-size.js';
 import { tensor } from '../create.js';
 import { inSlices } from '../in-slices.js';
 import { MercerError } from '../mercer-error.js';
-import { pendingOf, type Pending } from '../pending.js';
+import { pendingCall, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
 import { drawn, RANDOM_OPTIONS, type RandomOptions } from './draw.js';
@@ -153,7 +153,7 @@ export function permutation<D extends PlaceDType = 'int32'>(
   n: number,
   options: RandomOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const what = 'permutation';
     const given = readOptions(what, options, PERMUTATION_OPTIONS as OptionNames<RandomOptions<D>>);
     const dtype = checkPlaceDType(given.dtype, what);
@@ -189,7 +189,7 @@ export function choice<D extends PlaceDType = 'int32'>(
   shape: readonly number[],
   options: ChoiceOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const what = 'choice';
     const read = readOptions(what, options, CHOICE_OPTIONS as OptionNames<ChoiceOptions<D>>);
     const { replace = true, ...given } = read;

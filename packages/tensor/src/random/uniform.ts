@@ -1,7 +1,7 @@
 import type { DType } from '@mercer/kernels';
 import type { OptionNames } from '@mercer/options';
 import { MercerError } from '../mercer-error.js';
-import { pendingOf, type Pending } from '../pending.js';
+import { pendingCall, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import type { Tensor } from '../tensor.js';
 import {
@@ -58,7 +58,7 @@ export function uniform<D extends RandomDType = 'float32'>(
   shape: readonly number[],
   options: UniformOptions<D>,
 ): Pending<Tensor<D>> {
-  return pendingOf(async () => {
+  return pendingCall(async () => {
     const { low = 0, high = 1, ...given } = readOptions('uniform', options, UNIFORM_OPTIONS);
     const dtype = checkRandomDType(given.dtype, 'uniform') as D;
     checkFinite(low, 'low', 'uniform');

@@ -11,7 +11,7 @@ import { addFormula } from '../map-kernel.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import {
   SHAPING_OPTIONS,
@@ -148,7 +148,9 @@ export const cumSum: CumSum = Object.assign(
         only(await operation.call([one as Tensor, axis], given)),
       );
     };
-    return (recorded(summing, [x, axis, options]) ?? pending(call())) as Pending<Tensor<never>>;
+    return (recorded(summing, [x, axis, options]) ?? pendingAfter([x], call())) as Pending<
+      Tensor<never>
+    >;
   },
   {
     prepare: async (example: Tensor, axis = -1, options?: ShapingOptions) => {

@@ -8,7 +8,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation, prepareOne, type CallPlan } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type OutOption, type Tensor } from '../tensor.js';
 import { exampleShape, spreadOver, type AnyCall } from '../trace/batching.js';
@@ -163,7 +163,9 @@ function joinCall(what: Join[0], primitive: () => Primitive): JoinCall {
         only(await operation.call([what, axis, ...(all.slice(0, -1) as Tensor[])], given)),
       );
     };
-    const result = recorded(primitive(), [tensors, axis, options]) ?? pending(call());
+    const parts: readonly unknown[] = Array.isArray(tensors) ? tensors : [];
+    const result =
+      recorded(primitive(), [tensors, axis, options]) ?? pendingAfter([...parts], call());
     return result as Pending<Tensor<never>>;
   };
   const args = (tensors: unknown, axis: number): Join => [

@@ -8,7 +8,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
@@ -182,7 +182,9 @@ export const pad: Pad = Object.assign(
       const args = padded(widths, value);
       return whenArrived([x, given], async ([one]) => only(await operation.call(args(one), given)));
     };
-    return (recorded(padding, [x, widths, options]) ?? pending(call())) as Pending<Tensor<never>>;
+    return (recorded(padding, [x, widths, options]) ?? pendingAfter([x], call())) as Pending<
+      Tensor<never>
+    >;
   },
   {
     prepare: async (example: Tensor, widths: unknown, options?: PadOptions) => {

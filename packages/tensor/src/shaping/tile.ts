@@ -7,7 +7,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { assertTensor, OUT_OPTION, type Tensor } from '../tensor.js';
 import { checkOut } from '../tensor-checks.js';
@@ -148,7 +148,7 @@ export const tile: Tile = Object.assign(
         only(await operation.call([one as Tensor, counts], given)),
       );
     };
-    const result = recorded(tiling, [x, repetitions, options]) ?? pending(call());
+    const result = recorded(tiling, [x, repetitions, options]) ?? pendingAfter([x], call());
     return result as Pending<Tensor<never>>;
   },
   {

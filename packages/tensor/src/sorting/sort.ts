@@ -11,7 +11,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { keyPart, only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pending, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import {
   SHAPING_OPTIONS,
@@ -178,7 +178,7 @@ export const argSort: ArgSort = differentiable<ArgSort, readonly [x: KnownValue,
           }
         });
       };
-      return pending(call()) as Pending<Tensor<'int32'>>;
+      return pendingAfter([x], call()) as Pending<Tensor<'int32'>>;
     },
     { prepare: prepareArgSort },
   ),
@@ -281,7 +281,7 @@ export const sort: Sort = Object.assign(
         ),
       );
     };
-    const result = pending(call()) as Pending<Tensor<never>>;
+    const result = pendingAfter([x], call()) as Pending<Tensor<never>>;
     return isTraced(x) ? promisesTraced(result) : result;
   },
   {
