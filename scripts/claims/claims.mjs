@@ -19,9 +19,9 @@ function start(what, clock) {
   });
 }
 
-/** @returns {{ shares: number[], count: number }} the interpreter's shares of compiled speed, sorted */
-function interpreterShares() {
-  const { results } = measurement('cpu-interpreter');
+/** @param {string} name of a measurement @returns {{ shares: number[], count: number }} one executor's shares of another's speed, sorted */
+function sharesOf(name) {
+  const { results } = measurement(name);
   const shares = results
     .map((/** @type {{ share: number }} */ row) => row.share)
     .sort((/** @type {number} */ a, /** @type {number} */ b) => a - b);
@@ -61,7 +61,7 @@ ${tests.passed} GPU tests passed, ${tests.failed} failed, ${tests.skipped} were 
     file,
     name: 'interpreter',
     text() {
-      const { shares, count: kinds } = interpreterShares();
+      const { shares, count: kinds } = sharesOf('cpu-interpreter');
       const up = path.relative(path.dirname(file), '.');
       return `The interpreter has ${shares[0]?.toFixed(2)} to ${shares.at(-1)?.toFixed(2)} of the speed of compiled kernels in ${kinds} kinds of work, the median ${median(shares).toFixed(2)}
 ([table](${up}/packages/cpu-runtime/README.md#the-interpreter)).`;
@@ -80,6 +80,15 @@ ${tests.passed} GPU tests passed, ${tests.failed} failed, ${tests.skipped} were 
         ],
         /** @type {any[]} */ (measurement('cpu-interpreter').results),
       ),
+  },
+  {
+    file: 'docs/adr/0068-the-cpu-runtime-in-webassembly.md',
+    name: 'speed of WebAssembly',
+    text() {
+      const { shares, count } = sharesOf('cpu-wasm');
+      return `**Measured**, on one thread beside the native interpreter at x86-64-v2 ([bench/results/cpu-wasm.json](../../bench/results/cpu-wasm.json), AMD EPYC, Node 20, least of 15 calls): ${shares[0]?.toFixed(2)} to
+${shares.at(-1)?.toFixed(2)} of its speed in ${count} kinds of work, the median ${median(shares).toFixed(2)}. The goal was half.`;
+    },
   },
   {
     file: 'docs/adr/0025-published-packages-are-bundled.md',

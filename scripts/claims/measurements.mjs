@@ -130,7 +130,7 @@ export function count(count) {
   return digits?.length === 1 && count >= 1000 ? `${digits}e${exponent}` : String(count);
 }
 
-const NAMES = {
+export const NAMES = {
   gaussianSum: () => 'Gaussian sum',
   laplacianSum: () => 'Laplacian sum',
   logSumExp: () => 'log-sum-exp',

@@ -6,6 +6,7 @@ import {
   formatShare,
   largestError,
   measurement,
+  NAMES,
   operation,
   pick,
   ratio,
@@ -385,7 +386,8 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
           theirs('torch', 'torch'),
           gain,
         ],
-        sorted(cells('cpu-keops')),
+        // solves are rows of the page on solvers
+        sorted(cells('cpu-keops').filter((cell) => cell.operation in NAMES)),
       ),
   },
   {
@@ -582,7 +584,7 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
   {
     file: SOLVERS,
     name: 'conjugate gradients on a CPU',
-    text: () => solves('cpu-solvers'),
+    text: () => solves('cpu-keops-solves'),
   },
 ];
 
@@ -593,8 +595,8 @@ the 10 nearest in D = 100 among 1e4 to 1e6 points ${gains('nearest')}.`;
 function solves(name) {
   const { cells: own, peers, device } = measurement(name);
   /** @param {any} cell */
-  const systemOf = ({ n, dtype, preconditioner, rank }) =>
-    `${n} points, ${dtype}${preconditioner ? `, ${preconditioner} of rank ${rank}` : ''}`;
+  const systemOf = ({ operation, n, dtype, preconditioner, rank }) =>
+    `${operation === 'inverseKernel' ? 'inverse kernel of ' : ''}${n} points, ${dtype}${preconditioner ? `, ${preconditioner} of rank ${rank}` : ''}`;
   /** @type {SolveRow[]} */
   const rows = own.flatMap((/** @type {any} */ cell) => [
     { system: systemOf(cell), by: 'Mercer', ms: cell.ms, ...cell.iterative },
@@ -618,6 +620,10 @@ function solves(name) {
         'iterations',
         ({ iterations, converged }) =>
           `${iterations ?? ''}${converged === false ? ', not converged' : ''}`,
+      ],
+      [
+        'an iteration',
+        ({ ms, iterations }) => (ms && iterations ? formatMs(ms.median / iterations) : ''),
       ],
       ['a product', ({ productMs }) => (productMs ? formatMs(productMs.median) : '')],
       [

@@ -1,4 +1,6 @@
 /**
+ * Results for all items, of which some are worked on at once. It rejects with the first error; work that has begun goes on.
+ *
  * @template T, R
  * @param {readonly T[]} items @param {number} atOnce @param {(item: T) => Promise<R>} change
  * @returns {Promise<R[]>} in the order of the items

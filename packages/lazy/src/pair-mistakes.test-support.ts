@@ -141,6 +141,17 @@ export const PAIR_MISTAKES: readonly Mistake[] = [
     /gradient: cannot plan ranges: redrangesJ\[0\] is \[0, 9\], and there are \d rows/,
   ],
   [
+    'a gradient by values of pairs within ranges of more rows than float32 can tell apart',
+    async () => {
+      const rows = 2 ** 24 + 1;
+      const m = lazyPair(await zeros([1, rows], { device: 'cpu' }), { name: 'm' });
+      const ranges = rangesFromMatrix([[0, 1]], [[0, rows]], [[1]]);
+      return gradient(m.square().reduction('Sum', 'j'), m, [[1]], { ranges });
+    },
+    'UNSUPPORTED',
+    /compares row numbers.*float32.*up to 16777216; the reduced side has 16777217 rows. Compute it in float64/,
+  ],
+  [
     'a gradient over i by values of pairs within ranges of one direction',
     () => {
       const m = lazyPair(matrix, { name: 'm' });

@@ -310,6 +310,17 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
       }
     });
 
+    it('reach gradients by values of pairs with ends of slices in a typed array', async () => {
+      const pairs = lazyPair(await upload(numbers(5, M, N), 'float64', device()));
+      const of = pairs.square().reduction('Sum', 'j');
+      const ones = await tensor(new Float64Array(M).fill(1), { shape: [M, 1], device: device() });
+      const wanted = await gradient(of, pairs, ones, { ranges: RANGES });
+      const ranges = { ...RANGES, slicesI: Int32Array.from(RANGES.slicesI) };
+      // @ts-expect-error programs in JavaScript may pass any list
+      const found = await gradient(of, pairs, ones, { ranges });
+      expect(await found.toNested()).toEqual(await wanted.toNested());
+    });
+
     it('that are tables on the device reach gradients by values of pairs', async () => {
       const pairs = lazyPair(await upload(numbers(5, M, N), 'float64', device()));
       const of = pairs.square().reduction('Sum', 'j');

@@ -7,7 +7,7 @@ import type { CallOptions } from './call-options.js';
 import type { Input } from './input.js';
 import { densePairs } from './dense-pairs.js';
 import type { ComputeOptions } from './reduction-types.js';
-import { pairsInRanges } from './pairs-in-ranges.js';
+import { zeroOutsideRanges } from './zero-outside-ranges.js';
 import { computed } from './reductions.js';
 import { NO_RESULTS, type Results } from './results.js';
 import { readsRows } from './row-reader.js';
@@ -51,7 +51,7 @@ export async function runDerivatives(
   }
   const { ranges } = options;
   const { shares, inputs } =
-    ranges === undefined ? own : await pairsInRanges(what, own, ranges, options);
+    ranges === undefined ? own : await zeroOutsideRanges(what, own, ranges, options);
   const summed = shares.flat().filter((share) => !isOfPairs(share));
   const reductions = [...(also ? [also] : []), ...summed.map(({ reduction }) => reduction)];
   const results = await executeBySide(what, reductions, inputs, options);

@@ -47,7 +47,7 @@ export function draw(drawing: Drawing, name: string, table: Table, options: Plot
   return renderSvg(drawing, {
     grid: content.axis !== null && kind !== 'heat-map',
     ...content,
-    ...(title !== undefined && { title: printable(title) }),
+    ...(title !== undefined && { title }),
     width,
     ...(height !== undefined && { height }),
     x: axis('x', xLabel),

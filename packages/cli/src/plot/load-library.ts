@@ -12,10 +12,11 @@ interface Element {
 
 /** A picture, and what tells its colours. */
 interface PlotElement extends Element {
-  legend(name: 'color', options: object): Element;
+  /** Nothing where the picture has no such scale. */
+  legend(name: 'color', options: object): Element | undefined;
 }
 
-/** What is used of Observable Plot. Its types of what it draws need those of browsers. */
+/** What is used of Observable Plot. The types of its results need the DOM library. */
 export interface PlotLibrary extends Pick<
   typeof Library,
   'dot' | 'lineY' | 'text' | 'raster' | 'frame'
@@ -30,15 +31,18 @@ export interface Drawing {
 
 /** Observable Plot, and a document that it draws into. @throws CliError MISSING_PACKAGE */
 export async function loadPlot(): Promise<Drawing> {
-  const [plot, { parseHTML }] = await optional(['@observablehq/plot', 'linkedom'], () =>
+  const [plot, { DOMParser }] = await optional(['@observablehq/plot', 'linkedom'], () =>
     Promise.all([
       import('@observablehq/plot') as unknown as Promise<PlotLibrary>,
       import('linkedom/worker') as unknown as Promise<{
-        parseHTML: (text: string) => { document: { createElement: (name: string) => object } };
+        DOMParser: new () => {
+          parseFromString(text: string, type: string): { createElement: (name: string) => object };
+        };
       }>,
     ]),
   );
-  const { document } = parseHTML('<html></html>');
+  // A document of HTML would not escape & and < in attributes.
+  const document = new DOMParser().parseFromString('<html/>', 'text/xml');
   const create = document.createElement.bind(document);
   document.createElement = (name) => (name === 'canvas' ? new Canvas() : create(name));
   return { plot, document };

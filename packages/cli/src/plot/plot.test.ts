@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { writeNpy } from '@mercer/core/npy';
-import { dot } from '@observablehq/plot';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dot, frame } from '@observablehq/plot';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { tableOf } from '../files/table-columns.js';
 import { mercer, mercerJson, mercerPiped } from '../testing/run-bin.test-support.js';
 import { draw, type PlotOptions } from './draw.js';
-import { plotSvg, savePlot } from './index.js';
+import { plotSvg, savePlot, type PictureOptions } from './index.js';
 import { loadPlot, optional, type Drawing } from './load-library.js';
 
 let drawing: Drawing;
@@ -35,6 +35,11 @@ function picture(
   const table = tableOf('x', { ...array, ...(names && { names }) });
   return draw(drawing, 'x.csv', table, { kind: 'scatter', width: 640, log: [], ...options });
 }
+
+const PAIR: [number, number][] = [
+  [0, 1],
+  [2, 3],
+];
 
 const count = (text: string, part: RegExp): number => text.match(part)?.length ?? 0;
 
@@ -226,7 +231,102 @@ describe('plotSvg', () => {
   it('refuses what would be HTML', async () => {
     const options = { caption: 'below', marks: [dot([[0, 1]])] };
     await expect(plotSvg(options)).rejects.toThrow(/caption.*are HTML.*Leave them out/);
+    const error = { code: 'USAGE', message: expect.stringMatching(/swatches.*are HTML/) as string };
+    const marks = [dot(PAIR, { fill: [0, 1], opacity: [1, 5], symbol: ['a', 'b'] })];
+    await expect(plotSvg({ color: { legend: 'swatches' }, marks })).rejects.toMatchObject(error);
+    for (const scale of ['opacity', 'symbol']) {
+      await expect(plotSvg({ [scale]: { legend: true }, marks })).rejects.toMatchObject(error);
+    }
   });
+
+  it('takes a legend by its name, and has none without a scale of colours', async () => {
+    const marks = [dot(PAIR, { fill: [0, 1] })];
+    const ramp = await plotSvg({ color: { legend: 'ramp' }, marks });
+    expect(ramp).toMatch(/<svg [^>]*overflow="visible"/);
+    expect(ramp).toBe(await plotSvg({ color: { legend: true }, marks }));
+    const red = await plotSvg({ color: { legend: true }, marks: [dot(PAIR, { fill: 'red' })] });
+    expect(count(red, /<svg /g)).toBe(1);
+  });
+
+  it('escapes attributes and control characters', async () => {
+    const svg = await plotSvg({
+      title: 'a\u001bb',
+      ariaDescription: 'p < 0.05',
+      style: { fontFamily: 'A & B' },
+      marks: [dot(PAIR, { href: ['https://a.b/?x=1&y=2', 'c'] })],
+    });
+    expect(svg).toContain('aria-description="p &lt; 0.05"');
+    expect(svg).toContain('A &amp; B');
+    expect(svg).toContain('"https://a.b/?x=1&amp;y=2"');
+    expect(svg).toContain('>a\\u001bb<');
+    expect(svg).not.toMatch(/&(?!amp;|lt;|gt;|quot;|#)|="[^"]*<[^"]*"/);
+  });
+
+  it('keeps its white ground and its size of letters beside other styles', async () => {
+    for (const style of [{ color: 'red', fontSize: '9px' }, 'color:red;font-size:9px']) {
+      const [, css] = /^<svg [^>]*style="([^"]*)"/.exec(
+        await plotSvg({ style, marks: [dot(PAIR)] }),
+      ) ?? ['', ''];
+      expect(css).toMatch(/background: ?white/);
+      expect(css).toMatch(/color: ?red/);
+      expect(css).toMatch(/font-size: ?9px$|font-size: ?9px;/);
+    }
+    const svg = await plotSvg({ style: { color: 'red' }, marks: [dot(PAIR)] });
+    expect(svg).toMatch(/^<svg [^>]*font-size: ?14px/);
+  });
+
+  it('places title, legend and frame by margins that are given', async () => {
+    const place = async (margins: Partial<PictureOptions>): Promise<object> => {
+      const svg = await plotSvg({
+        title: 'name',
+        color: { legend: true },
+        marks: [frame(), dot(PAIR, { fill: [0, 1] })],
+        ...margins,
+      });
+      const numbers = (tag: RegExp, ...names: string[]): number[] => {
+        const [text = ''] = tag.exec(svg) ?? [];
+        return names.map((name) => Number(new RegExp(` ${name}="([^"]+)"`).exec(text)?.[1]));
+      };
+      const [, x, y] = /<text transform="translate\(([^,]+),([^)]+)\)"[^>]*>name</.exec(svg) ?? [];
+      return {
+        height: numbers(/^<svg [^>]*>/, 'height'),
+        frame: numbers(/<rect [^>]*aria-label="frame"[^>]*>/, 'x', 'y', 'width', 'height'),
+        legend: numbers(/<svg [^>]*overflow="visible"[^>]*>/, 'x', 'y', 'width'),
+        title: [Number(x), Number(y)],
+      };
+    };
+    expect(await place({ margin: 40 })).toEqual({
+      // 0.6 of a frame of 560, margins, title and legend
+      height: [500],
+      frame: [40, 124, 560, 336],
+      legend: [40, 28, 560],
+      title: [40, 124],
+    });
+    const sides = { marginLeft: 100, marginTop: 10, marginBottom: 30, marginRight: 20 };
+    expect(await place({ margin: 40, ...sides })).toEqual({
+      height: [436],
+      frame: [100, 94, 520, 312],
+      legend: [100, 28, 520],
+      title: [100, 94],
+    });
+  });
+});
+
+it('savePlot of pages refuses other endings as well', async () => {
+  const file = new URL('../../../../scripts/site/runner/node/plot.mjs', import.meta.url).href;
+  const pages = (await import(file)) as { savePlot: typeof savePlot };
+  const postMessage = vi.fn();
+  vi.stubGlobal('postMessage', postMessage);
+  try {
+    const options = { marks: [dot(PAIR)] };
+    await expect(pages.savePlot('a.gif', options)).rejects.toThrow(/End the name in \.svg or/);
+    expect(postMessage).not.toHaveBeenCalled();
+    await pages.savePlot('a.png', options);
+    const svg = await plotSvg(options);
+    expect(postMessage).toHaveBeenCalledExactlyOnceWith({ kind: 'picture', name: 'a.png', svg });
+  } finally {
+    vi.unstubAllGlobals();
+  }
 });
 
 it('savePlot writes SVG and PNG by the end of the name, and refuses others', async () => {

@@ -8,9 +8,10 @@ struct MapReduceFamily {
   static constexpr int64_t kTileBytes = 1 << 20;
   // Bytes of a task's kept rows, all of which every reduced row reads: the second cache holds them beside results.
   static constexpr int64_t kOwnBytes = 1 << 17;
-  // Reduced rows are split where there are fewer tasks, into no more parts than make so many, and no more states than this.
+  // Calls with fewer tasks split their reduced rows, into at most so many parts over all tasks; the running results of a task's parts
+  // have at most so many bytes.
   static constexpr int64_t kManyTasks = 64, kStateBytes = 1 << 23;
-  // Instructions of a part, some 50 microseconds.
+  // A part runs at least so many instructions on tiles, some 50 microseconds.
   static constexpr int64_t kPart = 8192;
 
   MapReduceSettings set;
@@ -174,8 +175,13 @@ struct MapReduceFamily {
     if (tasks >= kManyTasks || set.selects()) return 1;
     const int64_t slots = slotsOf(set), work = view.codes[2].instructionCount + view.codes[2].rootCount;
     const int64_t state = slots * longestBlock(view, sizes.kept) * (int64_t)sizeof(T);
-    // a part has whole tiles of reduced rows, and takes longer than what is done with its state
-    const int64_t rows = (kPart + 8 * slots) / work, least = rows < kReduced ? kReduced : rows;
+    // a part has whole tiles of reduced rows, and takes longer than what is done with its state and than to fill its lists of K
+    int64_t filling = 0;
+    for (int32_t r = 0; r < set.reductions; r++) {
+      const int32_t* const one = set.reduction(r);
+      if (one[0] >= kKMin) filling += 8 * (int64_t)one[1] * one[3] * one[3];
+    }
+    const int64_t rows = (kPart + 8 * slots + filling) / work, least = rows < kReduced ? kReduced : rows;
     return at_least_one(at_most(at_most(kManyTasks / tasks, kStateBytes / state), reduced / least));
   }
 
@@ -398,7 +404,7 @@ struct MapReduceFamily {
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) reducers[r].clear(totals[r], whole);
     const int64_t most = reducedTile;
     int64_t pending = 0, before = 0;
-    for (int64_t n = 0; n < block.spanCount; n++) {
+    for (int64_t n = 0; n < block.spanCount && before < to; n++) {
       const int64_t span = block.spans[2 * n] - before, stop = at_most(span + to, block.spans[2 * n + 1]);
       before += block.lengthOf(n);
       for (int64_t start = span + from > block.spans[2 * n] ? span + from : block.spans[2 * n]; start < stop; start += most) {

@@ -31,6 +31,7 @@ const NEEDS = {
   rsqrt: ['sqrt'],
   round: [],
   log2Split: [],
+  // With what its callers limit and round exponents by.
   timesPower: ['clamp', 'round'],
   exp2Split: ['timesPower'],
   powNonNegative: ['round', 'log2Split', 'exp2Split'],
@@ -104,7 +105,7 @@ function helperTexts(f: Format, level: CpuLevel): { readonly [H in BasicHelper]:
   return x > splat(0) ? splat(1) : x < splat(0) ? splat(-1) : x;
 }`,
     sqrt: instruction('sqrt_v', level === 'arm64' ? 'fsqrt' : 'sqrt', level, f.dtype),
-    // NaN of y stays; of x and NaN of x either may come out.
+    // If y is NaN, so is the result. If x is NaN, the result may be either.
     clamp: [
       instruction('at_least', level === 'arm64' ? 'fmax' : 'max', level, f.dtype, 2),
       instruction('no_more_than', level === 'arm64' ? 'fmin' : 'min', level, f.dtype, 2),
@@ -235,7 +236,7 @@ const lessLn2 = ({ lit, dtype }: Format): string =>
 
 type Exponentials = { readonly [H in 'timesPower' | 'exp2Split' | 'exp' | 'exp2']: string };
 
-/** vscalef takes any power, and vrange NaN and what is far from 0, where n alone decides, for 1. */
+/** vscalef takes any exponent. vrange replaces NaN and fractions beyond 1 and -1 by these: there n alone decides. */
 function hardwareExponentials(f: Format): Exponentials {
   return {
     timesPower: `// p 2^n for whole n, infinities and NaN
@@ -267,10 +268,10 @@ INLINE V exp2_split(V n, V f) {
   };
 }
 
-/** Powers out of bits: exponents end where results are 0 and infinite. */
+/** Powers of two are built from bits. Exponents are limited to where results become 0 or infinite. */
 function portableExponentials(f: Format): Exponentials {
   const { lit, bias, fraction } = f;
-  // The sum of a number and this one has in its low bits the whole number nearest to it, and twice the bias.
+  // The low bits of a number plus this one hold the nearest whole number plus twice the bias.
   const lift = lit(1.5 * 2 ** fraction + 2 * bias);
   const magic = `splat(${lift})`;
   const [least, most] = [-bias - fraction - 1, bias + 2];

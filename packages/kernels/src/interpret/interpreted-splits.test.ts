@@ -131,7 +131,7 @@ describe.each([
   });
 
   it('rows of ranges keep their order', () => {
-    // at the end of a long span, and at the begin of another
+    // at the end of a long span, and at the beginning of another
     const fill: MapReduceCase['fill'] = ({ row }) => (row === 4050 || row === 4200 ? 0 : 1);
     const further = [reduction('ArgKMin', vj(1, 1), { k: 3 }), SHORT_PARTS];
     const first = reduction('ArgMin', vj(1, 1));

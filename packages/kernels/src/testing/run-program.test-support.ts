@@ -26,8 +26,12 @@ interface Shell {
   readonly answers: number;
 }
 
-/** It ends, and removes its folder, when the process that asks it is gone, however that ended. */
-const LOOP = 'while IFS= read -r line; do eval "$line"; echo "$?"; done; rm -rf "$0"';
+/**
+ * It ends, and removes its folder, when the process that asks it is gone, however that ended: also where nobody reads the last answer. Programs that hang
+ * end by their processor time.
+ */
+const LOOP =
+  'trap : PIPE; ulimit -t 900; while IFS= read -r line; do eval "$line"; echo "$?"; done; rm -rf "$0"';
 
 let shell: Shell | undefined;
 
@@ -74,6 +78,7 @@ export function runProgram(
   ];
   writeFileSync(into, input);
   const words = [program, ...args].map(quoted).join(' ');
+  if (words.includes('\n')) throw new Error(`a request is one line: ${words}`);
   writeSync(requests, `${words} <${quoted(into)} >${quoted(out)} 2>${quoted(errors)}\n`);
   const status = readAnswer(answers);
   const signal = Object.entries(constants.signals).find(([, n]) => n === status - 128)?.[0];
