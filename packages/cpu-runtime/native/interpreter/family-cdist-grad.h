@@ -18,7 +18,7 @@ struct CdistGradFamily {
   Uniforms uniforms;
   T *sums, *line, *weights, *factors;
 
-  void reserve(const View& view, Arena& arena) {
+  SELDOM void reserve(const View& view, Arena& arena) {
     uniforms.reserve(view, arena);
     factor.reserve(view, 1, 3, arena);
     sums = arena.tiles(kOutputs);
@@ -46,7 +46,7 @@ struct CdistGradFamily {
     }
   }
 
-  static Cut cut(const View&, const void* args, int64_t threads) {
+  SELDOM static Cut cut(const View&, const void* args, int64_t threads) {
     const Args& g = *(const Args*)args;
     const int64_t tasks = blocks_of(g.m, TILE) * g.n * blocks_of(g.o, kOutputs) * g.batch;
     const double values = (double)at_most(g.m, TILE) * (double)g.k * (double)at_most(g.o, kOutputs);

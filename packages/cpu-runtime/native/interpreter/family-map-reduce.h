@@ -41,7 +41,7 @@ struct MapReduceFamily {
   int64_t firstGathered() const { return firstParameter() + set.parameters; }
   int64_t firstPair() const { return firstGathered() + gathered; }
 
-  void reserve(const View& view, Arena& arena) {
+  SELDOM void reserve(const View& view, Arena& arena) {
     set = MapReduceSettings(view.settings);
     tile = arena.tile;
     reducedTile = at_most(kReduced, longestTile(view));
@@ -186,7 +186,7 @@ struct MapReduceFamily {
   }
 
   // Blocks of kept rows are halved until every thread has work, which changes no bits.
-  static Cut cut(const View& view, const void* args, int64_t threads) {
+  SELDOM static Cut cut(const View& view, const void* args, int64_t threads) {
     const MapReduceSettings set(view.settings);
     const Sizes sizes = sizesOf(set, args);
     int64_t block = longestBlock(view, sizes.kept);
@@ -308,7 +308,7 @@ struct MapReduceFamily {
     int64_t lengthOf(int64_t n) const { return spans[2 * n] < spans[2 * n + 1] ? spans[2 * n + 1] - spans[2 * n] : 0; }
   };
 
-  void prepare(const View& view) {
+  SELDOM void prepare(const View& view) {
     own.prepare(view, nullptr, [this](int64_t i) { return i >= set.own; });
     other.prepare(view, nullptr, [this](int64_t i) { return i >= set.other; });
     const auto isScalar = [this](int64_t i) { return i >= firstOther() && i < firstGathered(); };
@@ -330,7 +330,7 @@ struct MapReduceFamily {
   }
 
   // Parts of the reduced rows one behind the other: each by whatever thread is idle, and what they came to is added up in their order.
-  void reduceParts(const View& view, const Sizes& g, const Block& block, int64_t reduced, int64_t splits) {
+  SELDOM void reduceParts(const View& view, const Sizes& g, const Block& block, int64_t reduced, int64_t splits) {
     const int64_t length = blocks_of(blocks_of(reduced, splits), reducedTile) * reducedTile;
     const int64_t count = blocks_of(reduced, length), size = slotsOf(set) * tile;
     T* const states = (T*)(void*)(memory + bytes);
@@ -372,7 +372,7 @@ struct MapReduceFamily {
   }
 
   // Reads the kept rows and what all pairs share, and computes what depends on them alone.
-  void readKept(const Sizes& g, const Block& block) {
+  SELDOM void readKept(const Sizes& g, const Block& block) {
     const int32_t* const list = set.components();
     gatherRows(g, ownTiles, tile, list, set.own, block.layer, block.first, block.rows);
     for (int64_t q = 0; q < set.parameters; q++) {
@@ -422,7 +422,7 @@ struct MapReduceFamily {
   Reducer adding(int32_t r) const { return reducers[r].rounds() ? reducers[r].plain() : reducers[r]; }
   T* addedTo(int32_t r) const { return reducers[r].rounds() ? parts[r] : totals[r]; }
 
-  void findUses() const {
+  SELDOM void findUses() const {
     RootUse* use = uses;
     for (int32_t r = 0; atOnce > 1 && r < set.reductions; r++) {
       const Reducer one = adding(r);
@@ -434,7 +434,7 @@ struct MapReduceFamily {
   }
 
   // Weights of exponentials that need not be read.
-  void findOnes() const {
+  SELDOM void findOnes() const {
     int64_t first = 0;
     for (int32_t r = 0; !set.selects() && r < set.reductions; r++) {
       Reducer& one = reducers[r];
@@ -523,7 +523,7 @@ struct MapReduceFamily {
   }
 
   // Writes the pairs of a reduced row that are wanted, none beyond the room of its kept row.
-  void select(const Sizes& g, int64_t first, int64_t rows, int64_t start, int64_t row) const {
+  SELDOM void select(const Sizes& g, int64_t first, int64_t rows, int64_t start, int64_t row) const {
     const T* const mask = pairs[0].root(0);
     const int64_t dim = set.valueDim();
     bool computed = false;

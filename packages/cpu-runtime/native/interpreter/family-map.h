@@ -9,7 +9,7 @@ struct MapFamily {
   T* buffers;
   int64_t* offsets;  // of the results, the inputs, the indices
 
-  void reserve(const View& view, Arena& arena) {
+  SELDOM void reserve(const View& view, Arena& arena) {
     const int32_t* s = view.settings;
     uniforms.reserve(view, arena);
     value.reserve(view, 1, s[2] + s[3], arena);
@@ -17,7 +17,7 @@ struct MapFamily {
     offsets = arena.take<int64_t>(s[1] + s[2] + s[3]);
   }
 
-  static Cut cut(const View& view, const void* args, int64_t) {
+  SELDOM static Cut cut(const View& view, const void* args, int64_t) {
     int64_t tasks = 0;
     for (int32_t segment = 0; segment < segmentsOf(view); segment++) tasks += tasksOf(view, wordsOf(view, args, segment));
     return Cut{tasks, 1, 0, 0};

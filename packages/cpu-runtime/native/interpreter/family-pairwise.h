@@ -138,7 +138,7 @@ struct PairwiseFamily {
   double* numbers;
   T *packed, *sums, *group;
 
-  void reserve(const View& view, Arena& arena) {
+  SELDOM void reserve(const View& view, Arena& arena) {
     uniforms.reserve(view, arena);
     numbers = arena.take<double>(1 + view.settings[5]);
     inner.reserve(view, 1, 3, arena);
@@ -151,7 +151,7 @@ struct PairwiseFamily {
   // Tiles run over m where n would fill less of them. A symmetric output is cut the same way along both axes.
   static bool swapped(const Args& g) { return g.n < 2 * STEP && g.m > g.n; }
 
-  static Cut cut(const View&, const void* args, int64_t threads) {
+  SELDOM static Cut cut(const View&, const void* args, int64_t threads) {
     const Args& g = *(const Args*)args;
     const int64_t rows = swapped(g) ? g.n : g.m, columns = swapped(g) ? g.m : g.n;
     int64_t block = kRows;

@@ -10,6 +10,12 @@
 
 #define INLINE_METHOD inline __attribute__((always_inline))
 #define INLINE_LAMBDA __attribute__((always_inline))
+// Of what runs once for many rows: small where the module is fetched by pages.
+#if defined(__wasm__)
+#define SELDOM __attribute__((noinline, minsize))
+#else
+#define SELDOM
+#endif
 
 #define MERCER_CONCAT2(a, b) a##b
 #define MERCER_CONCAT(a, b) MERCER_CONCAT2(a, b)

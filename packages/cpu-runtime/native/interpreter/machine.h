@@ -21,7 +21,7 @@ struct Uniforms {
   T* values = nullptr;
   int64_t count = 0;
 
-  void reserve(const View& view, Arena& arena) {
+  SELDOM void reserve(const View& view, Arena& arena) {
     count = view.codes[0].rootCount;
     wide = arena.take<double>(count);
     registers = arena.take<double>(view.codes[0].registers);
@@ -81,7 +81,7 @@ struct Machine {
   int64_t inputs;
 
   // `scalars[i]`: input i is one value for a tile; elsewhere it is a tile.
-  void reserve(const View& view, int32_t number, int64_t inputCount, Arena& arena) {
+  SELDOM void reserve(const View& view, int32_t number, int64_t inputCount, Arena& arena) {
     code = &view.codes[number];
     count = code->instructionCount;
     inputs = inputCount;
@@ -98,7 +98,7 @@ struct Machine {
   }
 
   template <class IsScalar>
-  void prepare(const View& view, const Uniforms* uniforms, const IsScalar& isScalar, const ManyRows& rows = ManyRows{}) {
+  SELDOM void prepare(const View& view, const Uniforms* uniforms, const IsScalar& isScalar, const ManyRows& rows = ManyRows{}) {
     for (int64_t i = 0; i < inputs; i++) inputSlots[i] = -1;
     for (int32_t s = 0; s < code->slotCount; s++) {
       const Slot& slot = code->slots[s];

@@ -55,7 +55,7 @@ struct Reducer {
   static I number(int64_t x) { return (I){} + (L)x; }
   T* indices(T* state) const { return state + places() * tile; }
 
-  void clear(T* state, int64_t count) const {
+  SELDOM void clear(T* state, int64_t count) const {
     const T infinity = (T)__builtin_inf();
     const T first = kind == kProd ? 1 : isExponential(kind) ? -infinity
                     : kind < kMin ? 0 : isLeast(kind) ? infinity : -infinity;
@@ -129,7 +129,7 @@ struct Reducer {
   }
 
   // Adds what later rows came to, a state like this one; `f` as for merge.
-  void join(T* state, const T* part, int64_t count, const T** f) const {
+  SELDOM void join(T* state, const T* part, int64_t count, const T** f) const {
     if (careful()) return addCarefully<true>(state, nullptr, part, count);
     if (counts()) return joinCounts(state, part, count);
     if (kind == kVar) return mergeSpread(state, part, count);
@@ -149,7 +149,7 @@ struct Reducer {
   }
 
   // Results of one kept row.
-  void write(const T* state, int64_t lane, int64_t reduced, T* out, int32_t* index) const {
+  SELDOM void write(const T* state, int64_t lane, int64_t reduced, T* out, int32_t* index) const {
     for (int64_t p = 0; p < indexCount(); p++) {
       L found;
       __builtin_memcpy(&found, indices((T*)state) + at(p, lane), sizeof found);
@@ -386,7 +386,7 @@ struct Reducer {
 
   // The rows of a state come behind all before, and so do equal values of theirs. Of a list nothing is better than what was not taken.
   template <bool LEAST>
-  void joinExtremes(T* state, const T* part, int64_t count) const {
+  SELDOM void joinExtremes(T* state, const T* part, int64_t count) const {
     const T* const rows = indices((T*)part);
     for (int32_t c = 0; c < dim; c++) {
       for (int64_t i = 0; i < count; i += LANES) {
