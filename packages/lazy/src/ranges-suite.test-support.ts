@@ -10,6 +10,7 @@ import {
   lazyI,
   lazyJ,
   lazyPair,
+  type LazyTensor,
   param,
   rangesFromMatrix,
   valueAndGradients,
@@ -52,6 +53,12 @@ function expectSum(found: number | undefined, terms: readonly number[]): void {
   );
   expect(Math.abs((found ?? NaN) - value)).toBeLessThanOrEqual(error);
 }
+
+/** What a kind asks for beside a formula. Weights are of the side that is reduced: else they are the same in every term. */
+const given = (kind: ReductionKind, reduced: LazyTensor): { weight?: LazyTensor; k?: number } => ({
+  ...(kind === 'SumSoftMaxWeight' && { weight: reduced.square() }),
+  ...(kind === 'KMin' && { k: 2 }),
+});
 
 /**
  * Block-sparse reductions give what the pairs that meet give, and empty results elsewhere. `full`: gradients of gradients
@@ -150,11 +157,7 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
       const seeds = numbers(4, axis === 'j' ? M : N, kind === 'KMin' ? 2 : 1, { batch: [2] });
       const cotangent = await upload(seeds, 'float64', device());
       for (const formula of [once, once.grad(a)].slice(0, order)) {
-        const of = formula.reduction(kind, axis, {
-          // Of the side that is reduced: else it is the same in every term.
-          ...(kind === 'SumSoftMaxWeight' && { weight: (axis === 'j' ? b : a).square() }),
-          ...(kind === 'KMin' && { k: 2 }),
-        });
+        const of = formula.reduction(kind, axis, given(kind, axis === 'j' ? b : a));
         for (const [name, variable] of Object.entries(variables)) {
           const found = await gradient(of, variable, cotangent, { ranges: RANGES });
           const wanted = gradientByLoops(
@@ -233,10 +236,7 @@ export function describeRanges(device: () => Device, { full }: { readonly full: 
             .mul(a)
             .mul(b)
             .sin()
-            .reduction(kind, axis, {
-              ...(kind === 'SumSoftMaxWeight' && { weight: (axis === 'j' ? b : a).square() }),
-              ...(kind === 'KMin' && { k: 2 }),
-            });
+            .reduction(kind, axis, given(kind, axis === 'j' ? b : a));
           const wanted = gradientByLoops(
             {
               kind,

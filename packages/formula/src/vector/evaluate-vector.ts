@@ -241,6 +241,18 @@ interface Step {
   readonly readsJ: boolean;
 }
 
+/** One untyped rule for all kinds: the kind chooses. */
+function ruleOf(node: VectorExpr): EvaluateRule<Kind> {
+  switch (node.kind) {
+    case 'elementwise':
+      return elementwiseRule(node) as EvaluateRule<Kind>;
+    case 'contract':
+      return contractRule(node) as EvaluateRule<Kind>;
+    default:
+      return EVALUATE[node.kind] as EvaluateRule<Kind>;
+  }
+}
+
 function stepsOf(root: VectorExpr): readonly Step[] {
   const order = postOrderVector(root);
   const at = new Map(order.map((node, k) => [node, k]));
@@ -248,16 +260,9 @@ function stepsOf(root: VectorExpr): readonly Step[] {
   for (const node of order) {
     const args = node.args.map((arg) => at.get(arg)!);
     const side = node.kind === 'index' ? node.axis : node.kind === 'variable' && node.category;
-    const rule =
-      node.kind === 'elementwise'
-        ? elementwiseRule(node)
-        : node.kind === 'contract'
-          ? contractRule(node)
-          : EVALUATE[node.kind];
     steps.push({
       node,
-      // One untyped step for all rules: the kind chooses.
-      rule: rule as EvaluateRule<Kind>,
+      rule: ruleOf(node),
       args,
       readsI: side === 'i' || side === 'pair' || args.some((arg) => steps[arg]!.readsI),
       readsJ: side === 'j' || side === 'pair' || args.some((arg) => steps[arg]!.readsJ),
