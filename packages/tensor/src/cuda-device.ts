@@ -242,7 +242,15 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
       this.#postponed.push({ memory, uses });
       return;
     }
-    const stream = this.#freeingStream(uses);
+    let stream: CudaStreamCore;
+    try {
+      stream = this.#freeingStream(uses);
+    } catch (error) {
+      // The memory of a dead device is gone with it.
+      if (this.native.dead === undefined) throw error;
+      memory.handle.free();
+      return;
+    }
     const isKept = this.#keepsMemory && memory.allocatedOn === stream && stream.keep(memory);
     if (!isKept) memory.handle.free(stream.native);
   }
@@ -259,7 +267,14 @@ export class CudaDevice extends DeviceCore<CudaStreamCore> {
     const first = uses[0]?.stream as CudaStreamCore | undefined;
     if (first !== undefined && !first.disposed && !isOfSeveral(uses)) return first;
     this.#releases ??= this.newStream(`${this.id} releases`, undefined);
-    for (const use of uses) this.#releases.waitFor(use);
+    for (const use of uses) {
+      try {
+        this.#releases.waitFor(use);
+      } catch (error) {
+        // A dead device uses no memory any more.
+        if (nativeOf(use.stream).device.dead === undefined) throw error;
+      }
+    }
     this.#releases.enqueued++;
     return this.#releases;
   }
