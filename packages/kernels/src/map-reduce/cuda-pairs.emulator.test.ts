@@ -32,7 +32,8 @@ const COVERING_PLANNED = PLANNED.filter(
 );
 
 describe('values of pairs on a GPU', () => {
-  test.each(COVERING_PLANNED)('$name, in parts: $parts', ({ one, planned, dtype }) => {
+  const covering = COVERING_PLANNED.map((each) => [each.name, each.parts, each] as const);
+  test.each(covering)('%s, in parts: %s', (_name, _parts, { one, planned, dtype }) => {
     for (const sizes of [
       { rowsI: 37, rowsJ: 131 },
       { rowsI: 3, rowsJ: 7, batch: 2 },
