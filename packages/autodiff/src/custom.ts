@@ -45,6 +45,8 @@ export const stopGradient: StopGradient = differentiable(
     return x.view();
   }) as unknown as StopGradient,
   'constant',
+  undefined,
+  true,
 );
 
 /** How {@link stopGradient} is called. */

@@ -361,6 +361,7 @@ it('leaves what operations are written with to @mercer/tensor/operation', () => 
       "attachTo",
       "availableBytes",
       "belongsToPrepared",
+      "callsWhenArrived",
       "captured",
       "checkAxis",
       "checkOut",

@@ -70,6 +70,10 @@ function softmax(x: Values): Values {
 }
 
 const halfAndMore = formula.add(formula.mul(0.5, formula.variable('x')), 0.25);
+const halfAndOther = formula.add(
+  formula.mul(0.5, formula.variable('x')),
+  formula.mul(0.25, formula.variable('y')),
+);
 
 async function run(seed: number): Promise<void> {
   const next = numbers(seed);
@@ -156,6 +160,31 @@ async function run(seed: number): Promise<void> {
       if (chain === undefined) return undefined;
       const values = each((i, j) => at(chain.values, i, j) + 0.25 * at(x.values, i, j));
       chains.push({ result: chain.result.add(x.tensor.mul(0.25)), values });
+      return undefined;
+    },
+    'a product of a chain': () => {
+      const chain = chains.shift();
+      const x = one();
+      if (chain === undefined) return undefined;
+      const result = matmul(chain.result, x.tensor, { alpha: 0.1, ...stream() });
+      chains.push({ result, values: product(chain.values, x.values) });
+      return undefined;
+    },
+    'distances to a chain': () => {
+      const chain = chains.shift();
+      const x = one();
+      if (chain === undefined) return undefined;
+      const result = cdist(x.tensor, chain.result as never, stream()) as Pending<Matrix>;
+      chains.push({ result, values: distances(x.values, chain.values) });
+      return undefined;
+    },
+    'a map of a chain': () => {
+      const chain = chains.shift();
+      const x = one();
+      if (chain === undefined) return undefined;
+      const result = map(halfAndOther, { x: chain.result, y: x.tensor }, stream());
+      const values = each((i, j) => 0.5 * at(chain.values, i, j) + 0.25 * at(x.values, i, j));
+      chains.push({ result: result as Pending<Matrix>, values });
       return undefined;
     },
     'copyFrom a chain': () => {

@@ -19,15 +19,13 @@ import {
   differentiable,
   exampleShape,
   formatShape,
-  heard,
   keyPart,
   LOAD_OPTIONS,
   Operation,
   operationFunction,
   OUT_OPTION,
-  pendingAfter,
+  pendingCall,
   pendingOf,
-  whenArrived,
   WORK_OPTIONS,
   type AnyCall,
   type BatchRule,
@@ -191,15 +189,8 @@ const whole: Whole = operationFunction(operation, 2);
 export const einsum: Einsum = differentiable(
   'einsum',
   Object.assign(
-    (subscripts: string, operands: readonly unknown[], options?: EinsumOptions) =>
-      pendingAfter(
-        Array.isArray(operands) ? [...(operands as readonly unknown[])] : [],
-        (async () => {
-          const given = listOf(operands);
-          heard(given);
-          return whenArrived(given, (all) => whole(subscripts, all as readonly Tensor[], options));
-        })(),
-      ),
+    (subscripts: string, operands: readonly Tensor[], options?: EinsumOptions) =>
+      pendingCall(() => whole(subscripts, listOf(operands), options)),
     {
       prepare: async (...given: Parameters<Einsum['prepare']>) => {
         const prepared = await whole.prepare(...given);
@@ -210,6 +201,7 @@ export const einsum: Einsum = differentiable(
   ) as Einsum,
   derivative,
   batch,
+  true,
 );
 
 function listOf<T>(operands: readonly T[]): readonly T[] {

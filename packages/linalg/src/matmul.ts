@@ -218,6 +218,7 @@ export const matmul: Matmul = differentiable(
   operationFunction(operation, 2),
   derivative,
   inFront(2),
+  true,
 );
 
 declare module '@mercer/tensor' {
@@ -230,7 +231,7 @@ declare module '@mercer/tensor' {
   }
 }
 
-attachMethods({ matmul: { gives: 'tensor', call: matmul } });
+attachMethods({ matmul });
 
 /** alpha and beta. @throws MercerError INVALID_ARGUMENT */
 export function factorsOf(

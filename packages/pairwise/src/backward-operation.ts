@@ -19,7 +19,7 @@ import {
   Operation,
   STREAM_OPTION,
   viewsOverlap,
-  whenArrived,
+  callsWhenArrived,
   type CallPlan,
 } from '@mercer/tensor/operation';
 import { isSumStored } from './backward-formulas.js';
@@ -142,11 +142,12 @@ export function backwardFunction(
     {
       // parameters may be results that are not computed yet
       composedOf: (...given: readonly unknown[]) =>
-        whenArrived(flatArguments(given), async (all) =>
+        callsWhenArrived(flatArguments(given), async (all) =>
           composed(read(name, nestedLike(given, all) as never)),
         ),
     },
     ofRowGradients,
+    true,
   );
   // First derivatives of calls in blocks are taken of it; it has none itself.
   const inBlocks = differentiable(

@@ -12,7 +12,7 @@ import {
   readOptions,
   SHARD_OPTIONS,
   STREAM_OPTION,
-  whenArrived,
+  callsWhenArrived,
 } from '@mercer/tensor/operation';
 import {
   backwardFunction,
@@ -141,7 +141,7 @@ function isInBlocks([gradient, a, b, given]: Given): boolean {
 }
 
 function inBlocks([gradient, a, b, given]: Given): Promise<unknown> {
-  return whenArrived([gradient, a, b], async ([g, x, y]) => {
+  return callsWhenArrived([gradient, a, b], async ([g, x, y]) => {
     const {
       p,
       skipEpilogue,

@@ -8,7 +8,7 @@ import {
   pendingOf,
   readOptions,
   shardsOf,
-  whenArrived,
+  callsWhenArrived,
   type BatchRule,
   type DerivativeRule,
 } from '@mercer/tensor/operation';
@@ -119,13 +119,14 @@ const inMemory = differentiable(
   ),
   derivative,
   ofRows as BatchRule,
+  true,
 );
 
 type BlockInput = PairwiseInput | RowReader;
 type BlockOptions = CdistOptions<PairwiseDType, Tensor | HostOut>;
 
 const inBlocks = (a: BlockInput, b: BlockInput, given: BlockOptions): Promise<unknown> =>
-  whenArrived([a, b], async ([x, y]) => {
+  callsWhenArrived([a, b], async ([x, y]) => {
     const options = readOptions('cdist', given, CDIST_OPTIONS as OptionNames<typeof given>);
     const { p, skipEpilogue, debug } = options;
     refuseOptionsAsRows('cdist', 'cdist(a, b, options)', y);

@@ -5,7 +5,7 @@ import {
   isTraced,
   mapArguments,
   readOptions,
-  whenArrived,
+  callsWhenArrived,
 } from '@mercer/tensor/operation';
 import type { KernelDescriptor } from './descriptor-types.js';
 import {
@@ -137,7 +137,7 @@ function isInBlocks([, gradient, a, second, third]: Given): boolean {
 
 function inBlocks([descriptor, gradient, a, second, third]: Given): Promise<unknown> {
   const rows = isOptions(second) ? undefined : second;
-  return whenArrived([gradient, a, rows], async ([g, x, y]) => {
+  return callsWhenArrived([gradient, a, rows], async ([g, x, y]) => {
     const form = `${WHAT}(descriptor, gradient, a, b, options)`;
     const [, given] = rowsAndOptions<Tensor, AnyBackwardOptions>(WHAT, form, second, third);
     const options = readOptions(WHAT, given, BACKWARD_OPTIONS);

@@ -11,7 +11,7 @@ import {
   pendingOf,
   readOptions,
   shardsOf,
-  whenArrived,
+  callsWhenArrived,
   type DerivativeRule,
   type Share,
 } from '@mercer/tensor/operation';
@@ -91,6 +91,7 @@ const inMemory = differentiable<RunKernelFunction, RunKernelArguments>(
   ),
   derivative(),
   ofRows,
+  true,
 );
 
 /** A call's rule, block by block where the call is. */
@@ -153,7 +154,7 @@ const inBlocks = (
   b: BlockInput | undefined,
   given: AnyOut,
 ): Promise<unknown> =>
-  whenArrived([a, b], async ([x, y]) => {
+  callsWhenArrived([a, b], async ([x, y]) => {
     const options = readOptions(WHAT, given, RUN_KERNEL_OPTIONS as OptionNames<AnyOut>);
     const isOne = isOneInput(x, y, options as AnyRunKernelOptions);
     const { devices: _, maxBytes: __, onProgress: ___, device: ____, ...values } = options;

@@ -345,4 +345,5 @@ export const weightedDifferences = differentiable(
   ),
   undefined,
   ofRows as BatchRule,
+  true,
 ) as unknown as WeightedDifferences;

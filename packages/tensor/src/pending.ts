@@ -67,7 +67,7 @@ export type Pending<T> = Promise<T> &
   };
 
 /** What a method gives in the end: a tensor, which is pending again, or something else. */
-export type Gives = 'tensor' | 'value';
+type Gives = 'tensor' | 'value';
 
 const METHODS: Readonly<
   Record<ViewName | Exclude<PromisingName, keyof TensorMethods<DType>>, Gives>
@@ -132,16 +132,12 @@ function disposeWhenThere(this: Promise<Disposable>): void {
   );
 }
 
-for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, gives, true);
+for (const [name, gives] of Object.entries(METHODS)) addPendingMethod(name, gives);
 
-/**
- * Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own.
- *
- * @param isOneCall whether the tensor's own makes all its calls at once
- */
-export function addPendingMethod(name: string, gives: Gives, isOneCall = false): void {
+/** Adds a method that waits for the tensor, and for arguments that are pending, and calls the tensor's own, which makes all its calls at once. */
+function addPendingMethod(name: string, gives: Gives): void {
   const value = function (this: Promise<object>, ...given: readonly unknown[]): Promise<unknown> {
-    const hasPlaces = isOneCall && [this, ...given].every(hasPlace);
+    const hasPlaces = [this, ...given].every(hasPlace);
     // lists, such as axes, as they are now
     given = given.map((one) => (Array.isArray(one) ? [...(one as unknown[])] : one));
     const there = gives === 'tensor' ? arrivedNow([this, ...given]) : undefined;
@@ -149,10 +145,14 @@ export function addPendingMethod(name: string, gives: Gives, isOneCall = false):
       const result = calledNow(name, there);
       return isTraced(this) || given.some(isTraced) ? promisesTraced(result) : result;
     }
-    const result = afterArrival([this, ...given], ([tensor, ...all]): unknown => {
-      const own: unknown = Reflect.get(tensor as object, name);
-      return Reflect.apply(own as () => unknown, tensor, all) as unknown;
-    });
+    const result = afterArrival(
+      [this, ...given],
+      ([tensor, ...all]): unknown => {
+        const own: unknown = Reflect.get(tensor as object, name);
+        return Reflect.apply(own as () => unknown, tensor, all) as unknown;
+      },
+      true,
+    );
     if (gives !== 'tensor') return result;
     if (isTraced(this) || given.some(isTraced)) return promisesTraced(pending(result));
     return hasPlaces ? pendingInPlace(result) : pending(result);
@@ -240,31 +240,47 @@ function launchedNow(one: object, stream: Stream | undefined): object | undefine
   return one.tensor;
 }
 
-/** A call with arguments that may be pending: made now where all are there, else once they are, at the place that it has now. */
-export function whenArrived<T>(
+/** A call with arguments that may be pending: made now where all are there, else once they are, at the place that it has now. See {@link afterArrival}. */
+export const whenArrived = <T>(
   given: readonly unknown[],
   call: (all: readonly unknown[]) => Promise<T>,
+): Promise<T> => arrivedFirst(given, call, true);
+
+/** The same for what makes calls one after another, each in a place of its own. */
+export const callsWhenArrived = <T>(
+  given: readonly unknown[],
+  calls: (all: readonly unknown[]) => Promise<T>,
+): Promise<T> => arrivedFirst(given, calls, false);
+
+function arrivedFirst<T>(
+  given: readonly unknown[],
+  call: (all: readonly unknown[]) => Promise<T>,
+  isOneCall: boolean,
 ): Promise<T> {
   if (!given.some(isPending)) return call(given.map(handleOf));
   const there = arrivedNow(given);
   if (there !== undefined) return promiseOf(() => call(there.map(handleOf)));
-  return afterArrival(given, call);
+  return afterArrival(given, call, isOneCall);
 }
 
 /**
  * A call once its pending arguments are there, at the place that it has now. What it reads and writes is its own until then: its caller may dispose what
  * it reads, pending or not, and later calls that write it wait for this one.
+ *
+ * @param isOneCall whether it makes all its calls in this place. Later calls wait for no other one: those that it makes itself would wait for them
  */
 export function afterArrival<T>(
   given: readonly unknown[],
   call: (all: readonly unknown[]) => T | Promise<T>,
+  isOneCall: boolean,
 ): Promise<T> {
   const place = placeInOrder();
   const reads = memoryAmong(given);
   // a turn waits for calls with an earlier place alone, and nobody knows those of functions that make calls one after another
-  const turn = given.every(hasPlace)
-    ? new Turn(reads, memoryAmong(outputsAmong(given)), place)
-    : undefined;
+  const turn =
+    isOneCall && given.every(hasPlace)
+      ? new Turn(reads, memoryAmong(outputsAmong(given)), place)
+      : undefined;
   const held = new Hold(turn === undefined ? reads : []);
   const run = <R>(work: () => R): R =>
     turn === undefined ? held.run(() => atPlace(place, work)) : turn.run(work);

@@ -153,6 +153,7 @@ export const sumTo: SumTo = differentiable<
     const whole = [size, ...new Array<number>(lead).fill(1), ...shape];
     return (call as AnyCall)(x, whole, ...rest).reshape([size, ...shape]);
   },
+  true,
 );
 
 const isShape = (shape: unknown): shape is readonly number[] =>
@@ -171,7 +172,7 @@ declare module './tensor-methods.js' {
   }
 }
 
-attachMethods({ sumTo: { gives: 'tensor', call: sumTo } });
+attachMethods({ sumTo });
 
 /** Adds to a call the sum of a row-major view over the axes that `shape` lacks or has with extent 1, to a row-major view of that shape. */
 export function addSumTo(

@@ -1,5 +1,5 @@
 import type { DType } from '@mercer/kernels';
-import { attachMethods } from '../attach-methods.js';
+import { attachMethods, type AttachedMethod } from '../attach-methods.js';
 import { elementwise, type ElementwiseOptions, type Use } from './elementwise.js';
 import { OPERATORS, type OperatorName } from './operators.js';
 import type {
@@ -116,18 +116,11 @@ export function clamped(
   return elementwise('minimum', [above, most], options, AT_MOST);
 }
 
-type Call = (self: unknown, ...given: readonly unknown[]) => Promise<unknown>;
-
-const method = (call: Call): object => ({ gives: 'tensor', takesPending: true, call });
-
-const methods: Record<string, object> = {
-  clamp: method((self, least, most, options) => clamped(self, least, most, options)),
-};
+const methods: Record<string, AttachedMethod> = { clamp: clamped };
 for (const name of Object.keys(OPERATORS) as OperatorName[]) {
   const { arity } = OPERATORS[name];
-  methods[name] = method((self, ...given) =>
-    elementwise(name, [self, ...given.slice(0, arity - 1)], given[arity - 1]),
-  );
+  methods[name] = (self, ...given) =>
+    elementwise(name, [self, ...given.slice(0, arity - 1)], given[arity - 1]);
 }
 
 attachMethods(methods);

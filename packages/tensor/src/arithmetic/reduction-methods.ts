@@ -417,7 +417,10 @@ const mapReduction =
 const AXIS: Readonly<Record<string, number>> = { softmax: -1, logSoftmax: -1 };
 
 /** A reduction that traces record. */
-function traceable(name: string, call: (...given: never[]) => Pending<Tensor>): object {
+function traceable(
+  name: string,
+  call: (...given: never[]) => Pending<Tensor>,
+): (...given: never[]) => Promise<unknown> {
   const primitive: Primitive = {
     name,
     call: (...given: never[]) => face(...given),
@@ -425,8 +428,9 @@ function traceable(name: string, call: (...given: never[]) => Pending<Tensor>): 
     derivative: REDUCTION_RULES[name],
     batch: mapReduction(name),
   };
-  const face = (...given: never[]): unknown => recorded(primitive, given) ?? call(...given);
-  return { gives: 'tensor', takesPending: true, call: face };
+  const face = (...given: never[]): Promise<unknown> =>
+    (recorded(primitive, given) as Promise<unknown> | undefined) ?? call(...given);
+  return face;
 }
 
 attachMethods(

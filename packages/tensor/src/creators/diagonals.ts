@@ -214,4 +214,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ diag: { gives: 'tensor', takesPending: true, call: diag } });
+attachMethods({ diag });

@@ -175,7 +175,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({
-  tril: { gives: 'tensor', takesPending: true, call: tril },
-  triu: { gives: 'tensor', takesPending: true, call: triu },
-});
+attachMethods({ tril, triu });

@@ -109,4 +109,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ compress: { gives: 'tensor', takesPending: true, call: compress } });
+attachMethods({ compress });

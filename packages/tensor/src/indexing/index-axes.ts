@@ -297,4 +297,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ index: { gives: 'tensor', takesPending: true, call: index } });
+attachMethods({ index });

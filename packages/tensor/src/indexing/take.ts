@@ -164,6 +164,7 @@ const returned: Return = differentiable<
     const along = { what: 'takeAlongAxis', shape: grouped, axis: 2 } as const;
     return returned(all.reshape([size, outer, count, inner]), by, along).reshape(whole);
   },
+  true,
 );
 
 /** Extents before an axis, along it and behind it, or of all elements. @throws MercerError INVALID_ARGUMENT */
@@ -377,7 +378,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({
-  take: { gives: 'tensor', takesPending: true, call: take },
-  takeAlongAxis: { gives: 'tensor', takesPending: true, call: takeAlongAxis },
-});
+attachMethods({ take, takeAlongAxis });

@@ -84,6 +84,7 @@ export {
   pendingInPlace,
   pendingOf,
   promiseOf,
+  callsWhenArrived,
   whenArrived,
 } from '../pending.js';
 export {

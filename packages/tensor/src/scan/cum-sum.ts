@@ -180,4 +180,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ cumSum: { gives: 'tensor', takesPending: true, call: cumSum } });
+attachMethods({ cumSum });

@@ -224,4 +224,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ pad: { gives: 'tensor', takesPending: true, call: pad } });
+attachMethods({ pad });

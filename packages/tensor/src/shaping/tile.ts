@@ -195,4 +195,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ tile: { gives: 'tensor', takesPending: true, call: tile } });
+attachMethods({ tile });

@@ -11,7 +11,7 @@ import { MercerError } from '../mercer-error.js';
 import { CallSteps, type CallView } from '../operation/call-steps.js';
 import { keyPart, only, Operation, prepareOne } from '../operation/operation.js';
 import { coreOf } from '../operations.js';
-import { heard, pendingAfter, whenArrived, type Pending } from '../pending.js';
+import { heard, pendingAfter, pendingCall, whenArrived, type Pending } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import {
   SHAPING_OPTIONS,
@@ -165,25 +165,21 @@ async function prepareArgSort(
 export const argSort: ArgSort = differentiable<ArgSort, readonly [x: KnownValue, axis?: number]>(
   'argSort',
   Object.assign(
-    (x: unknown, axis = -1, options?: SortOptions): Pending<Tensor<'int32'>> => {
-      const call = async (): Promise<Tensor> => {
-        heard([x]);
+    (x: unknown, axis = -1, options?: SortOptions): Pending<Tensor<'int32'>> =>
+      pendingCall(async () => {
         const given = readOptions('argSort', options, SORT_OPTIONS);
-        return whenArrived([x, given], async ([one]) => {
-          const words = wordsOf(one as Tensor);
-          try {
-            return only(await operation.call([one as Tensor, axis, words], given));
-          } finally {
-            for (const word of words) word.dispose();
-          }
-        });
-      };
-      return pendingAfter([x], call()) as Pending<Tensor<'int32'>>;
-    },
+        const words = wordsOf(x as Tensor);
+        try {
+          return only(await operation.call([x as Tensor, axis, words], given)) as Tensor<'int32'>;
+        } finally {
+          for (const word of words) word.dispose();
+        }
+      }),
     { prepare: prepareArgSort },
   ),
   'constant',
   alongAxis('argSort', -1),
+  true,
 );
 
 /** Work of several calls in the place of one: nothing that they read is written before they have read it. */
@@ -311,7 +307,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({
-  sort: { gives: 'tensor', takesPending: true, call: sort },
-  argSort: { gives: 'tensor', takesPending: true, call: argSort },
-});
+attachMethods({ sort, argSort });

@@ -239,4 +239,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ topK: { gives: 'value', takesPending: true, call: topK } });
+attachMethods({ topK });

@@ -141,4 +141,4 @@ declare module '../tensor-methods.js' {
   }
 }
 
-attachMethods({ unique: { gives: 'value', takesPending: true, call: unique } });
+attachMethods({ unique });

@@ -1,4 +1,11 @@
-import { afterArrival, arrivedNow, isPending, pending, pendingOrThere } from '../pending.js';
+import {
+  afterArrival,
+  arrivedNow,
+  isPending,
+  pending,
+  pendingAfter,
+  pendingOrThere,
+} from '../pending.js';
 import { Arguments, someArgument } from './arguments.js';
 import { recorded } from './dispatch.js';
 import type { BatchRule, Composition, DerivativeRule, Primitive } from './primitive.js';
@@ -10,6 +17,7 @@ import { isTraced } from './traced-value.js';
  *
  * @param call the function, whose other members stay
  * @param batch how it is mapped by `vmap`; default: it is called for one example after the other
+ * @param isOneCall whether the function makes all its calls at once, or in the place of the first: then its result has that place before it is there
  */
 export function differentiable<
   F extends (...args: never[]) => unknown,
@@ -19,14 +27,15 @@ export function differentiable<
   call: F,
   derivative: DerivativeRule<A> | Composition<A> | 'constant' | undefined,
   batch?: BatchRule<A>,
+  isOneCall = false,
 ): F {
+  const present = (args: readonly unknown[]): unknown =>
+    withPresent(call, args, primitive.call, isOneCall);
   const primitive: Primitive = {
     name,
     call: (...args: never[]) =>
-      someArgument(args, isNoTensor)
-        ? (recorded(primitive, args) ?? withPresent(call, args, primitive.call))
-        : call(...args),
-    untraced: (...args: never[]) => withPresent(call, args, primitive.call),
+      someArgument(args, isNoTensor) ? (recorded(primitive, args) ?? present(args)) : call(...args),
+    untraced: (...args: never[]) => present(args),
     derivative,
     batch,
   };
@@ -41,6 +50,7 @@ function withPresent(
   call: (...given: never[]) => unknown,
   args: readonly unknown[],
   later: (...given: never[]) => unknown,
+  isOneCall: boolean,
 ): unknown {
   if (!someArgument(args, isPending)) return call(...(args as never[]));
   const given = Arguments.of(args);
@@ -50,5 +60,7 @@ function withPresent(
     const run = there.some(isTraced) ? later : call;
     return pendingOrThere(() => run(...(all as never[])));
   }
-  return pending(afterArrival(given.flat, (all) => later(...(given.with(all).all as never[]))));
+  const made = (all: readonly unknown[]): unknown => later(...(given.with(all).all as never[]));
+  const result = afterArrival(given.flat, made, isOneCall);
+  return isOneCall ? pendingAfter(given.flat, result) : pending(result);
 }

@@ -1,7 +1,7 @@
 import type { OptionNames } from '@mercer/options';
 import { LOAD_OPTIONS, type DeviceLike, type LoadOptions } from '../device.js';
 import { only, Operation } from '../operation/operation.js';
-import { heard, pending, whenArrived } from '../pending.js';
+import { pendingCall } from '../pending.js';
 import { readOptions } from '../read-options.js';
 import { OUT_OPTION, type Tensor } from '../tensor.js';
 import { differentiable } from '../trace/differentiable.js';
@@ -114,20 +114,13 @@ export function unsafeKernel<P extends UnsafeParameters>(
   const own = (args: Given): Given => readOptions(`${name}: arguments`, args, argumentNames);
   const told = (results: readonly Tensor[]): unknown =>
     isOne ? only(results) : Object.fromEntries(outputs.map((one, at) => [one.name, results[at]]));
-  const call = async (args: Given, options?: Options): Promise<unknown> => {
-    const given = own(args);
-    heard(Object.values(given));
-    return whenArrived(Object.values(given), async (all) => {
-      const names = Object.keys(given);
-      const present = Object.fromEntries(names.map((one, at) => [one, all[at]]));
-      return told(await operation.call([present], options));
-    });
-  };
+  const call = async (args: Given, options?: Options): Promise<unknown> =>
+    told(await operation.call([own(args)], options));
   const run = (args: Given, options?: Options): Promise<unknown> =>
-    isOne ? pending(call(args, options)) : call(args, options);
+    isOne ? pendingCall(() => operation.one([own(args)], options)) : call(args, options);
   const prepare = async (examples: Given, options?: Options): Promise<unknown> => {
     const prepared = await operation.prepare([own(examples)], options);
     return (args: Given, free?: object) => told(prepared([own(args)], free));
   };
-  return differentiable(name, Object.assign(run, { prepare }), undefined) as never;
+  return differentiable(name, Object.assign(run, { prepare }), undefined, undefined, true) as never;
 }
