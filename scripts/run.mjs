@@ -116,6 +116,7 @@ function install() {
 }
 
 function build() {
+  say('building what changed');
   const turbo = [
     'run',
     'build',
@@ -134,9 +135,6 @@ function build() {
     process.stderr.write(String(result.stdout || ''));
     stop('The build failed; the first error stands above.');
   }
-  const summary = /Cached:\s+(\d+) cached, (\d+) total/.exec(String(result.stdout || ''));
-  if (summary && summary[1] !== summary[2])
-    say('built ' + (Number(summary[2]) - Number(summary[1])) + ' of ' + summary[2] + ' parts');
 }
 
 /** OpenBLAS into the checkout, as a user gets it with the package; what it does or cannot do it says itself. */

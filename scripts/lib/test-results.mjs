@@ -35,6 +35,18 @@ export function readResults(text) {
   return [...tests.values()];
 }
 
+/**
+ * A pattern, as vitest takes one, of the tests without those of these names: vitest joins the parts of a name by a space.
+ *
+ * @param {readonly string[]} names
+ */
+export function patternWithout(names) {
+  const escaped = names.map((name) =>
+    name.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&').replaceAll(' > ', '(?: >)? '),
+  );
+  return `^(?!(?:${escaped.join('|')})$)`;
+}
+
 /** @param {readonly { state: string }[]} results */
 export function countResults(results) {
   const of = (/** @type {string} */ state) => results.filter((it) => it.state === state).length;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closingLine, readResults, writeResults } from './test-results.mjs';
+import { closingLine, patternWithout, readResults, writeResults } from './test-results.mjs';
 
 const file = 'a/b.test.ts';
 
@@ -28,4 +28,10 @@ test('tests of one name in one file are counted each', () => {
     { file, name: 'one', state: 'skipped' },
   ];
   expect(closingLine(readResults(writeResults(twice)))).toBe('1 passed, 0 failed, 1 skipped');
+});
+
+test('a pattern leaves out whole names alone', () => {
+  const pattern = new RegExp(patternWithout(['a suite > (1 + 1) > 0.5', 'one']));
+  const names = ['a suite (1 + 1) > 0.5', 'one', 'one more', 'no one', 'a suite (1 + 1) > 0x5'];
+  expect(names.filter((name) => pattern.test(name))).toEqual(names.slice(2));
 });
