@@ -13,10 +13,12 @@ import {
 import type { Seed } from './pull-back.js';
 import type { Node, Reverse, Source } from './reverse.js';
 
-/** What the rule of a node launched, and what went with it. */
+/** What was done at a node. */
 interface PassStep {
-  readonly launches: readonly NotedLaunch[];
-  readonly readsResult: boolean;
+  readonly launches: NotedLaunch[];
+  /** Its rule read its arguments, and its result. */
+  readsArguments: boolean;
+  readsResult: boolean;
 }
 
 /** What a backward pass launched. */
@@ -42,6 +44,8 @@ function numberOf(rule: DerivativeRule): number {
 /** A backward pass as calls are known: by the forms of all that its rules read. */
 export class Pass {
   readonly #tape: Reverse;
+  /** Whether the tape keeps what a rule was the last to read, which is freed else. */
+  readonly #keeps: boolean;
   readonly #device: Device;
   readonly #key: string;
   readonly #tensors: readonly Tensor[];
@@ -51,8 +55,15 @@ export class Pass {
   readonly #enqueuedBefore: number;
   readonly #known: KnownPass | 'seen' | undefined;
 
-  private constructor(tape: Reverse, device: Device, key: string, tensors: readonly Tensor[]) {
+  private constructor(
+    tape: Reverse,
+    keeps: boolean,
+    device: Device,
+    key: string,
+    tensors: readonly Tensor[],
+  ) {
     this.#tape = tape;
+    this.#keeps = keeps;
     this.#device = device;
     this.#key = key;
     this.#tensors = tensors;
@@ -63,12 +74,17 @@ export class Pass {
   }
 
   /** Undefined for one that cannot be made without its rules. */
-  static of(tape: Reverse, seeds: readonly Seed[], wanted: readonly Source[]): Pass | undefined {
+  static of(
+    tape: Reverse,
+    seeds: readonly Seed[],
+    wanted: readonly Source[],
+    keeps: boolean,
+  ): Pass | undefined {
     const [seed] = seeds;
     if (seed === undefined || !tape.remembers || tape.detectsNaN || isPreparing()) return undefined;
     const forms = new ValueForms();
     const sourceText = ({ node, output }: Source): string => `${node.at}.${output}`;
-    let key = '';
+    let key = keeps ? 'keeps\n' : '';
     for (const { at, rule, args, sources, result } of tape.nodes) {
       if (rule !== undefined && rule.isOfForms !== true) return undefined;
       key += `${at} ${rule === undefined ? '' : numberOf(rule)}`;
@@ -82,24 +98,29 @@ export class Pass {
     for (const one of wanted) key += `${sourceText(one)} `;
     const { device } = seed.cotangent;
     const isHere = forms.tensors.every((one) => one.device === device);
-    return forms.isComplete && isHere ? new Pass(tape, device, key, forms.tensors) : undefined;
+    return forms.isComplete && isHere
+      ? new Pass(tape, keeps, device, key, forms.tensors)
+      : undefined;
   }
 
-  /** Does a part of the pass: the rule of a node, or undefined for what comes behind all. */
+  /** Does what belongs to a node, or behind all nodes. */
   part<T>(node: Node | undefined, work: () => T): T {
     if (this.#notes === undefined) return work();
     const [given, launches] = this.#notes.during(work);
     // what waits launches later
     if (given instanceof Promise) this.#notes = undefined;
-    const at = this.#placeOf(node);
-    const { readsResult = false, launches: before = [] } = this.#steps[at] ?? {};
-    this.#steps[at] = { launches: [...before, ...launches], readsResult };
+    this.#stepOf(node).launches.push(...launches);
     return given;
   }
 
-  /** The rule of a node reads what it gave. */
+  /** The rule of a node is called. */
+  noteArgumentsRead(node: Node): void {
+    if (this.#notes !== undefined) this.#stepOf(node).readsArguments = true;
+  }
+
+  /** It reads what the node gave. */
   noteResultRead(node: Node): void {
-    this.#steps[node.at] = { launches: this.#steps[node.at]?.launches ?? [], readsResult: true };
+    if (this.#notes !== undefined) this.#stepOf(node).readsResult = true;
   }
 
   /** Remembers it where all that it launched is known. @param given for the variables */
@@ -113,20 +134,17 @@ export class Pass {
     if (areKnown) passes.set(this.#device, this.#key, { steps: this.#steps, given: places });
   }
 
-  /** The pass by its launches; undefined where these are not known. What a rule was the last to read is freed behind it, unless the tape keeps it. */
-  again(keeps: boolean): Promise<readonly (Tensor | undefined)[]> | undefined {
+  /** The pass by its launches; undefined where these are not known. */
+  again(): Promise<readonly (Tensor | undefined)[]> | undefined {
     const known = this.#known;
     if (known === undefined || known === 'seen') return undefined;
     const holdsAll = known.steps.every(
       (step) => step?.launches.every(({ call }) => call.holdsAll) ?? true,
     );
-    return holdsAll ? this.#again(known, keeps) : undefined;
+    return holdsAll ? this.#again(known) : undefined;
   }
 
-  async #again(
-    { steps, given }: KnownPass,
-    keeps: boolean,
-  ): Promise<readonly (Tensor | undefined)[]> {
+  async #again({ steps, given }: KnownPass): Promise<readonly (Tensor | undefined)[]> {
     const tape = this.#tape;
     const launching = new LaunchesAgain(this.#tensors);
     let isHeld = false;
@@ -144,12 +162,12 @@ export class Pass {
         const step = steps[node.at];
         if (step !== undefined) {
           tape.signal?.throwIfAborted();
-          tape.assertUnchanged(node.name, node.args);
+          if (step.readsArguments) tape.assertUnchanged(node.name, node.args);
           if (step.readsResult) tape.assertResultUnchanged(node);
           const waiting = launch(step);
           if (waiting !== undefined) await waiting;
         }
-        if (!keeps) tape.free(tape.freeable(node));
+        if (!this.#keeps) tape.free(tape.freeable(node));
       }
       const waiting = launch(steps[tape.nodes.length]);
       if (waiting !== undefined) await waiting;
@@ -159,7 +177,8 @@ export class Pass {
     }
   }
 
-  #placeOf(node: Node | undefined): number {
-    return node?.at ?? this.#tape.nodes.length;
+  #stepOf(node: Node | undefined): PassStep {
+    const at = node?.at ?? this.#tape.nodes.length;
+    return (this.#steps[at] ??= { launches: [], readsArguments: false, readsResult: false });
   }
 }

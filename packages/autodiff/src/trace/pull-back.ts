@@ -43,8 +43,8 @@ export async function pullBack(
   wanted: readonly Source[],
   keeps: boolean,
 ): Promise<readonly (Tensor | undefined)[]> {
-  const pass = Pass.of(tape, seeds, wanted);
-  const again = pass?.again(keeps);
+  const pass = Pass.of(tape, seeds, wanted, keeps);
+  const again = pass?.again();
   if (again !== undefined) return alone(await again);
   const part = <T>(node: Node | undefined, work: () => T): T =>
     pass === undefined ? work() : pass.part(node, work);
@@ -136,6 +136,7 @@ function sharesOf(
 ): readonly Share[] {
   const { rule, args, sources, result } = node;
   if (rule === undefined) return [];
+  pass?.noteArgumentsRead(node);
   const wrapped = (value: unknown, check?: ReadCheck): unknown =>
     isTensor(value) || isKnownResult(value) || isTracedKnown(value)
       ? owner.wrap(value, check)

@@ -5,7 +5,6 @@ import type { DeviceCore } from '../device-core.js';
 import { DeviceKernel, type KernelArguments } from '../device-kernel.js';
 import type { Device, LoadOptions, Storage, Stream, WatchOptions } from '../device.js';
 import { inTurn } from '../call-order.js';
-import { turnBeforeCall } from '../event-loop-turn.js';
 import { rowMajorStrides } from '../layout.js';
 import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
@@ -178,12 +177,10 @@ export class KnownCall implements CallAgain {
     numbers: Scalars | undefined,
   ): Tensor[] | Promise<Tensor[]> {
     const tensors = { inputs, outs: this.#newResults };
-    const turn = turnBeforeCall();
     const queue = streamFor(this.device, undefined, 'a call');
-    if (turn === undefined && queue.hasRoom() && !isBehindOthers(tensors))
+    if (queue.hasRoom() && !isBehindOthers(tensors))
       return this.launchChecked(tensors, queue, numbers);
     return inTurn(...storagesOf(tensors), undefined, async (own) => {
-      if (turn !== undefined) await turn;
       if (!queue.hasRoom()) await waitForRoom(queue, undefined);
       return own.run(() => this.launchChecked(tensors, queue, numbers));
     });

@@ -23,7 +23,7 @@ export class ValueForms {
       case 'number':
         return numberText(value);
       case 'string':
-        return JSON.stringify(value);
+        return stringText(value);
       case 'boolean':
       case 'undefined':
         return String(value);
@@ -44,7 +44,7 @@ export class ValueForms {
     }
     if (Object.getPrototypeOf(value) !== Object.prototype) return this.#unknown();
     for (const [name, one] of Object.entries(value))
-      text += `${JSON.stringify(name)}:${this.textOf(one)},`;
+      text += `${stringText(name)}:${this.textOf(one)},`;
     return `{${text}}`;
   }
 
@@ -76,5 +76,8 @@ export class ValueForms {
     return '?';
   }
 }
+
+/** With its length, so that no text looks like others beside each other. */
+const stringText = (one: string): string => `'${one.length} ${one}'`;
 
 const numberText = (one: number): string => (Object.is(one, -0) ? '-0' : String(one));

@@ -1,0 +1,186 @@
+import { differentiable, type DerivativeRule, type Value } from '@mercer/tensor/operation';
+import { describe, expect, it } from 'vitest';
+import { device, grad, tensor, valueAndGrad, vjp, type Tensor } from './index.js';
+
+const cpu = device('cpu');
+
+/** Numbers that differ from call to call. */
+let seed = 0;
+const numbers = (...shape: readonly number[]): Promise<Tensor> => {
+  const count = shape.reduce((a, b) => a * b, 1);
+  const all = Float32Array.from({ length: count }, () => Math.sin(12.9898 * ++seed));
+  return Promise.resolve(tensor(all, { shape, device: 'cpu' }));
+};
+
+/** How often rules were called. */
+let rules = 0;
+
+const rule: DerivativeRule<readonly [x: Value]> = {
+  isOfForms: true,
+  vjp: (g) => {
+    rules++;
+    return [() => g.mul(2)];
+  },
+};
+/** Twice of it. */
+const twice = differentiable('twice', (x: Tensor): Value => x.mul(2), rule) as (
+  x: Tensor,
+) => Tensor;
+
+type Loss = (...all: Tensor[]) => PromiseLike<Tensor>;
+
+/** Losses with the shapes of what they are differentiated by. */
+const LOSSES: readonly (readonly [string, Loss, readonly (readonly number[])[]])[] = [
+  [
+    'a network',
+    (x, w, b, v) => twice(x!).matmul(w!).add(b!).relu().matmul(v!).logSoftmax(1).square().mean(),
+    [[7, 6], [6, 5], [5], [5, 4]],
+  ],
+  ['a sum, whose gradient is the seed', (x) => twice(x!).sum(), [[3, 4]]],
+  ['a sum of two, with one gradient', (x, y) => twice(x!.add(y!)).sum(), [[3], [3]]],
+  ['results that are read', (x, y) => twice(x!).exp().mul(y!.tanh()).sum(), [[3, 4], [4]]],
+  [
+    'views',
+    (x, y) => twice(x!.transpose()).reshape([2, 6]).mul(y!).permute([1, 0]).max(0).sum(),
+    [
+      [4, 3],
+      [2, 1],
+    ],
+  ],
+  ['moments', (x) => twice(x!).var(1).add(x!.norm(1)).mean(), [[3, 5]]],
+];
+
+describe('a backward pass like one before', () => {
+  it.each(LOSSES)('of %s gives what its rules give, without them', async (_, loss, shapes) => {
+    const argnums = shapes.map((_, at) => at);
+    const again = valueAndGrad(loss, { argnums });
+    // who looks for NaN calls every rule
+    const byRules = valueAndGrad(loss, { argnums, detectNaN: true });
+    for (let call = 0; call < 6; call++) {
+      const given = await Promise.all(shapes.map((shape) => numbers(...shape)));
+      const wanted = await byRules(...given);
+      const before = rules;
+      const found = await again(...given);
+      expect(rules - before).toBe(call < 2 ? 1 : 0);
+      expect(await found.value.item()).toBe(await wanted.value.item());
+      for (const [at, one] of found.grad.entries()) {
+        expect(one.shape).toEqual(shapes[at]);
+        expect(one.isContiguous && !one.storage.isShared).toBe(true);
+        expect(await one.toTypedArray()).toEqual(await wanted.grad[at]!.toTypedArray());
+      }
+    }
+  });
+
+  /** Makes it known. */
+  async function known<A extends Tensor[], R>(run: (...given: A) => R, ...given: A): Promise<void> {
+    for (let call = 0; call < 3; call++) await run(...given);
+  }
+
+  it('is another where numbers, tensors or what is shared differ', async () => {
+    const slope = (x: Tensor, y: Tensor, by: number): Promise<Tensor> =>
+      grad((v: Tensor) => v.mul(by).mul(y).square().sum())(x);
+    const [x, y] = [await numbers(4), await numbers(4)];
+    await known((a: Tensor, b: Tensor) => slope(a, b, 3), x, y);
+    const expected = async (a: Tensor, b: Tensor, by: number): Promise<Float32Array> =>
+      (await a
+        .mul(2 * by * by)
+        .mul(b.square())
+        .toTypedArray()) as Float32Array;
+    for (const [a, b, by] of [
+      [x, y, 5],
+      [y, x, 3],
+      [x, x, 3],
+      [y, y, -3],
+      [x, y, 3],
+    ] as const) {
+      const [found, wanted] = [
+        await (await slope(a, b, by)).toTypedArray(),
+        await expected(a, b, by),
+      ];
+      for (const [at, one] of wanted.entries()) expect(found[at]).toBeCloseTo(one, 4);
+    }
+  });
+
+  it('refuses what was written since, an argument and a result', async () => {
+    const [x, w] = [await numbers(4), await numbers(4)];
+    let writes = false;
+    const ofArgument = grad(async (v: Tensor) => {
+      const value = await twice(v).mul(w).sum();
+      if (writes) await w.fill(0);
+      return value;
+    });
+    await known(ofArgument, x);
+    writes = true;
+    await expect(ofArgument(x)).rejects.toMatchObject({ code: 'MODIFIED' });
+    writes = false;
+    await expect((await ofArgument(x)).dispose()).toBeUndefined();
+
+    const { value, pull } = await vjp((v: Tensor) => twice(v).exp())(x);
+    const cotangent = await numbers(4);
+    for (let call = 0; call < 4; call++) await pull(cotangent);
+    await value.fill(0);
+    await expect(pull(cotangent)).rejects.toMatchObject({ code: 'MODIFIED' });
+  });
+
+  it('holds nothing behind it, also where memory runs out in it', async () => {
+    const run = valueAndGrad((v: Tensor, w: Tensor) => twice(v).matmul(w).exp().sum(), {
+      argnums: [0, 1],
+    });
+    const given = [await numbers(64, 64), await numbers(64, 64)] as const;
+    const once = async (): Promise<void> => {
+      const { value, grad } = await run(...given);
+      for (const one of [value, ...grad]) one.dispose();
+    };
+    for (let call = 0; call < 4; call++) await once();
+    const { liveBytes, liveStorages } = cpu.memory();
+    for (let call = 0; call < 500; call++) await once();
+    expect(cpu.memory()).toMatchObject({ liveBytes, liveStorages });
+    // room for the function and a part of the pass
+    let refused = 0;
+    for (let spare = 1; spare < 8; spare++) {
+      cpu.memoryLimitBytes = liveBytes + spare * 64 * 64 * 4;
+      await once().catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'OUT_OF_MEMORY' });
+        refused++;
+      });
+      cpu.memoryLimitBytes = undefined;
+      expect(cpu.memory()).toMatchObject({ liveBytes, liveStorages });
+    }
+    expect(refused).toBeGreaterThan(1);
+    expect(refused).toBeLessThan(7);
+  });
+
+  it('waits for room, while callers dispose what they gave', async () => {
+    const [x, w] = [await numbers(300), await numbers(300)];
+    const run = grad((v: Tensor, y: Tensor) => twice(v).square().mul(y).sum());
+    await known(run, x, w);
+    const wanted = await (await run(x, w)).toTypedArray();
+    const before = rules;
+    const all = Array.from({ length: 600 }, () => run(x, w));
+    await all[0];
+    x.dispose();
+    w.dispose();
+    for (const one of await Promise.all(all)) {
+      expect(await one.toTypedArray()).toEqual(wanted);
+      one.dispose();
+    }
+    expect(rules).toBe(before);
+  });
+
+  it('stops at a signal', async () => {
+    const x = await numbers(4);
+    const stop = new AbortController();
+    let stops = false;
+    const run = grad(
+      async (v: Tensor) => {
+        const value = await twice(v).square().sum();
+        if (stops) stop.abort();
+        return value;
+      },
+      { signal: stop.signal },
+    );
+    await known(run, x);
+    stops = true;
+    await expect(run(x)).rejects.toThrow('aborted');
+  });
+});
