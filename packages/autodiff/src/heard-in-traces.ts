@@ -1,3 +1,4 @@
+import { isTensor } from '@mercer/tensor';
 import { isTraced } from '@mercer/tensor/operation';
 import { isRecord } from './tree.js';
 
@@ -18,7 +19,7 @@ export const heardInTraces =
 /** Whether a tree holds a traced value. It may be part of itself, which the call refuses. */
 export function holdsTraced(tree: unknown, seen = new Set<unknown>()): boolean {
   if (isTraced(tree)) return true;
-  if (seen.has(tree) || !(Array.isArray(tree) || isRecord(tree))) return false;
+  if (isTensor(tree) || !(Array.isArray(tree) || isRecord(tree)) || seen.has(tree)) return false;
   seen.add(tree);
   return Object.values(tree).some((one) => holdsTraced(one, seen));
 }

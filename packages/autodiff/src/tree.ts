@@ -51,10 +51,17 @@ export function leavesOrLater(
     }
     const within = [...around, value];
     if (Array.isArray(value)) {
-      for (const [k, element] of value.entries()) yield* visit(element, `${at}[${k}]`, within);
+      for (let k = 0; k < value.length; k++) {
+        const element: unknown = value[k];
+        if (isTensor(element)) leaves.push({ value: element, path: `${at}[${k}]` });
+        else yield* visit(element, `${at}[${k}]`, within);
+      }
     } else if (isRecord(value)) {
-      for (const [name, member] of Object.entries(value))
-        yield* visit(member, `${at}.${name}`, within);
+      for (const name of Object.keys(value)) {
+        const member = value[name];
+        if (isTensor(member)) leaves.push({ value: member, path: `${at}.${name}` });
+        else yield* visit(member, `${at}.${name}`, within);
+      }
     } else if (!hasToo(value)) {
       throw new MercerError('INVALID_ARGUMENT', `${at} is ${describeValue(value)}. ${remedy}.`);
     }
@@ -101,9 +108,9 @@ export function replaced(tree: unknown, leaves: Iterable<unknown>): unknown {
     if (isLeaf(one)) return next.next().value;
     if (Array.isArray(one)) return one.map(visit);
     if (!isRecord(one)) return one;
-    return Object.fromEntries(
-      Object.entries(one as Record<string, unknown>).map(([name, member]) => [name, visit(member)]),
-    );
+    const made: Record<string, unknown> = { ...one };
+    for (const name of Object.keys(made)) made[name] = visit(made[name]);
+    return made;
   };
   return visit(tree);
 }

@@ -147,6 +147,7 @@ const HOW = ['alpha', 'precision', 'device', 'maxBytes'] as const;
 const derivative: DerivativeRule<
   readonly [a: KnownValue, b: KnownValue, options?: MatmulOptions<LinalgDType>]
 > = {
+  isOfForms: true,
   vjp: (g, { args: [a, b, options = {}], result }) => {
     const { transposeA = false, transposeB = false } = options;
     const { alpha, precision, device, maxBytes } = own(options, ...HOW);

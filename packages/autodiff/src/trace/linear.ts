@@ -5,6 +5,8 @@ import { Reverse, type Node } from './reverse.js';
 
 /** A tape of a function that has to be linear in its variables: its gradients may depend on none of them. */
 export class Linear extends Reverse {
+  /** Rules have to say what they read. */
+  override readonly remembers = false;
   readonly #inWhat: string;
 
   /** @param inWhat in what the function is linear, for messages */

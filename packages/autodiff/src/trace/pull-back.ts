@@ -17,6 +17,7 @@ import {
 } from '@mercer/tensor/operation';
 import { assertNoNaN } from './no-nan.js';
 import { alone, released, spread } from './handed.js';
+import { Pass } from './known-passes.js';
 import { Owning, type ReadCheck } from './owning.js';
 import { isFloating, type Primal } from './values.js';
 import type { Node, Reverse, Source } from './reverse.js';
@@ -42,6 +43,11 @@ export async function pullBack(
   wanted: readonly Source[],
   keeps: boolean,
 ): Promise<readonly (Tensor | undefined)[]> {
+  const pass = Pass.of(tape, seeds, wanted, keeps);
+  const again = pass?.again();
+  if (again !== undefined) return alone(await again);
+  const part = <T>(node: Node | undefined, work: () => T): T =>
+    pass === undefined ? work() : pass.part(node, work);
   const owner = new Owning(tape.what);
   let given: readonly (Tensor | undefined)[];
   try {
@@ -52,20 +58,21 @@ export async function pullBack(
       if (own !== undefined && node.rule !== undefined) {
         tape.signal?.throwIfAborted();
         tape.assertUnchanged(node.name, node.args);
-        const pulling = pullThrough(tape, node, own, cotangents, owner);
+        const pulling = part(node, () => pullThrough(tape, node, own, cotangents, owner, pass));
         if (pulling !== undefined) await pulling;
         cotangents.delete(node);
       }
       if (keeps) continue;
       const made = tape.freeable(node);
       if (made.length === 0) continue;
-      const launching = launchReaders(cotangents, made);
+      const launching = part(node, () => launchReaders(cotangents, made));
       if (launching !== undefined) await launching;
       tape.free(made);
     }
     const found = wanted.map(({ node, output }) => cotangents.get(node)?.[output]);
-    const releasing = released(found, wanted.map(formOf), owner);
+    const releasing = part(undefined, () => released(found, wanted.map(formOf), owner));
     given = releasing instanceof Promise ? await releasing : releasing;
+    pass?.remember(given);
   } finally {
     const closing = owner.close();
     if (closing !== undefined) await closing;
@@ -104,10 +111,11 @@ function pullThrough(
   own: readonly (KnownValue | undefined)[],
   cotangents: Cotangents,
   owner: Owning,
+  pass: Pass | undefined,
 ): Promise<void> | undefined {
   const { rule, outputs } = node;
   const pull = (whole: readonly unknown[]): Promise<void> | undefined => {
-    const shares = sharesOf(tape, node, whole, owner);
+    const shares = sharesOf(tape, node, whole, owner, pass);
     return addShares(tape, node, shares, cotangents, owner, 0);
   };
   const spreads = own.map((one, at) =>
@@ -124,15 +132,18 @@ function sharesOf(
   node: Node,
   whole: readonly unknown[],
   owner: Owning,
+  pass: Pass | undefined,
 ): readonly Share[] {
   const { rule, args, sources, result } = node;
   if (rule === undefined) return [];
+  pass?.noteArgumentsRead(node);
   const wrapped = (value: unknown, check?: ReadCheck): unknown =>
     isTensor(value) || isKnownResult(value) || isTracedKnown(value)
       ? owner.wrap(value, check)
       : value;
   const ofResult = (value: unknown): unknown =>
     wrapped(value, () => {
+      pass?.noteResultRead(node);
       tape.assertReadable(node);
       tape.assertResultUnchanged(node);
     });

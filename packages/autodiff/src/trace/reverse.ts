@@ -17,6 +17,8 @@ export interface Source {
 
 /** A call on the tape, or an input of the function. */
 export interface Node {
+  /** Its place on the tape. */
+  readonly at: number;
   readonly name: string;
   /** Undefined for an input. */
   readonly rule: DerivativeRule | undefined;
@@ -33,6 +35,8 @@ export interface Node {
 /** A tape of operations, for derivatives backwards. */
 export class Reverse extends Recording {
   readonly nodes: Node[] = [];
+  /** Whether its rules may be left out where what they launch is known. */
+  readonly remembers: boolean = true;
   /** What the caller has handles of, with the number of its writes when they were given. */
   readonly #handed = new Map<Tensor['storage'], number>();
 
@@ -42,6 +46,7 @@ export class Reverse extends Recording {
     this.noteResult(`${name} has`, primal);
     const { shape, dtype, device } = primal;
     const node: Node = {
+      at: this.nodes.length,
       name,
       rule: undefined,
       call: () => primal,
@@ -63,6 +68,7 @@ export class Reverse extends Recording {
     const found = this.ruleFor<Source>(call);
     if (found === undefined) return [];
     const node: Node = {
+      at: this.nodes.length,
       name: call.primitive.name,
       rule: found.rule,
       call: call.primitive.call,

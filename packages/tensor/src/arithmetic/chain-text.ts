@@ -28,6 +28,31 @@ export interface BoundChain {
 const isInner = ({ chain }: ChainNode, operand: ChainOperand): operand is ChainNode =>
   isChain(operand) && !(chain.before as readonly ChainOperand[]).includes(operand);
 
+/**
+ * The operations of a chain, in the order in which they stand.
+ *
+ * @param seen operations that were written, which are named by their number; takes those of this chain
+ */
+export function chainText(
+  node: ChainNode,
+  seen: Map<ChainNode, number>,
+  numberAt: (one: number) => string,
+  tensorAt: (one: LaterRead | Unlaunched) => string,
+): string {
+  const known = seen.get(node);
+  if (known !== undefined) return `#${known}`;
+  seen.set(node, seen.size);
+  // the dtype says what is stored, and whether an operation has a formula for whole numbers
+  let text = `${node.chain.operator} ${node.chain.dtype}(`;
+  for (const one of node.chain.operands) {
+    if (typeof one === 'number') text += `${numberAt(one)},`;
+    else if (isLiteral(one)) text += `${one.literal},`;
+    else
+      text += `${isInner(node, one) ? chainText(one, seen, numberAt, tensorAt) : tensorAt(one)},`;
+  }
+  return `${text})`;
+}
+
 /** Writes a chain down, with the tensors that it reads now. @param before what was computed before */
 export function bindChain(
   root: ChainRoot,
@@ -50,20 +75,9 @@ export function bindChain(
     }
     return `x${place}`;
   };
-  const textOf = (node: ChainNode): string => {
-    const known = seen.get(node);
-    if (known !== undefined) return `#${known}`;
-    seen.set(node, seen.size);
-    // the dtype says what is stored, and whether an operation has a formula for whole numbers
-    let text = `${node.chain.operator} ${node.chain.dtype}(`;
-    for (const one of node.chain.operands) {
-      if (typeof one === 'number') text += `p${numbers.push(one) - 1},`;
-      else if (isLiteral(one)) text += `${one.literal},`;
-      else text += `${isInner(node, one) ? textOf(one) : tensorAt(one)},`;
-    }
-    return `${text})`;
-  };
-  const text = isChain(root) ? textOf(root) : tensorAt(root);
+  const text = isChain(root)
+    ? chainText(root, seen, (one) => `p${numbers.push(one) - 1}`, tensorAt)
+    : tensorAt(root);
   return { root, text, tensors, numbers, places, made };
 }
 

@@ -174,6 +174,7 @@ type Args = readonly [KnownValue, ...Operand[]];
 
 const ruleOf = (partials: Partials): DerivativeRule<Args> => ({
   broadcasts: true,
+  isOfForms: true,
   vjp: (g, { args, result }) =>
     partials.map((partial, at): Share => {
       const x = args[at];

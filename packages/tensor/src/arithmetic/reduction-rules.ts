@@ -144,6 +144,7 @@ function reduced(name: string, { args, result }: AppliedCall<Args>): Reduced {
 
 const weighted = (name: string, weights: Weights): DerivativeRule<Args> => ({
   broadcasts: true,
+  isOfForms: true,
   vjp: (g, call) => [
     () => {
       const of = reduced(name, call);
@@ -161,6 +162,7 @@ const weighted = (name: string, weights: Weights): DerivativeRule<Args> => ({
 
 /** Its tangents are computed as its cotangents are: the matrix of its derivatives is symmetric. */
 const softmax: DerivativeRule<Args> = {
+  isOfForms: true,
   vjp: (g, call) => [() => ofSoftmax(g, call)],
   jvp: ([tangent], call) => ofSoftmax(tangent as Value, call),
 };
@@ -169,6 +171,7 @@ const ofSoftmax = (t: Value, { args: [, axis = -1], result: y }: AppliedCall<Arg
   y.mul(t.sub(t.mul(y).sum(axis, KEPT)));
 
 const logSoftmax: DerivativeRule<Args> = {
+  isOfForms: true,
   vjp: (g, { args: [, axis = -1], result: y }) => [() => g.sub(y.exp().mul(g.sum(axis, KEPT)))],
   jvp: ([tangent], { args: [, axis = -1], result: y }) => {
     const t = tangent as Value;

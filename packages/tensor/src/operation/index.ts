@@ -155,6 +155,7 @@ export {
   type Trace,
 } from '../trace/traced.js';
 export { isTraced, promisesTraced } from '../trace/traced-value.js';
+export { ValueForms } from '../trace/value-forms.js';
 export { type CallRoutine, type RoutineCall } from './call-routine.js';
 export { atOnce, waited, whenEnqueued, type Enqueuing, type Wait } from './enqueuing.js';
 export {
@@ -179,6 +180,12 @@ export {
   type ResultSpec,
 } from './known-call.js';
 export { KnownCalls, layoutKey } from './known-calls.js';
+export {
+  LaunchesAgain,
+  LaunchNotes,
+  type NotedLaunch,
+  type PlaceOfTensor,
+} from './noted-launches.js';
 export {
   keyPart,
   launchSteps,

@@ -9,11 +9,12 @@ import { rowMajorStrides } from '../layout.js';
 import { coreOf, purposeOf } from '../operations.js';
 import type { LoadedProgram } from '../program.js';
 import { StorageBlock } from '../storage-block.js';
-import { streamFor, type StreamCore } from '../stream-core.js';
+import { streamFor, waitForRoom, type StreamCore } from '../stream-core.js';
 import { TensorForm } from '../tensor-form.js';
 import { rememberPlan, Tensor } from '../tensor.js';
 import type { CallRoutine, RoutineCall } from './call-routine.js';
 import { atOnce, whenEnqueued, type Enqueuing } from './enqueuing.js';
+import { hearerOfLaunches, type CallAgain } from './noted-launches.js';
 import { sharesMemory } from './shared-memory.js';
 
 /** The tensors of a call: those that it reads, and those that it writes, undefined where it makes them. */
@@ -28,6 +29,17 @@ export function storagesOf({
   outs,
 }: CallTensors): [reads: readonly StorageBlock[], writes: readonly StorageBlock[]] {
   return [inputs.map((one) => one.storage), outs.flatMap((one) => one?.storage ?? [])];
+}
+
+/** Whether calls were made earlier that touch the same memory and are not enqueued yet. */
+export function isBehindOthers({ inputs, outs }: CallTensors): boolean {
+  for (const { storage } of inputs) if (storage.calls?.hasWriters === true) return true;
+  for (const out of outs) {
+    if (out === undefined) continue;
+    const { calls, hasLaterReads } = out.storage;
+    if (calls?.isEmpty === false || hasLaterReads) return true;
+  }
+  return false;
 }
 
 /** The lists in which a call has its tensors: scratch memory is its own, and returns to the pool behind its launches. */
@@ -104,7 +116,7 @@ export interface CheckedCall {
  * What is left to do for a call whose tensors lie as those of one that was checked: its results are made and its kernels launched.
  * Two calls of an operation with the same options and `layoutKey` are alike, but for memory that outputs share.
  */
-export class KnownCall {
+export class KnownCall implements CallAgain {
   readonly device: Device;
   /** Whether it calls a routine. */
   readonly hasRoutine: boolean;
@@ -112,6 +124,8 @@ export class KnownCall {
   readonly mayWait: boolean;
   readonly #core: DeviceCore;
   readonly #results: readonly MadeTensor[];
+  /** In the place of `outs` where it makes all results. */
+  readonly #newResults: readonly undefined[];
   readonly #scratch: readonly MadeTensor[];
   readonly #programs: readonly BoundProgram[];
   readonly #held: readonly Tensor[];
@@ -125,6 +139,7 @@ export class KnownCall {
     this.device = device;
     this.#core = coreOf(device);
     this.#results = results.map((spec) => madeTensor(device, spec));
+    this.#newResults = results.map(() => undefined);
     this.#scratch = scratch.map((spec) => madeTensor(device, spec));
     this.#programs = launches.map(boundProgram);
     const routines = this.#programs.flatMap(({ routine }) => routine?.is ?? []);
@@ -149,8 +164,26 @@ export class KnownCall {
 
   /** Whether its checks hold for tensors of the same layouts: what it holds lives, and outputs share memory with no other tensor. */
   isLike(tensors: CallTensors): boolean {
+    return this.holdsAll && !sharesMemory(tensors.outs, tensors.inputs, this.#held);
+  }
+
+  get holdsAll(): boolean {
     for (const one of this.#held) if (one.disposed) return false;
-    return !sharesMemory(tensors.outs, tensors.inputs, this.#held);
+    return true;
+  }
+
+  launchAgain(
+    inputs: readonly Tensor[],
+    numbers: Scalars | undefined,
+  ): Tensor[] | Promise<Tensor[]> {
+    const tensors = { inputs, outs: this.#newResults };
+    const queue = streamFor(this.device, undefined, 'a call');
+    if (queue.hasRoom() && !isBehindOthers(tensors))
+      return this.launchChecked(tensors, queue, numbers);
+    return inTurn(...storagesOf(tensors), undefined, async (own) => {
+      if (!queue.hasRoom()) await waitForRoom(queue, undefined);
+      return own.run(() => this.launchChecked(tensors, queue, numbers));
+    });
   }
 
   /** The same as {@link launchChecked} for a call with a routine, which may wait. @throws as `launch`, the signal's reason */
@@ -172,6 +205,7 @@ export class KnownCall {
   ): Tensor[] {
     if (this.mayWait) return atOnce(this.#enqueuing(tensors, stream, numbers, watch));
     const { queue, parts } = this.#memory(tensors, stream);
+    const { enqueued } = queue;
     try {
       for (const one of this.#programs) {
         const { routine } = one;
@@ -179,6 +213,13 @@ export class KnownCall {
         else if (!queue.onlyAsks)
           routine.is.now?.(routineCall(one, routine.pointers, parts, stream, numbers, watch));
       }
+      hearerOfLaunches()?.({
+        call: this,
+        inputs: tensors.inputs,
+        numbers,
+        results: parts.result,
+        enqueued: queue.enqueued - enqueued,
+      });
       return this.#told(parts);
     } catch (error) {
       disposeMade(parts, tensors);

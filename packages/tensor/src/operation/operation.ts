@@ -15,7 +15,13 @@ import { streamFor, waitForRoom } from '../stream-core.js';
 import type { Tensor } from '../tensor.js';
 import { unlessAborted } from '../unless-aborted.js';
 import type { CallStep, CallSteps, LoadedPart, StepPrograms } from './call-steps.js';
-import { KnownCall, storagesOf, type CallPointer, type CallTensors } from './known-call.js';
+import {
+  isBehindOthers,
+  KnownCall,
+  storagesOf,
+  type CallPointer,
+  type CallTensors,
+} from './known-call.js';
 import { KnownCalls, layoutKey, type CallKey } from './known-calls.js';
 
 /** What tells a call of an operation from others. */
@@ -404,17 +410,6 @@ function again(
   const { call } = bound;
   if (!call.isLike(tensors)) return undefined;
   return call.enqueueChecked(tensors, queue, scalarsOf(bound, options, args), options);
-}
-
-/** Whether calls were made earlier that touch the same memory and are not enqueued yet. */
-function isBehindOthers({ inputs, outs }: CallTensors): boolean {
-  for (const { storage } of inputs) if (storage.calls?.hasWriters === true) return true;
-  for (const out of outs) {
-    if (out === undefined) continue;
-    const { calls, hasLaterReads } = out.storage;
-    if (calls?.isEmpty === false || hasLaterReads) return true;
-  }
-  return false;
 }
 
 function hasTwice(outs: CallTensors['outs']): boolean {

@@ -18,7 +18,8 @@ export function recorded(primitive: Primitive, args: readonly unknown[]): unknow
   const given = Arguments.of(args);
   const { flat } = given;
   let there: unknown[] | undefined;
-  for (const [at, one] of flat.entries()) {
+  for (let at = 0; at < flat.length; at++) {
+    const one = flat[at];
     const present = presentValue(one);
     if (present === UNKNOWN) return promisesTraced(pending(recordedLater(primitive, given)));
     if (!Object.is(present, one)) (there ??= [...flat])[at] = present;

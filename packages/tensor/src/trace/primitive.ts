@@ -56,6 +56,11 @@ export interface DerivativeRule<A extends readonly unknown[] = never> {
    * @param used like the result, undefined where none is used
    */
   readonly noteUse?: ((used: unknown, result: unknown) => void) | undefined;
+  /**
+   * What `vjp` launches, within the call, follows from the form of the cotangent, the arguments and the result alone: dtypes, shapes, strides, and what is no tensor. So
+   * a backward pass that has only such rules is made again by its launches.
+   */
+  readonly isOfForms?: true;
   /** `vjp` is a user's: that it is linear in the cotangent is checked where it is turned round. */
   readonly checksLinear?: true;
   /** The cotangent may have extents of 1, or lack axes, where it is constant along the result's. */

@@ -17,7 +17,7 @@ import { Traced } from './traced.js';
 type Of<A extends readonly unknown[]> = DerivativeRule<readonly [x: KnownValue, ...A]>;
 
 /** The elements themselves: the cotangent is that of the result. */
-const same: Of<readonly unknown[]> = { vjp: (g) => [() => g], jvp: 'linear' };
+const same: Of<readonly unknown[]> = { isOfForms: true, vjp: (g) => [() => g], jvp: 'linear' };
 
 /** The same elements in another shape: a copy where they do not lie one behind the other. */
 const reshaped = (x: Value, shape: readonly number[]): Value => x.contiguous().reshape(shape);
@@ -63,9 +63,14 @@ const placing: Primitive = {
 
 type Placing = readonly [part: KnownValue, shape: readonly number[], ranges: readonly SliceRange[]];
 
-const transpose: Of<readonly []> = { vjp: (g) => [() => g.transpose()], jvp: 'linear' };
+const transpose: Of<readonly []> = {
+  isOfForms: true,
+  vjp: (g) => [() => g.transpose()],
+  jvp: 'linear',
+};
 
 const permute: Of<readonly [axes: readonly number[]]> = {
+  isOfForms: true,
   vjp: (g, { args: [, axes] }) => {
     const counted = axes.map((axis) => (axis < 0 ? axis + axes.length : axis));
     return [() => g.permute(counted.map((_, axis) => counted.indexOf(axis)))];
@@ -74,6 +79,7 @@ const permute: Of<readonly [axes: readonly number[]]> = {
 };
 
 const reshape: Of<readonly [shape: readonly number[]]> = {
+  isOfForms: true,
   vjp: (g, { args: [x] }) => [() => reshaped(g, x.shape)],
   jvp: ([tangent], { result }) => reshaped(tangent as Value, result.shape),
 };
@@ -107,6 +113,7 @@ const split: Of<readonly [sections: number | readonly number[], axis?: number]> 
 };
 
 const broadcastTo: Of<readonly [shape: readonly number[]]> = {
+  isOfForms: true,
   vjp: (g, { args: [x, shape] }) => [() => summedTo(g, shape, x.shape)],
   jvp: 'linear',
 };
