@@ -95,7 +95,7 @@ async function withOwnHandles<A extends readonly unknown[], R>(
     return await call(...(given.with(handles).all as unknown as A));
   } finally {
     for (const [at, one] of handles.entries())
-      if (one !== given.flat[at]) (one as Disposable)[Symbol.dispose]();
+      if (!Object.is(one, given.flat[at])) (one as Disposable)[Symbol.dispose]();
   }
 }
 

@@ -1,5 +1,12 @@
 import { type Tensor } from '@mercer/tensor';
-import { flatArguments, mapArguments, Traced, type MappedCall } from '@mercer/tensor/operation';
+import {
+  flatArguments,
+  mapArguments,
+  Traced,
+  whenKnown,
+  type Made,
+  type MappedCall,
+} from '@mercer/tensor/operation';
 import { Batching } from './trace/batching.js';
 import { handedOut } from './trace/handed.js';
 import { isPrimal } from './trace/values.js';
@@ -22,8 +29,13 @@ async function overExamples(
   const trace = new Batching(what, size);
   try {
     const are = flatArguments(mapped);
+    // a tangent may be a promise, of which no shape is known yet
+    const flat = await Promise.all(flatArguments(args).map(whenKnown));
     let at = 0;
-    const given = mapArguments(args, (one) => (are[at++] === true ? trace.wrap(one) : one));
+    const given = mapArguments(args, () => {
+      const { made } = flat[at] as Made;
+      return are[at++] === true ? trace.wrap(made) : made;
+    });
     const found: readonly unknown[] = await Promise.all(await f(...given));
     await trace.close();
     return found.map((one) => ({

@@ -206,12 +206,13 @@ function holdsTensor(one: unknown, seen = new Set<unknown>()): boolean {
 
 /** What the place of a tensor in a tree takes. */
 class Form {
+  /** With the strides of axes that are longer than 1: those of others mean nothing. */
   readonly tensor: Pick<Tensor, 'device' | 'dtype' | 'shape' | 'strides'>;
   /** Its number among the tensors of all arguments, or of the value. */
   readonly at: number;
 
   constructor({ device, dtype, shape, strides }: Tensor, at: number) {
-    this.tensor = { device, dtype, shape, strides };
+    this.tensor = { device, dtype, shape, strides: strides.filter((_, axis) => shape[axis] !== 1) };
     this.at = at;
   }
 
@@ -234,13 +235,14 @@ class Form {
       throw unlike(what, 'a tensor', why);
     }
     const { device, dtype, shape, strides } = this.tensor;
+    const found = one.strides.filter((_, axis) => shape[axis] !== 1);
     if (one.device !== device) throw otherDevice(what, one, this.tensor);
     if (one.dtype !== dtype) throw unlike(what, dtype, one.dtype, 'DTYPE_MISMATCH');
     if (String(one.shape) !== String(shape)) {
       throw unlike(what, formatShape(shape), formatShape(one.shape), 'SHAPE_MISMATCH');
     }
-    if (String(one.strides) !== String(strides)) {
-      throw unlike(what, `strides ${strides.join()}`, `strides ${one.strides.join()}`);
+    if (String(found) !== String(strides)) {
+      throw unlike(what, `strides ${strides.join()}`, `strides ${found.join()}`);
     }
     return one;
   }

@@ -261,7 +261,10 @@ function made<D extends LazyDType>(
   x: LazyTensor<D>,
   build: (f: VectorExpr) => VectorExpr,
 ): ComplexLazyTensor<D> {
-  return new ComplexLazyTensor<D>(what, combine(what, [x], build));
+  return new ComplexLazyTensor<D>(
+    what,
+    combine(what, [checkOperand(`${what}: x`, x, 'real')], build),
+  );
 }
 
 /** A real vector of pairs, real and imaginary part in turn, as complex numbers. */

@@ -177,7 +177,7 @@ function merged(
   what: string,
   parts: NamedReductions,
 ): { readonly reductions: Reductions; readonly inputs: readonly Input[] } {
-  const named = Object.entries(parts);
+  const named = Object.entries((parts as NamedReductions | undefined) ?? {});
   checkParts(what, named);
   const { formulas, inputs } = merge(
     named.flatMap(([, one]) =>

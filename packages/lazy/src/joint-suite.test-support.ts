@@ -292,6 +292,12 @@ export function describeJoint(device: () => Device): void {
       const mistakes: readonly [string, () => unknown, string, RegExp][] = [
         ['without reductions', () => jointReduction({}), 'INVALID_ARGUMENT', /no reduction/],
         [
+          'without an object',
+          () => jointReduction(undefined as never),
+          'INVALID_ARGUMENT',
+          /no reduction/,
+        ],
+        [
           'over two sides',
           () => jointReduction({ a: sum, b: x.mul(y).reduction('Sum', 'i') }),
           'INVALID_ARGUMENT',

@@ -160,6 +160,12 @@ export const MATRIX_MISTAKES: readonly Mistake[] = [
     'INVALID_ARGUMENT',
     /matmul: there is no option 'rangs'/,
   ],
+  [
+    'no complex vector',
+    () => complexOf(undefined as never),
+    'INVALID_ARGUMENT',
+    /complexOf: x is undefined/,
+  ],
   ['an odd complex vector', () => complexOf(lazyI([[1, 2, 3]])), 'DIM_MISMATCH', /dim 3/],
   [
     'an axis that is none',

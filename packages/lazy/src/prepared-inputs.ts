@@ -19,7 +19,7 @@ export interface Example extends PairCall {
 
 const ANY_OPERAND = { rowStride: 0, columnStride: 0, batchStride: 0 };
 
-/** An input of a prepared call, which copies nothing; of an example it does not matter how it lies. */
+/** An input of a prepared call, which copies nothing; of an example, and of one without elements, it does not matter how it lies. */
 export function readAsItLies(
   what: string,
   one: Input,
@@ -29,7 +29,7 @@ export function readAsItLies(
 ): PairInput {
   const operand = pairOperand(view, sizes, ownAxes(one));
   if (operand !== undefined) return { view, operand };
-  if (prepared === 'example') return { view, operand: ANY_OPERAND };
+  if (prepared === 'example' || view.shape.includes(0)) return { view, operand: ANY_OPERAND };
   throw new MercerError(
     'NOT_CONTIGUOUS',
     `${what}: ${describeInput(one)} has strides [${view.strides.join(', ')}], which a prepared call cannot read over the batch [${sizes.batchShape.join(', ')}]. ` +

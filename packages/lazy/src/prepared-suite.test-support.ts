@@ -81,6 +81,10 @@ export function describePreparedAgain(device: () => Device): void {
       expect(() => call([turned, y], { out })).toThrow(
         expect.objectContaining({ code: 'NOT_CONTIGUOUS' }),
       );
+      // without elements there is nothing to read
+      await out.fill(7);
+      call([await turned.contiguous(), turned.slice([0, 0])], { out });
+      expect(await readable(out)).toEqual(upTo(M).map(() => 0));
     });
 
     it('begins where rows of a tensor of the formula begin', async () => {

@@ -93,7 +93,8 @@ export function linalgOperation<O extends object>(
   const { what, matrices = [], results } = rules;
   const optional = own(rules, 'vectors', 'others', 'read', 'overwrites', 'waiting', 'numbers');
   const { takesHalves } = own(rules, 'takesHalves');
-  const { vectors, others, read = inOrder(matrices), overwrites = [] } = optional;
+  const { vectors, others, overwrites = [] } = optional;
+  const read = optional.read === undefined ? inOrder(matrices) : ofSaved(what, optional.read);
   const { waiting = [], numbers = [] } = optional;
   const { key: keyOf, scalars, hidden, finish } = own(rules, 'key', 'scalars', 'hidden', 'finish');
   const { meaning } = own(rules, 'meaning');
@@ -196,6 +197,18 @@ const inOrder =
     Object.fromEntries(names.map((name, place) => [name, args[place] as Tensor])),
     ...args.slice(names.length),
   ];
+
+/** Tensors out of what a forward call left behind, the second argument. @throws MercerError INVALID_ARGUMENT where that is no object */
+const ofSaved =
+  (what: string, read: (args: never) => LinalgArguments) =>
+  (args: readonly unknown[]): LinalgArguments => {
+    const [, saved] = args;
+    if (typeof saved === 'object' && saved !== null) return read(args as never);
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `${what}: the second argument is ${describeValue(saved)}. Pass an object of the tensors of the forward call, by name.`,
+    );
+  };
 
 const named = (names: readonly string[], tensors: readonly Tensor[]): Record<string, Tensor> =>
   Object.fromEntries(names.map((name, place) => [name, tensors[place] as Tensor]));

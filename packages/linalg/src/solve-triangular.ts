@@ -18,7 +18,7 @@ export interface SolveTriangularOptions<D extends LinalgDType>
   extends Omit<SolveOptions<D>, 'overwriteA' | 'refine'>, TriangleOption {
   /** Solve with the transposed matrix; default false. */
   readonly transpose?: boolean | undefined;
-  /** Take the diagonal for ones and do not read it; default false. */
+  /** Take the diagonal for ones and do not read it; default false. On a GPU it must be finite all the same. */
   readonly unitDiagonal?: boolean | undefined;
 }
 

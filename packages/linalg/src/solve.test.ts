@@ -1,6 +1,7 @@
 import { empty, tensor, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import {
+  at,
   definite,
   dense,
   general,
@@ -158,6 +159,25 @@ describe('refinement', () => {
     };
     expect(await off({ refine: 10 })).toBeLessThan(2 ** -23);
     expect(await off({})).toBeGreaterThan(2 ** -21);
+  });
+
+  it('takes right-hand sides beyond the range of float32, each column by a scale of its own', async () => {
+    const a = await toTensor(definite(5, 7), 'float64');
+    const column = randomMatrix(5, 1, 8);
+    const scales = [1e250, 1e-250, 0, NaN, 1];
+    const b = dense(5, 5, (i, j) => at(column, i, 0) * (scales[j] ?? 0));
+    for (const solve of [solveCholesky, solveLU]) {
+      const { x, infos } = await solve(a, await toTensor(b, 'float64'), { refine: 3 });
+      expect(await infos.toNested()).toBe(0);
+      const found = await onlyMatrix(x);
+      for (let i = 0; i < 5; i++) {
+        const truth = at(found, i, 4);
+        expect(at(found, i, 0) / 1e250).toBeCloseTo(truth, 12);
+        expect(at(found, i, 1) / 1e-250).toBeCloseTo(truth, 12);
+        expect(at(found, i, 2)).toBe(0);
+        expect(at(found, i, 3)).toBeNaN();
+      }
+    }
   });
 });
 

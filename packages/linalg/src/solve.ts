@@ -26,7 +26,7 @@ export interface SolveOptions<D extends LinalgDType> extends CallOptions, RightH
   /**
    * Mixed precision: factor in float32 and correct the solution this many times with residuals in float64, which reaches
    * the accuracy of float64 where the condition number is well below 1e7. From 0 to 100; not together with overwriteA. a must
-   * be finite in float32 too.
+   * be finite in float32 too, and on a GPU b as well.
    */
   readonly refine?: number | undefined;
   /** Where the solution goes, or results by name; not together with overwriteB. */

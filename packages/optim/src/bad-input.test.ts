@@ -273,6 +273,11 @@ describe('layers refuse', () => {
       /mse: the prediction is float32 \[3, 1\] and the target float32 \[3\]/,
     ],
     [
+      'NaN for scores',
+      async () => losses.crossEntropy(NaN as never, await make(3)),
+      /crossEntropy: the scores: expected a tensor, got NaN/,
+    ],
+    [
       'labels of another length',
       async () => losses.crossEntropy(await make(3, 4), await tensor(Int32Array.of(1, 2), where)),
       /classes along axis 1, and the labels int32 \[2\]\. Pass labels of shape \[3\]/,

@@ -89,13 +89,9 @@ function unit(row: VectorExpr): VectorExpr {
 }
 
 /** @throws MercerError */
-function checkRows(
-  what: string,
-  name: string,
-  rows: Tensor,
-  { dtype, device, shape }: Tensor,
-): void {
+function checkRows(what: string, name: string, rows: Tensor, x: Tensor): void {
   assertValue(rows, `${what}: ${name}`);
+  const { dtype, device, shape } = x;
   if (rows.dtype !== 'float32' && rows.dtype !== 'float64') {
     throw new MercerError(
       'DTYPE_MISMATCH',

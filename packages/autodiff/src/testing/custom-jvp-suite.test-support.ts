@@ -87,6 +87,18 @@ export function describeCustomJvp(device: () => Device): void {
       expect(await tangent.item()).toBe(2 * (1 + 4 + 9));
     });
 
+    it('has tangents under vmap that are there later', async () => {
+      const f = customJvp(
+        (v: Tensor) => v.softmax(),
+        async ([t], { args: [v] }) =>
+          (await jvp(async (w: Tensor) => await w.softmax())([v], [t])).tangent,
+      );
+      const rows = async (v: Tensor) => vmap(async (w: Tensor) => await f(w))(v.reshape([1, 3]));
+      const { tangent } = await jvp(rows)([x], [y]);
+      const plain = await jvp(async (v: Tensor) => await v.softmax())([x], [y]);
+      expectClose(await numbers(tangent), await numbers(plain.tangent), 1e-13);
+    });
+
     it('gives float32 gradients for float32, and gives for an argument without influence nothing', async () => {
       const f = customJvp(
         (a: Tensor, _: Tensor) => a.mul(2),

@@ -440,6 +440,14 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       expect(await outside[1]?.toTypedArray()).toEqual(b.map((one) => Math.fround(one * 3)));
     });
 
+    it('a chain that is left over does not take the place of the result', async () => {
+      const [x, y] = [await make(1), await make(2)];
+      // softmax computes the product in kernels of its own
+      const f = (a: Floats, b: Floats) => a.mul(b).softmax().mul(b);
+      using prepared = await prepare(f, x, y);
+      expect(await elementsOf(prepared(y, x))).toEqual(await elementsOf(await f(y, x)));
+    });
+
     it('a function that fails while it is captured leaves nothing', async () => {
       const x = await make(1);
       let calls = 0;
@@ -566,6 +574,15 @@ export function prepareSuite(name: string, deviceOf: () => Device): void {
       expect(await elementsOf(prepared(await of(2)))).toEqual(
         await elementsOf(await (await of(2)).mul(2)),
       );
+    });
+
+    it('takes an argument that lies alike but along axes of one element', async () => {
+      const of = async (seed: number) => (await make(seed, [1, 12])).transpose();
+      using prepared = await prepare((x: Floats) => x.mul(2), await of(1));
+      const x = await make(2, [12, 1]);
+      expect(x.strides).not.toEqual((await of(1)).strides);
+      expect(await elementsOf(prepared(x))).toEqual(await elementsOf(await x.mul(2)));
+      expect(await elementsOf(prepared.repeat(2, x))).toEqual(await elementsOf(await x.mul(4)));
     });
 
     it('refuses examples without tensors, with gaps, and of something else', async () => {

@@ -61,12 +61,16 @@ View<T> byLower(const View<T>& of, bool upper) {
   return upper ? transposed(of) : of;
 }
 
-enum class Part { kAll, kLower, kUpper };
+// Triangles with the diagonal, and what is below or above it.
+enum class Part { kAll, kLower, kUpper, kBelow, kAbove };
 
 inline Part triangle(bool upper) { return upper ? Part::kUpper : Part::kLower; }
 
 inline bool isIn(Part part, int64_t row, int64_t column) {
-  return part == Part::kAll || (part == Part::kLower ? row >= column : row <= column);
+  return part == Part::kAll || (part == Part::kLower   ? row >= column
+                                : part == Part::kUpper ? row <= column
+                                : part == Part::kBelow ? row > column
+                                                       : row < column);
 }
 
 // Calls `visit(row, column)` for every element, in tiles that stay in the cache whichever way the matrix lies.

@@ -1,6 +1,8 @@
 // Mixed precision: factors in float32, residuals and solutions in float64.
 #pragma once
 
+#include <cmath>
+
 #include "routine.h"
 
 namespace mercer::cpu {
@@ -23,6 +25,7 @@ struct RefinedSolve {
     factor = arena.take<float>(lead * n);
     correction = arena.take<float>(lead * columns);
     pivots = arena.take<int64_t>(n);
+    exponents = arena.take<int>(columns);
     a = arena.take<double>(lead * n);
     residual = arena.take<double>(lead * columns);
     x = arena.take<double>(lead * columns);
@@ -44,17 +47,25 @@ struct RefinedSolve {
     return static_cast<int32_t>(kDefinite ? factorCholesky(team, view) : factorLU(team, view, pivots));
   }
 
-  // x += factor^-1 residual
+  // x += factor^-1 residual; a power of two keeps each column of it within the range of float32
   void correct(const Team& team) {
-    forEach(n, columns, [&](int64_t i, int64_t j) {
-      correction[i + j * lead] = static_cast<float>(residual[i + j * lead]);
-    });
+    for (Int j = 0; j < columns; ++j) {
+      const double* column = residual + j * lead;
+      double largest = 0;
+      for (Int i = 0; i < n; ++i) largest = std::max(largest, std::abs(column[i]));
+      exponents[j] = 0;
+      if (std::isfinite(largest)) std::frexp(largest, &exponents[j]);
+      for (Int i = 0; i < n; ++i)
+        correction[i + j * lead] = static_cast<float>(std::ldexp(column[i], -exponents[j]));
+    }
     const auto view = byColumns(factor, n, n, lead), sides = byColumns(correction, n, columns, lead);
     if constexpr (kDefinite)
       solveByCholesky(team, view, sides);
     else
       solveByLU(team, view, pivots, sides);
-    forEach(n, columns, [&](int64_t i, int64_t j) { x[i + j * lead] += correction[i + j * lead]; });
+    forEach(n, columns, [&](int64_t i, int64_t j) {
+      x[i + j * lead] += std::ldexp(static_cast<double>(correction[i + j * lead]), exponents[j]);
+    });
   }
 
   void solve(const Team& team, const View<T>& b) {
@@ -88,6 +99,7 @@ struct RefinedSolve {
   const Int n, lead, columns;
   float *factor, *correction;
   int64_t* pivots;
+  int* exponents;
   double *a, *residual, *x;
   T* given;
 };

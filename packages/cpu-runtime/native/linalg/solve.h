@@ -108,8 +108,9 @@ struct TriangularSolve {
 
   int32_t solve(const Team& team, int64_t index) {
     const bool unit = args.unitDiagonal != 0, transpose = args.transpose != 0;
-    const bool lower = (args.upper != 0) == transpose;
-    if (!pack(viewOf<T>(args.batch, args.a, index), a, lead, triangle(args.upper != 0))) return kNotFinite;
+    const bool upper = args.upper != 0, lower = upper == transpose;
+    const Part part = unit ? (upper ? Part::kAbove : Part::kBelow) : triangle(upper);
+    if (!pack(viewOf<T>(args.batch, args.a, index), a, lead, part)) return kNotFinite;
     pack(viewOf<T>(args.batch, args.b, index), x, lead);
     for (Int i = 0; i < n && !unit; ++i)
       if (a[i + i * lead] == 0) return static_cast<int32_t>(i + 1);

@@ -322,6 +322,8 @@ export function describeClusters(device: () => Device): void {
     it('refuses what is no list of clusters', async () => {
       const mask = await on(keep, 'float64');
       await expect(fromMatrix(rangesJ, rangesI, mask)).rejects.toThrow(/keep is \(2, 3, 1\)/);
+      await expect(fromMatrix(3 as never, rangesJ, mask)).rejects.toThrow(/rangesI is 3/);
+      await expect(fromMatrix([null as never], rangesJ, mask)).rejects.toThrow(/\[0\] is \[null/);
       await expect(
         fromMatrix(
           [

@@ -94,11 +94,17 @@ async function listOf(
   work: WorkOptions,
 ): Promise<readonly RowRange[]> {
   const list = isTensor(given) ? await rowsOf(what, name, given, work) : given;
+  if (!Array.isArray(list)) {
+    throw new LazyError(
+      'INVALID_ARGUMENT',
+      `${what}: ${name} is ${describeValue(given)}. Pass ranges [start, end], as clusterRanges gives them.`,
+    );
+  }
   let before = 0;
-  for (const [k, range] of list.entries()) {
-    const [start, end] = range;
-    const isRange =
-      (range.length as number) === 2 && Number.isSafeInteger(start) && Number.isSafeInteger(end);
+  for (const [k, range] of (list as readonly unknown[]).entries()) {
+    const pair: readonly unknown[] = Array.isArray(range) ? range : [range];
+    const [start, end] = pair as RowRange;
+    const isRange = pair.length === 2 && Number.isSafeInteger(start) && Number.isSafeInteger(end);
     if (isRange && start >= before && end >= start) {
       before = end;
       continue;
@@ -108,7 +114,7 @@ async function listOf(
       `${what}: ${name}[${k}] is [${String(start)}, ${String(end)}], and the range before it ends at ${before}. Ranges are whole numbers [start, end] that ascend and do not overlap, as clusterRanges gives them.`,
     );
   }
-  return list;
+  return list as readonly RowRange[];
 }
 
 async function rowsOf(

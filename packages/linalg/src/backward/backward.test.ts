@@ -54,6 +54,18 @@ describe('bad input of backward rules', () => {
       /not square/,
     ],
     [
+      'nothing of the forward call',
+      () => invBackward(a, undefined as never),
+      'INVALID_ARGUMENT',
+      /invBackward: the second argument is undefined. Pass an object/,
+    ],
+    [
+      'a solution that is not there',
+      () => solveLUBackward(x, { a } as never),
+      'INVALID_ARGUMENT',
+      /x: expected a tensor, got undefined/,
+    ],
+    [
       'an input that is not there',
       () => solveLUBackward(x, { a, x }, { wrt: ['c' as 'a'] }),
       'INVALID_ARGUMENT',

@@ -75,7 +75,8 @@ export function solveBackward<F, O extends SolveBackwardOptions<SolveInputs>>(
       ]) => {
         const { a, factor, x, b = x } = own(saved, 'a', 'factor', 'x', 'b');
         const matrix = factor === undefined ? { a } : { factor };
-        return [{ ...(matrix as Record<string, Tensor>), x, gradient }, [...b.shape]];
+        const { shape = [] } = (b as Partial<Shaped> | undefined) ?? {};
+        return [{ ...(matrix as Record<string, Tensor>), x, gradient }, [...shape]];
       },
       key: (_, [, shape]) => String(shape),
       others: ['gradient'],

@@ -113,7 +113,7 @@ export async function sparseOperator<D extends OperatorDType>(
   const { offsets, indices, values, columns } = readOptions(what, matrix, COMPRESSED);
   assertTensor(offsets, `${what}: offsets`);
   assertTensor(indices, `${what}: indices`);
-  assertTensor(values, `${what}: values`);
+  if (!isTraced(values)) assertTensor(values, `${what}: values`);
   for (const [name, { dtype, label }] of Object.entries({ offsets, indices })) {
     if (['int32', 'int64'].includes(dtype)) continue;
     throw new MercerError(

@@ -20,6 +20,7 @@ import {
   lsqr,
   minres,
   pivotedCholesky,
+  sparseOperator,
   storedOperator,
   type LinearOperator,
 } from '../index.js';
@@ -227,6 +228,21 @@ export function gradientsSuite(name: string, place: () => Device): void {
         return numbersOf(await g.add(g.transpose()));
       };
       expectClose(await symmetric(of), await symmetric(by), 1e-9);
+    });
+
+    it('by the values of a sparse matrix', async () => {
+      const offsets = await tensor(Int32Array.of(0, 2, 4, 5), { device });
+      const indices = await tensor(Int32Array.of(0, 2, 1, 2, 2), { device });
+      const values = await tensor(Float64Array.of(4, 1, 3, -1, 2), { device });
+      const side = await tensor(Float64Array.of(1, 2, 3), { device });
+      const f: Call = async (entries, right) => {
+        const rows = { offsets, indices, values: entries as Numbers, columns: 3 };
+        const { x } = await gmres(await sparseOperator(rows), right as Numbers, TIGHT);
+        return x.square().sum();
+      };
+      await expect(
+        checkGradients(f, [values, side], { key: random.key(1) }),
+      ).resolves.toBeUndefined();
     });
 
     it('go past a preconditioner that was made of the same values', async () => {

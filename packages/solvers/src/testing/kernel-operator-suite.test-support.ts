@@ -231,6 +231,12 @@ export function kernelOperatorSuite(name: string, place: () => Device): void {
         'multiple of the identity',
       ],
       [
+        'no rows',
+        () => anyKernelOperator(kernels.gaussian, undefined as never, { bandwidth: 1 }),
+        'INVALID_ARGUMENT',
+        'kernelOperator: x: expected a tensor, got undefined',
+      ],
+      [
         'a batch',
         async (d) =>
           anyKernelOperator(kernels.gaussian, await tensor([[[1]]], { device: d }), {

@@ -82,11 +82,11 @@ async function called<T>(
   } finally {
     // after an error too, which is the one that is told
     await preparedWork().catch(() => undefined);
-    // a result may be a tensor of the caller's
-    for (const one of results) if (numberOf(one) > before) one.dispose();
-    // calls that nobody awaited still read them
+    // calls that nobody awaited still read them, and what they write must not lie where results do, which are copied out behind all
     const storages = inputs.map(({ storage }) => storage);
     await inTurn([], storages, undefined, () => Promise.resolve());
+    // a result may be a tensor of the caller's
+    for (const one of results) if (numberOf(one) > before) one.dispose();
     for (const one of args) one.dispose();
   }
 }

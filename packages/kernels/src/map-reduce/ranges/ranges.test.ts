@@ -73,6 +73,10 @@ describe('ranges', () => {
       /2 ranges of i.*'keep' has 1 rows/,
     );
     expect(() => rangesFromMatrix(rangesI, rangesJ, [first, [1]])).toThrow(/one of 1/);
+    for (const none of [undefined, 3, [null]] as never[]) {
+      expect(() => rangesFromMatrix(rangesI, none, keep)).toThrow(PlanError);
+      expect(() => rangesFromMatrix(rangesI, rangesJ, none)).toThrow(/'keep' is .*array of arrays/);
+    }
   });
 
   test('become tasks and spans: the worked example over 14 rows', () => {

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { PlanError } from '../../plan-error.js';
 
 /** Rows from `start` up to and without `end`. */
@@ -37,6 +38,15 @@ export function rangesFromMatrix(
   rangesJ: readonly RowRange[],
   keep: readonly (readonly (boolean | number)[])[],
 ): Ranges {
+  const lists: Readonly<Record<string, unknown>> = { rangesI, rangesJ, keep };
+  for (const [name, list] of Object.entries(lists)) {
+    if (Array.isArray(list) && list.every((one) => typeof one === 'object' && one !== null))
+      continue;
+    throw new PlanError(
+      'INVALID_ARGUMENT',
+      `cannot build ranges: '${name}' is ${describeValue(list)}. Pass an array of arrays.`,
+    );
+  }
   const wrong = keep.find((row) => row.length !== rangesJ.length);
   if (keep.length !== rangesI.length || wrong !== undefined) {
     const found = `${keep.length} rows${wrong === undefined ? '' : `, one of ${wrong.length}`}`;
