@@ -7,7 +7,7 @@ import {
   orderSteps,
   visitSteps,
   type Expr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { sidesOf } from '../map-reduce/params.js';
 import type { PlannedReduction } from '../map-reduce/launched-plan.js';
 import { rowInputs } from '../map-reduce/plan-inputs.js';

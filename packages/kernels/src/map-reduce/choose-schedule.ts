@@ -8,7 +8,7 @@ import {
   type VectorExpr,
   finish,
   unrolledSize,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';

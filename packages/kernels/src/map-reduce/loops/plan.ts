@@ -1,4 +1,4 @@
-import { unrolledSize, type Steps } from '@mercer/formula';
+import { unrolledSize, type Steps } from '@mercer/formula/plan';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { componentsOf } from '../plan-inputs.js';

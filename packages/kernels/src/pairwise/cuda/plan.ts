@@ -1,4 +1,4 @@
-import { abs, postOrder, pow, sub, variable, variables, type Op, print } from '@mercer/formula';
+import { abs, postOrder, pow, sub, variable, variables, type Op, print } from '@mercer/formula/plan';
 import { own } from '@mercer/options';
 import type { CudaLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
