@@ -27,6 +27,9 @@ export { hasGathers } from './vector/intern-vector.js';
 export { liftLiteralsSteps, type LiftedLiterals } from './vector/lift-literals.js';
 export { elementwise } from './vector/nodes.js';
 export { postOrderVector } from './vector/post-order-vector.js';
-export { pairGradientSteps, reductionGradientSteps } from './vector/reductions/reduction-gradient.js';
+export {
+  pairGradientSteps,
+  reductionGradientSteps,
+} from './vector/reductions/reduction-gradient.js';
 export { unrollComponents } from './vector/unroll-components.js';
 export { unrolledSize, unrolledSizeSteps } from './vector/unrolled-size.js';

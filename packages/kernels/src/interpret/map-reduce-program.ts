@@ -207,8 +207,8 @@ function reductionRow(
   arity: number,
   sums: SumOptions | undefined,
 ): number[] {
-  const { scheme, inFloat64: wide } = addsNothing(reduction) ? PLAIN_SUMS : (sums ?? PLAIN_SUMS);
-  const adding = wide ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
+  const { scheme, inFloat64 } = addsNothing(reduction) ? PLAIN_SUMS : (sums ?? PLAIN_SUMS);
+  const adding = inFloat64 ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
   // 'arity' of an exponential is one exponent and its weights
   return [REDUCTIONS.indexOf(reduction), dim, arity - dim, k, adding];
 }
