@@ -284,7 +284,7 @@ export async function bundlePackage(source, folder, manifest, { split, maps = fa
   );
   if (deep)
     throw new Error(`${manifest.name}: ${deep.fileName} reads import.meta.url, two folders deep`);
-  if (!uniteEntry(dist, output, 'index.js')) uniteShared(dist, output, 'index.js');
+  if (!uniteEntry(dist, output)) uniteShared(dist, output);
   for (const entry of imported) writeCommonJs(folder, entry);
   manifest.exports = Object.fromEntries(
     Object.entries(manifest.exports).map(([name, target]) => [

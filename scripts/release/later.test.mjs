@@ -72,10 +72,11 @@ async function bundled(
   /** @type {Record<string, string>} */ sources,
   sideEffects = true,
   /** @type {Record<string, string>} */ browser = {},
+  exports = { '.': entryOf('index') },
 ) {
   const folder = emptyFolder();
   const [directory, packed] = [path.join(folder, 'source'), path.join(folder, 'packed')];
-  const one = written(directory, 'lazily', sources, { sideEffects, browser });
+  const one = written(directory, 'lazily', sources, { sideEffects, browser, exports });
   const { manifest } = one;
   mkdirSync(path.join(packed, 'dist'), { recursive: true });
   const split = splitModules([one]);
@@ -210,6 +211,31 @@ export function scaled(this: Counter, x: number) {\n  return this.factor * x + '
     expect(filesOf(folder)).toEqual(['early-', 'index.js', 'later.js']);
     const text = 'all.advance(); console.log(all.now(), all.advance(), all.now());';
     expect(output(folder, text)).toBe('ticks so far: 1 2 ticks so far: 2');
+  });
+
+  it('is the entry that has all names, of which others pass on theirs', async () => {
+    const filesOf = async (/** @type {string} */ more) => {
+      const sources = {
+        ...SOURCES,
+        'more.ts': `${more}export { half } from './half.js';\n`,
+        'half.ts': 'export const half = (x: number) => x / 2;\n',
+      };
+      const exports = { '.': entryOf('index'), './more': entryOf('more') };
+      const folder = await bundled(sources, true, {}, exports);
+      const text = `const more = await import('lazily/more');
+        console.log(more.half(8), all.twice(3), all.LIMIT, Object.keys(all).join(), more.twice === all.twice);`;
+      expect(output(folder, text)).toBe(
+        `4 6 42 LIMIT,OurError,fail,registered,twice ${more !== ''}`,
+      );
+      const files = readdirSync(path.join(folder, 'dist'), { encoding: 'utf8' });
+      return files.filter((file) => file.endsWith('.js')).map((file) => file.replace(/-.*/, '-'));
+    };
+    expect((await filesOf("export * from './index.js';\n")).sort()).toEqual([
+      'index.js',
+      'later.js',
+      'more.js',
+    ]);
+    expect(await filesOf('')).toContain('early-');
   });
 
   it('calls a function without its stub once it is there', async () => {

@@ -1,6 +1,7 @@
-// A package with one entry that Node divides in two (later.mjs) is three files to the bundler: the entry, which passes names on, what an import
-// evaluates, and what is for later. The former two become one, since finding a file takes longer than reading it. What is for later cannot import
-// from the entry names that are not public, so it becomes a function that is given them.
+// A package that Node divides in two (later.mjs) is three files to the bundler: the entry, which passes names on, what an import evaluates, and what is
+// for later. The former two become one, since finding a file takes longer than reading it. What is for later cannot import from the entry names that
+// are not public, so it becomes a function that is given them. Where there are several entries, one of which has all names of the others, that one is
+// what is evaluated, and the others pass on names of it.
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'rolldown/utils';
@@ -42,15 +43,23 @@ function takePlace(dist, chunks, name, entry) {
 }
 
 /**
- * Of a package in which the entry only passes on what it shares with others, all of it: what is shared is the entry, which the others import.
- * @param {string} dist @param {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} output @param {string} entry
+ * Of a package in which an entry only passes on what it shares with others, all of it: what is shared is the entry, which the others import.
+ * @param {string} dist @param {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} output
  */
-export function uniteShared(dist, output, entry) {
+export function uniteShared(dist, output) {
   const chunks = output.filter((one) => one.type === 'chunk');
-  const facade = chunks.find((one) => one.fileName === entry);
-  const shared = chunks.find((one) => one.fileName === facade?.imports[0]);
-  const isSame = shared && [...shared.exports].sort().join() === facade?.exports.sort().join();
-  if (!isSame || facade?.imports.length !== 1) return;
+  const sharedOf = (/** @type {import('rolldown').OutputChunk} */ { isEntry, imports, exports }) =>
+    isEntry && imports.length === 1
+      ? chunks.find(
+          (one) =>
+            one.fileName === imports[0] &&
+            [...one.exports].sort().join() === [...exports].sort().join(),
+        )
+      : undefined;
+  const facade = chunks.find(sharedOf);
+  const shared = facade && sharedOf(facade);
+  if (!shared) return;
+  const entry = facade.fileName;
   const passed = statementsOf(readFileSync(path.join(dist, entry), 'utf8'));
   if (passed.some((node) => !/^(Im|Ex)port/.test(node.type) || node.declaration)) return;
   takePlace(dist, chunks, shared.fileName, entry);
@@ -64,19 +73,29 @@ export function uniteShared(dist, output, entry) {
 
 /**
  * @param {string} dist @param {readonly (import('rolldown').OutputChunk | import('rolldown').OutputAsset)[]} output
- * @param {string} entry the file that is imported @returns {boolean} whether it was done: not where several entries share what is evaluated, or where what is
- *   for later reads a variable whose value changes
+ * @returns {boolean} whether it was done: not where several entries share what is evaluated and none has all names, or where what is for later reads a
+ *   variable whose value changes
  */
-export function uniteEntry(dist, output, entry) {
+export function uniteEntry(dist, output) {
   const chunks = output.filter((one) => one.type === 'chunk');
   const early = chunks.find((one) => one.name === 'early');
   if (!early) return false;
   const name = early.fileName;
   const importing = chunks.filter((one) => one.imports.includes(name)).map((one) => one.fileName);
-  if (importing.sort().join() !== [entry, 'later.js'].sort().join()) return false;
+  const entries = importing.filter((one) => one !== 'later.js');
+  if (entries.length === importing.length) return false;
   const read = (/** @type {string} */ file) => readFileSync(path.join(dist, file), 'utf8');
-  const [evaluated, facade, later] = [read(name), read(entry), read('later.js')];
   const isFrom = (/** @type {any} */ node) => node.source?.value === `./${name}`;
+  /** The names that an entry passes on. @param {string} file */
+  const namesFrom = (file) => statementsOf(read(file)).filter(isFrom).flatMap(namesOf);
+  const entry = entries.find((one) => {
+    const all = new Map(namesFrom(one));
+    return entries.every((other) => namesFrom(other).every(([local]) => all.has(local)));
+  });
+  const isPassing = (/** @type {string} */ file) =>
+    statementsOf(read(file)).every((node) => !isFrom(node) || node.type.startsWith('Export'));
+  if (entry === undefined || !entries.every(isPassing)) return false;
+  const [evaluated, facade, later] = [read(name), read(entry), read('later.js')];
 
   const body = statementsOf(evaluated);
   const own = body.find((node) => node.type === 'ExportNamedDeclaration' && !node.source);
@@ -113,6 +132,18 @@ export function uniteEntry(dist, output, entry) {
       ].join('\n'),
     )
     .replace(CALL, (call) => `${call}.link({ ${handed} })`);
+  const publicOf = new Map(publicNames);
+  for (const other of entries.filter((one) => one !== entry)) {
+    const text = read(other);
+    let rest = text;
+    for (const node of statementsOf(text).filter(isFrom).reverse()) {
+      const names = namesOf(node).map(([local, known]) => `${publicOf.get(local)} as ${known}`);
+      const lines = text.slice(node.start, node.end).split('\n').length;
+      const exported = `export { ${names.join(', ')} } from "./${entry}";${'\n'.repeat(lines - 1)}`;
+      rest = rest.slice(0, node.start) + exported + rest.slice(node.end);
+    }
+    writeFileSync(path.join(dist, other), rest);
+  }
   writeFileSync(path.join(dist, 'later.js'), linked);
   writeFileSync(path.join(dist, name), united);
   takePlace(dist, chunks, name, entry);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { commandWords } from './completion/command-words.js';
-import { HELP_EXAMPLES } from './help-examples.js';
+import { examplesText, HELP_EXAMPLES } from './help-examples.js';
 import { createProgram } from './program.js';
 
 /** The words of a line as a shell has them, without where output goes. */
@@ -16,6 +16,21 @@ const leaf = (program: Command, path: string): Command =>
     if (found === undefined) throw new Error(`there is no command ${path}`);
     return found;
   }, program);
+
+it('the help of every command has examples, that of a command with subcommands one of each', async () => {
+  const [, ...all] = commandWords(await createProgram());
+  expect(all.map(({ path }) => path)).toEqual(
+    expect.arrayContaining(['bench', 'cache', 'demo', 'train', 'demo digits', 'doctor']),
+  );
+  for (const { path, commands } of all) {
+    const [, heading, ...lines] = examplesText(path).split('\n');
+    expect(heading, path).toBe('Examples:');
+    const paths = commands.length === 0 ? [path] : commands.map(({ name }) => `${path} ${name}`);
+    for (const each of paths) {
+      expect(lines, each).toContainEqual(expect.stringMatching(`^ {2}mercer ${each}( |$)`));
+    }
+  }
+});
 
 it('every command has examples, whose options it knows and whose values it takes', async () => {
   const program = await createProgram();

@@ -69,9 +69,10 @@ export const HELP_EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** The examples of a command as its help shows them; empty for those without. */
+/** The examples of a command as its help shows them; of a command with subcommands the first of each. */
 export function examplesText(path: string): string {
-  const examples = HELP_EXAMPLES[path];
-  if (examples === undefined) return '';
+  const ofParts = Object.entries(HELP_EXAMPLES).filter(([part]) => part.startsWith(`${path} `));
+  const examples = HELP_EXAMPLES[path] ?? ofParts.flatMap(([, [first = '']]) => first);
+  if (examples.length === 0) return '';
   return ['\nExamples:', ...examples.map((example) => `  mercer ${example}`)].join('\n');
 }

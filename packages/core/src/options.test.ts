@@ -382,7 +382,6 @@ async function rowsOf(): Promise<readonly Row[]> {
     ['solveTriangularBackward.prepare', (o) => mercer.solveTriangularBackward.prepare(a, saved, o)],
     ['formula.simplify', (o) => formula.simplify(formula.variable('a'), o)],
     ['formula.simplifyAll', (o) => formula.simplifyAll([], o)],
-    ['formula.simplifyAllSteps', (o) => formula.simplifyAllSteps([], o)],
     ['formula.reduction', (o) => formula.reduction('Sum', v, o), 'K', 'k'],
     ['formula.parseFormula', (o) => formula.parseFormula('1', [], o)],
     ['formula.parseReduction', (o) => formula.parseReduction('Sum_Reduction(1, 0)', [], o)],

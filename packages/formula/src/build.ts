@@ -14,7 +14,7 @@ export type ApplyOp = Exclude<Op, 'const' | 'var' | 'call'>;
  * Throws `FormulaError` with code `ARITY_MISMATCH`, `TYPE_MISMATCH` or `INVALID_ARGUMENT`.
  *
  * ```ts
- * import { build, print, variable } from '@mercer/formula';
+ * import { build, print, variable } from '@mercer/formula/plan';
  * console.log(print(build('max', [variable('x'), 0]))); // max(x, 0)
  * ```
  */

@@ -21,7 +21,7 @@ import {
   variables,
   type ApplyOp,
   type RuleTable,
-} from './index.js';
+} from './plan.js';
 
 const x = variable('x');
 const y = variable('y');

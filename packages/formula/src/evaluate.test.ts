@@ -14,7 +14,7 @@ import {
   sign,
   variable,
   type ApplyOp,
-} from './index.js';
+} from './plan.js';
 
 const x = variable('x');
 const y = variable('y');

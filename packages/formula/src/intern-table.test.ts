@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { add, constant, internedCount, mul, variable, type Expr } from './index.js';
+import { add, constant, internedCount, mul, variable, type Expr } from './plan.js';
 
 /** Collects what nobody holds; finalisers run as later tasks. */
 async function collect(): Promise<void> {

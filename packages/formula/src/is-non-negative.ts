@@ -7,7 +7,7 @@ import { applyRule } from './rule-table.js';
  * variables that are.
  *
  * ```ts
- * import { abs, isNonNegative, sub, variable } from '@mercer/formula';
+ * import { abs, isNonNegative, sub, variable } from '@mercer/formula/plan';
  * const d = sub(variable('a'), variable('b'));
  * console.log(isNonNegative(abs(d)), isNonNegative(d)); // true false
  * ```

@@ -18,7 +18,7 @@ export type RuleTable<R> = { readonly [K in Op]: Rule<K, R> };
  * Interprets `root` bottom-up by `rules`; every distinct node is visited once.
  *
  * ```ts
- * import { add, fold, mul, OPS, variable, type RuleTable } from '@mercer/formula';
+ * import { add, fold, mul, OPS, variable, type RuleTable } from '@mercer/formula/plan';
  * const total = (args: readonly number[]) => args.reduce((sum, n) => sum + n, 1);
  * const size = Object.fromEntries(OPS.map((op) => [op, total])) as unknown as RuleTable<number>;
  * const x = variable('x');

@@ -31,7 +31,7 @@ import {
   variables,
   variablesOfAll,
   type RealExpr,
-} from './index.js';
+} from './plan.js';
 import { evaluateBounded } from './testing/bounded-evaluator.test-support.js';
 import { NAMES, OpCounts, realExpr } from './testing/random-expr.test-support.js';
 

@@ -22,7 +22,7 @@ import {
   type Op,
   type RealExpr,
   type RuleTable,
-} from './index.js';
+} from './plan.js';
 
 const x = variable('x');
 

@@ -22,7 +22,7 @@ export function variables(expr: Expr): string[] {
  * adds, and so on. What expressions have in common is looked at once.
  *
  * ```ts
- * import { add, variable, variablesOfAll } from '@mercer/formula';
+ * import { add, variable, variablesOfAll } from '@mercer/formula/plan';
  * const [a, b, c] = [variable('a'), variable('b'), variable('c')];
  * console.log(variablesOfAll([add(c, b), add(b, a)]).join(' ')); // b c a
  * ```

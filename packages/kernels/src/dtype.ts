@@ -13,7 +13,7 @@ const BYTES: { readonly [D in DType]: number } = {
   bool: 1,
 };
 
-/** Every dtype, widest floating point first. */
+/** Every dtype, largest floating point first. */
 export const DTYPES = Object.freeze(Object.keys(BYTES)) as readonly DType[];
 
 /**

@@ -4,7 +4,7 @@ import {
   type Reduction,
   type Steps,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { inSlices, RecentMap } from '@mercer/tensor/operation';
 import type { Input } from './input.js';
 import { parameterInput } from './make-input.js';

@@ -1,4 +1,4 @@
-import { indexI, indexJ, postOrderVector, type VectorExpr } from '@mercer/formula';
+import { indexI, indexJ, postOrderVector, type VectorExpr } from '@mercer/formula/plan';
 import type { Extent } from './extent.js';
 import { describeInput, type Input } from './input.js';
 import { WHOLE_UP_TO, type LazyDType } from './lazy-dtype.js';

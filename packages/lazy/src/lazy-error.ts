@@ -1,4 +1,4 @@
-import { FormulaError, type Steps } from '@mercer/formula';
+import { FormulaError, type Steps } from '@mercer/formula/plan';
 import { PlanError } from '@mercer/kernels';
 import { MercerError } from '@mercer/options';
 

@@ -9,7 +9,7 @@ import {
   type SavedResults,
   type Steps,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { formulasOf } from '@mercer/tensor/operation';
 import { isSameData, nodeAt, type Input } from './input.js';
 import { replaced, type Task } from './task.js';

@@ -4,7 +4,7 @@ import {
   reductionGradientSteps,
   type Reduction,
   type Steps,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { summedTo, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { gradientShape, inputAt, rowShape } from './derivatives.js';
 import { nodeAt, type Input } from './input.js';

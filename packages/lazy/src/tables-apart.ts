@@ -4,7 +4,7 @@ import {
   postOrderVector,
   substituteVector,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { formulasOf } from '@mercer/tensor/operation';
 import { nodeAt } from './input.js';
 import { asTable } from './make-input.js';

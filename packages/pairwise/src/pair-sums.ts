@@ -12,7 +12,7 @@ import {
   type Steps,
   type VariableNode,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { OutOption, Pending, Tensor } from '@mercer/tensor';
 import {
   addReductions,

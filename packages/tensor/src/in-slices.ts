@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers';
-import { isSteps, type Steps } from '@mercer/formula';
+import { isSteps, type Steps } from '@mercer/formula/plan';
 
 /** How long a slice takes, beside the collections of garbage that fall into it; a step takes a fraction of a millisecond. */
 const SLICE_MS = 4;

@@ -9,7 +9,7 @@ import {
   withArgs,
   type Expr,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { notDifferentiable } from './mercer-error.js';
 
 /** Kernels are remembered by their formula, so that a derivative is kept as long as what it is one of. */

@@ -1,4 +1,4 @@
-import { isExpr, variablesOfAll, type Expr, type RealExpr } from '@mercer/formula';
+import { isExpr, variablesOfAll, type Expr, type RealExpr } from '@mercer/formula/plan';
 import type { DType, MapProblem } from '@mercer/kernels';
 import { sizeOfShape } from './checked-size.js';
 import type { LoadOptions } from './device.js';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isExpr, type Steps } from '@mercer/formula';
+import { isExpr, type Steps } from '@mercer/formula/plan';
 
 /** Elements of a list that are written in one step. */
 const ELEMENTS = 64;

@@ -1,6 +1,6 @@
 import { own } from '@mercer/options';
 import { SharedWork } from '@mercer/jit-cache';
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import {
   isBeyondCompiler,
   isEmitted,

@@ -1,4 +1,4 @@
-import { finish, type Steps } from '@mercer/formula';
+import { finish, type Steps } from '@mercer/formula/plan';
 import { dtypeBytes, type DType } from '@mercer/kernels';
 import { assertNotPreparing } from './capture/refusals.js';
 import { inTurn } from './call-order.js';

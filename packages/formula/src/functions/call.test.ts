@@ -15,7 +15,7 @@ import {
   substitute,
   variable,
   type MathOp,
-} from '../index.js';
+} from '../plan.js';
 
 const x = variable('x');
 /** Fixed numbers that every function accepts. */

@@ -8,7 +8,7 @@ import {
   type Expr,
   type MathOp,
   type RealExpr,
-} from '../index.js';
+} from '../plan.js';
 
 const COMPARISONS: Readonly<Record<string, ApplyOp>> = {
   '<': 'lt',

@@ -10,7 +10,7 @@ import {
   type Expr,
   type Op,
   type RealExpr,
-} from '../index.js';
+} from '../plan.js';
 
 /** Names that the random expressions use. */
 export const NAMES = ['a', 'b', 'p'] as const;

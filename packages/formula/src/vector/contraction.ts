@@ -109,7 +109,7 @@ export interface ContractionAxes {
  * one of g in it, added to an element of the result, computes it. All are row-major.
  *
  * ```ts
- * import { axesOf, ops, vi } from '@mercer/formula';
+ * import { axesOf, ops, vi } from '@mercer/formula/plan';
  * const node = ops.matVecMult(vi(0, 6), vi(1, 2));
  * if (node.kind === 'contract') console.log(axesOf(node.contraction)); // { f: [ 'f0', 'f1' ], g: [ 'f1' ], out: [ 'f0' ], sizes: Map(2) { 'f0' => 3, 'f1' => 2 } }
  * ```

@@ -9,7 +9,7 @@ export type Dependence = 'none' | 'i' | 'j' | 'pair';
  * once for each row of either side, or for each pair.
  *
  * ```ts
- * import { dependences, ops, vi, vj } from '@mercer/formula';
+ * import { dependences, ops, vi, vj } from '@mercer/formula/plan';
  * const norm = ops.sqNorm2(vi(0, 3));
  * const f = ops.add(norm, ops.dot(vi(0, 3), vj(1, 3)));
  * const of = dependences(f);

@@ -1,4 +1,4 @@
-export { inputsOf, postOrderVector } from './post-order-vector.js';
+export { inputsOf } from './post-order-vector.js';
 export {
   adjointOperator,
   diff,
@@ -9,10 +9,7 @@ export {
   sumLinOperator,
   traceOperator,
 } from './differentiate/operators.js';
-export type { ElementwiseOp } from './elementwise/elementwise-op.js';
 export { lift } from './elementwise/lift.js';
-export { scalarOf } from './elementwise/scalar-of.js';
-export { elementwise } from './nodes.js';
 export {
   evaluateVector,
   vectorEvaluator,
@@ -20,14 +17,12 @@ export {
   type RowPair,
 } from './evaluate-vector.js';
 export { indexI, indexJ, pm, vi, vij, vj } from './inputs.js';
-export { hasGathers, isVectorExpr } from './intern-vector.js';
-export { liftLiteralsSteps, type LiftedLiterals } from './lift-literals.js';
+export { isVectorExpr } from './intern-vector.js';
 export { simplifyVector } from './simplify/simplify-vector.js';
 export { substituteVector } from './substitute-vector.js';
 export { parseAliases, type Aliases } from './text/aliases.js';
 export { parseFormula, type ParseOptions } from './text/parse-formula.js';
 export { printFormula, type PrintOptions } from './text/print-formula.js';
-export { unrolledSize, unrolledSizeSteps } from './unrolled-size.js';
 export type * from './vector-expr.js';
 export { defineOp, type DefinedOperation } from './define-op.js';
 export {
@@ -36,9 +31,7 @@ export {
   type RowCounts,
 } from './reductions/evaluate-reduction.js';
 export {
-  pairGradientSteps,
   reductionGradient,
-  reductionGradientSteps,
   reductionTangent,
   type ReductionGradient,
   type SavedResults,
@@ -64,8 +57,3 @@ export {
 } from './reductions/reduction-name.js';
 export { isReductionText, parseReduction, printReduction } from './text/parse-reduction.js';
 export type { TextLimits } from './text/limits.js';
-export { axesOf, type ContractionAxes } from './contraction.js';
-export { dependences, type Dependence } from './dependence.js';
-export { innerForm, type InnerForm } from './inner-form.js';
-export type { DefinedOp } from './elementwise/defined-ops.js';
-export { unrollComponents } from './unroll-components.js';

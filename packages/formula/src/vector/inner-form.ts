@@ -11,7 +11,7 @@ export interface InnerForm {
  * The form of a sum over components: `x.y`, `|x|^2` or `|x - y|^2`; undefined for other nodes.
  *
  * ```ts
- * import { innerForm, ops, vi, vj } from '@mercer/formula';
+ * import { innerForm, ops, vi, vj } from '@mercer/formula/plan';
  * console.log(innerForm(ops.sqDist(vi(0, 3), vj(1, 3)))?.form); // squaredDistance
  * ```
  */

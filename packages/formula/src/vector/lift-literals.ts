@@ -28,7 +28,7 @@ export interface LiftedLiterals {
  * long. Zero, one and minus one stay: formulas are simplified by them.
  *
  * ```ts
- * import { finish, liftLiteralsSteps, ops, vi } from '@mercer/formula';
+ * import { finish, liftLiteralsSteps, ops, vi } from '@mercer/formula/plan';
  *
  * const lifted = finish(liftLiteralsSteps(ops.div(vi(0, 3), 2.5), 1));
  * console.log(lifted?.literals); // [ 2.5 ]

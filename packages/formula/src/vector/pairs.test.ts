@@ -22,7 +22,7 @@ import {
   vi,
   vij,
   vj,
-} from '../index.js';
+} from '../plan.js';
 import { INPUTS, randomFormula } from './testing/random-formula.test-support.js';
 
 const code = (wanted: string): Error => expect.objectContaining({ code: wanted }) as Error;

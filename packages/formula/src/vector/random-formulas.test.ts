@@ -12,7 +12,7 @@ import {
   vi,
   vj,
   type VectorExpr,
-} from '../index.js';
+} from '../plan.js';
 import { randomNumbers, slopeAtZero } from './testing/numbers.test-support.js';
 import { INPUTS, randomFormula } from './testing/random-formula.test-support.js';
 

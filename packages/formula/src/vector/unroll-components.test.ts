@@ -10,7 +10,7 @@ import {
   vi,
   vj,
   type VectorExpr,
-} from '../index.js';
+} from '../plan.js';
 import { drawInputs, randomNumbers } from './testing/numbers.test-support.js';
 import { OPERATION_CASES } from './testing/operation-cases.test-support.js';
 import { INPUTS, randomFormula } from './testing/random-formula.test-support.js';

@@ -107,7 +107,7 @@ const MAX_UNROLLED = 65_536;
  * Throws `FormulaError` with code `LIMIT_EXCEEDED` above `limit` operations (`unrolledSize`), 65536 by default.
  *
  * ```ts
- * import { ops, printFormula, unrollComponents, vi, vj } from '@mercer/formula';
+ * import { ops, printFormula, unrollComponents, vi, vj } from '@mercer/formula/plan';
  * const [one] = unrollComponents(ops.dot(vi(0, 2), vj(1, 2)));
  * console.log(printFormula(one!)); // Elem(Vi(0, 2), 0) * Elem(Vj(1, 2), 0) + Elem(Vi(0, 2), 1) * Elem(Vj(1, 2), 1)
  * ```

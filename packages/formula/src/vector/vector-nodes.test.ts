@@ -24,7 +24,7 @@ import {
   vi,
   vj,
   type VectorExpr,
-} from '../index.js';
+} from '../plan.js';
 
 const [x, y, b] = [vi(0, 3), vj(1, 3), pm(2, 1)];
 const value = (

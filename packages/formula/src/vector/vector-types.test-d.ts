@@ -26,7 +26,7 @@ import {
   type ReductionValues,
   type VariableNode,
   type VectorExpr,
-} from '../index.js';
+} from '../plan.js';
 
 const x = vi(0, 3);
 

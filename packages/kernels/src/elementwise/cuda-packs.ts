@@ -15,10 +15,10 @@ export const contiguousInputs = (
 
 /** Elements of a pack, which is of up to 16 bytes. */
 export function lanesOf(plan: MapPlan): number {
-  const widest = [...plan.results, ...contiguousInputs(plan)].map(
+  const bytes = [...plan.results, ...contiguousInputs(plan)].map(
     ({ dtype }) => elementInfo(dtype).bytes,
   );
-  let lanes = Math.min(MOST_LANES, 16 / Math.max(...widest));
+  let lanes = Math.min(MOST_LANES, 16 / Math.max(...bytes));
   while (lanes > 1 && lanes * contiguousInputs(plan).length > MOST_HELD) lanes /= 2;
   return lanes;
 }

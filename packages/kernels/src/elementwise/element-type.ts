@@ -44,11 +44,11 @@ export function elementInfo(type: ElementType): ElementInfo {
   return INFO[type];
 }
 
-/** The raw element of the same width as a dtype. */
+/** The raw element of the same size as a dtype. */
 export function rawElement(dtype: DType): RawElement {
   const raw = RAW_BY_BYTES[dtypeBytes(dtype)];
   if (raw === undefined) {
-    throw new TypeError(`no raw element is as wide as ${dtype}`);
+    throw new TypeError(`no raw element has the size of ${dtype}`);
   }
   return raw;
 }

@@ -76,7 +76,7 @@ export function emitSum(plan: SumPlan, dialect: 'cuda'): CudaKernel;
 export function emitSum(plan: SumPlan, dialect: 'cpu'): BuiltinKernel;
 export function emitSum(plan: SumPlan, dialect: Dialect): LaunchableKernel;
 export function emitSum(plan: SumPlan, dialect: Dialect): LaunchableKernel {
-  return dialect === 'cuda' ? emitSumCuda(plan) : cpuSumKernel(plan);
+  return dialect === 'cuda' ? emitCudaSum(plan) : cpuSumKernel(plan);
 }
 
 function cost({ from, to }: SumPlan, scalars: Scalars): KernelCost {
@@ -89,7 +89,7 @@ function outputCount(scalars: Scalars): number {
   return scalar(scalars, 'outer') * scalar(scalars, 'inner');
 }
 
-function emitSumCuda(plan: SumPlan): CudaKernel {
+function emitCudaSum(plan: SumPlan): CudaKernel {
   const [S, D] = [cudaType(plan.from), cudaType(plan.to)];
   const place = `const i64 o = index / inner, i = index - o * inner;
     const ${S}* const from = src + o * strideOuter + i * strideInner;`;

@@ -1,4 +1,4 @@
-import { postOrder, print, type Expr } from '@mercer/formula';
+import { postOrder, print, type Expr } from '@mercer/formula/plan';
 import { upTo } from '../emit/text.js';
 import { dtypeBytes, type DType } from '../dtype.js';
 import { SHORT_INTEGERS, type ParameterSpelling } from '../emit/parameter-text.js';

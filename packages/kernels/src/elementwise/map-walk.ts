@@ -130,8 +130,8 @@ export function stridedTiles(plan: MapPlan, scalars: Scalars): StridedTiles {
   const [first] = mapResults(plan);
   const isAcross = plan.inputs.some((_, k) => Math.abs(scalar(scalars, `s${k}_${last}`)) > 1);
   const whole = isWhole(inner, dim(first?.stride ?? ''), lanes);
-  const widest = !isAcross ? THREADS : whole ? PACKS_ACROSS : COLUMNS_ACROSS;
-  const across = Math.ceil(packs / widest);
+  const mostAcross = !isAcross ? THREADS : whole ? PACKS_ACROSS : COLUMNS_ACROSS;
+  const across = Math.ceil(packs / mostAcross);
   const width = Math.ceil(packs / across);
   const height = Math.floor(THREADS / width);
   const steps = Math.ceil(rows / height);

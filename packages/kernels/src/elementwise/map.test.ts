@@ -104,8 +104,8 @@ describe('plans', () => {
     expect(dtypeOf({ shape: [2 ** 24] })).toBe('float32');
     expect(dtypeOf({ expr: gt(x, 0) })).toBe('float32');
     expect(dtypeOf({ expr: x, out: { dtype: 'float64', strides: [1] } })).toBe('float64');
-    const wide = [{ name: 'x', dtype: 'float64', strides: [1] }] as const;
-    expect(dtypeOf({ expr: gt(x, 0), inputs: wide })).toBe('float64');
+    const doubles = [{ name: 'x', dtype: 'float64', strides: [1] }] as const;
+    expect(dtypeOf({ expr: gt(x, 0), inputs: doubles })).toBe('float64');
   });
 
   const sumOf = (count: number, strides: readonly number[]): OneResult => {

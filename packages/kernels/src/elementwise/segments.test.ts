@@ -98,7 +98,7 @@ function run(how: string): unknown {
   return memory;
 }
 
-/** Maps of numbers into parts of other matrices: rows, a column, turned, wide, and many rows of two. */
+/** Maps of numbers into parts of other matrices: rows, a column, turned, one of many columns, and many rows of two. */
 const LAYOUTS: readonly Readonly<Record<'shape' | 'out' | 'x', readonly number[]>>[] = [
   { shape: [9, 13], out: [14, 1], x: [13, 1] },
   { shape: [9, 1], out: [14, 1], x: [1, 1] },

@@ -1,4 +1,10 @@
-import { applyRule, isNonNegative, postOrder, type Expr, type RuleTable } from '@mercer/formula';
+import {
+  applyRule,
+  isNonNegative,
+  postOrder,
+  type Expr,
+  type RuleTable,
+} from '@mercer/formula/plan';
 import type { PairwiseDType } from '../dtype.js';
 import { cpuLiteral } from './literals.js';
 import type { CpuHelper } from './cpu-math.js';

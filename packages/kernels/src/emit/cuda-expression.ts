@@ -6,7 +6,7 @@ import {
   type Expr,
   type Op,
   type RuleTable,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { PairwiseDType } from '../dtype.js';
 import { cudaLiteral, cudaType } from './literals.js';
 import { fastText } from './fast-math.js';

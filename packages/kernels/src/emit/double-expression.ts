@@ -1,4 +1,4 @@
-import { applyRule, postOrder, type Expr, type RuleTable, variables } from '@mercer/formula';
+import { applyRule, postOrder, type Expr, type RuleTable, variables } from '@mercer/formula/plan';
 import { infixRules } from './infix-rules.js';
 
 /**

@@ -32,7 +32,7 @@ import {
   type Expr,
   type Op,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { PairwiseDType } from '../dtype.js';
 import { exactTanh } from './exact-tanh.test-support.js';
 

@@ -1,4 +1,4 @@
-import type { RuleTable } from '@mercer/formula';
+import type { RuleTable } from '@mercer/formula/plan';
 
 const SYMBOLS = {
   add: '+',

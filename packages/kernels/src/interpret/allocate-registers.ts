@@ -1,4 +1,4 @@
-import { visitSteps, type Steps } from '@mercer/formula';
+import { visitSteps, type Steps } from '@mercer/formula/plan';
 import type { TileCode } from './tile-program.js';
 
 /** What an instruction reads. `value` is the result of the instruction with that number, `table` begins at a constant. */

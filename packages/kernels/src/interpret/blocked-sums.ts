@@ -6,7 +6,7 @@ import {
   type Expr,
   type RealExpr,
   type Steps,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 
 /** Terms of a block, as many as of a tile of reduced rows. */
 const BLOCK = 256;

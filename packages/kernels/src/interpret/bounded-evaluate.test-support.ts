@@ -1,4 +1,4 @@
-import { applyRule, OPS, postOrder, type Expr, type RuleTable } from '@mercer/formula';
+import { applyRule, OPS, postOrder, type Expr, type RuleTable } from '@mercer/formula/plan';
 
 /** A value with what rounding may have made of it; NaN where nothing can be said. */
 export interface Bounded {

@@ -1,4 +1,4 @@
-import { isNonNegative, type CallNode, type Expr } from '@mercer/formula';
+import { isNonNegative, type CallNode, type Expr } from '@mercer/formula/plan';
 import { functionOperation, plainOperation, type TileOperation } from './operations.js';
 
 /** An operation with the nodes that it reads. */

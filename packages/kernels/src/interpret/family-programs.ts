@@ -8,7 +8,7 @@ import {
   mul,
   sub,
   substitute,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { CpuPairwisePlan } from '../pairwise/cpu/plan.js';
 import type { Layout } from '../pairwise/problem.js';
 import { unlessNoInstruction } from './lower-tile-code.js';

@@ -10,7 +10,7 @@ import {
   vi,
   vj,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { describe, expect, it } from 'vitest';
 import { kernelContent } from '../emitted-kernel.js';
 import { emitMapReduce } from '../map-reduce/emit.js';

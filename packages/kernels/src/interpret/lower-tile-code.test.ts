@@ -15,7 +15,7 @@ import {
   sub,
   variable,
   type Expr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { describe, expect, it } from 'vitest';
 import { TILE_OPERATIONS } from './operations.js';
 import { ProgramBuilder } from './program-builder.js';

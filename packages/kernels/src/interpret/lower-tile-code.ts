@@ -1,4 +1,4 @@
-import { constant, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula';
+import { constant, orderSteps, visitSteps, type Expr, type Steps } from '@mercer/formula/plan';
 import type { PairwiseDType } from '../dtype.js';
 import { allocateRegisters, type Operand, type VirtualInstruction } from './allocate-registers.js';
 import { chooseInstruction, type ChosenInstruction } from './choose-instruction.js';

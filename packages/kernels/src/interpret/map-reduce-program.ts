@@ -7,7 +7,7 @@ import {
   orderSteps,
   visitSteps,
   type Expr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { sidesOf } from '../map-reduce/params.js';
 import type { PlannedReduction } from '../map-reduce/launched-plan.js';
 import { rowInputs } from '../map-reduce/plan-inputs.js';
@@ -207,8 +207,8 @@ function reductionRow(
   arity: number,
   sums: SumOptions | undefined,
 ): number[] {
-  const { scheme, inFloat64: wide } = addsNothing(reduction) ? PLAIN_SUMS : (sums ?? PLAIN_SUMS);
-  const adding = wide ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
+  const { scheme, inFloat64 } = addsNothing(reduction) ? PLAIN_SUMS : (sums ?? PLAIN_SUMS);
+  const adding = inFloat64 ? (scheme === 'block' ? 3 : 4) : SCHEMES[scheme];
   // 'arity' of an exponential is one exponent and its weights
   return [REDUCTIONS.indexOf(reduction), dim, arity - dim, k, adding];
 }

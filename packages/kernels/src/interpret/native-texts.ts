@@ -51,8 +51,8 @@ function operationRow(row: FunctionRow): string {
   const { fn } = row.parts;
   if (fn === 'atan2')
     return `MERCER_BINARY(${name}, heavy, through_both(wide::${name}_wide, x, y))`;
-  const isWide = fn !== 'floor' && fn !== 'ceil';
-  return `MERCER_UNARY(${name}, heavy, ${isWide ? `through(wide::${name}_wide, x)` : `${name}(x)`})`;
+  const isInDouble = fn !== 'floor' && fn !== 'ceil';
+  return `MERCER_UNARY(${name}, heavy, ${isInDouble ? `through(wide::${name}_wide, x)` : `${name}(x)`})`;
 }
 
 const converts = (from: ElementType, to: ElementType): boolean =>

@@ -1,4 +1,4 @@
-import type { Op, CallNode, MathOp } from '@mercer/formula';
+import type { Op, CallNode, MathOp } from '@mercer/formula/plan';
 import { mathName, type MathFunctionParts } from '../math/math-function.js';
 import { largeBesselK, temmeSeries } from '../math/bessel-k-series.js';
 import { atZero, SINH } from '../math/bessel-k-text.js';

@@ -1,4 +1,4 @@
-import { select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula';
+import { select, variable, type BoolExpr, type Expr, type Steps } from '@mercer/formula/plan';
 import { isUniform } from '../emit/double-expression.js';
 import { expandFunctionsSteps } from '../math/expand-functions.js';
 import type { PairwiseDType } from '../dtype.js';

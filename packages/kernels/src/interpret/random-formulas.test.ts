@@ -7,7 +7,7 @@ import {
   variable,
   type ApplyOp,
   type Expr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { emitMap } from '../elementwise/emit.js';

@@ -1,4 +1,4 @@
-import { visitSteps, type Steps } from '@mercer/formula';
+import { visitSteps, type Steps } from '@mercer/formula/plan';
 import type { CpuLimits } from '../device-limits.js';
 import { lanesOf } from '../emit/cpu-vector.js';
 import { TILE_OPERATIONS, type TileOperation } from './operations.js';

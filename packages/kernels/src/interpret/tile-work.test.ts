@@ -1,4 +1,4 @@
-import { add, call, exp, finish, mul, variable, type RealExpr } from '@mercer/formula';
+import { add, call, exp, finish, mul, variable, type RealExpr } from '@mercer/formula/plan';
 import { expect, it } from 'vitest';
 import type { CpuLimits } from '../device-limits.js';
 import { emitMap } from '../elementwise/index.js';

@@ -8,7 +8,7 @@ import {
   type VectorExpr,
   finish,
   unrolledSize,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { PlanError } from '../plan-error.js';
@@ -124,7 +124,7 @@ const isBeyond = (size: Size, limits: Size): boolean =>
   size.components > limits.components ||
   size.results > limits.results;
 
-/** Operations of a pair, components of the widest side, and numbers that a row's results take. */
+/** Operations of a pair, components of the side with the most, and numbers that a row's results take. */
 function* sizeOf(all: readonly Reduction[]): Steps<Size> {
   const roots = all.flatMap(rootsOf);
   const dims = { i: 0, j: 0, pair: 0, parameter: 0 };

@@ -4,7 +4,7 @@ import {
   REDUCTION_KINDS,
   type Reduction,
   type ReductionKind,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test-support.js';
 import { mapReduceProblems } from './default-map-reduce.test-support.js';

@@ -1,4 +1,4 @@
-import { finish, type Steps } from '@mercer/formula';
+import { finish, type Steps } from '@mercer/formula/plan';
 import type { KernelProgram } from '../emitted-kernel.js';
 import { emitCpuBins } from './bins/cpu-bins.js';
 import { emitCudaBins } from './bins/cuda-bins.js';

@@ -44,7 +44,7 @@ export interface LaunchedPlan extends PlannedReduction {
   readonly ranges?: true | undefined;
   /** How sums are added up where that is unusual. */
   readonly sums?: SumOptions | undefined;
-  /** Whether functions keep the wider bounds alone, where that is quicker: on a GPU, in float32. */
+  /** Whether functions keep the looser bounds alone, where that is quicker: on a GPU, in float32. */
   readonly fastMath?: true | undefined;
   /** Components of a sum of which every pair has one at most: they rest in memory, and a pair computes its place and what it adds there. */
   readonly bins?: number | undefined;

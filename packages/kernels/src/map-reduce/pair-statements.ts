@@ -1,4 +1,10 @@
-import { finish, type RealExpr, variablesSteps, type Category, type Steps } from '@mercer/formula';
+import {
+  finish,
+  type RealExpr,
+  variablesSteps,
+  type Category,
+  type Steps,
+} from '@mercer/formula/plan';
 import { type Gather, componentName, gatherName } from './lowering/written-out.js';
 import type { UnrolledPlan } from './plan-types.js';
 import type { HalfDType } from './launched-plan.js';

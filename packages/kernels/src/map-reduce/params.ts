@@ -1,4 +1,4 @@
-import { postOrder, traitsOf } from '@mercer/formula';
+import { postOrder, traitsOf } from '@mercer/formula/plan';
 import { dtypeBytes } from '../dtype.js';
 import type { CudaGeometry, KernelCost, Scalars } from '../emitted-kernel.js';
 import { int64, pointer, type KernelParam } from '../kernel-param.js';

@@ -5,7 +5,7 @@ import {
   type RealExpr,
   type Steps,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { PlanError } from '../plan-error.js';
 import type { MapReduceInput } from './launched-plan.js';
 import { componentName, type Gather } from './lowering/written-out.js';

@@ -8,7 +8,7 @@ import {
   type ReductionOptions,
   type VectorExpr,
   postOrder,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { describe, expect, test } from 'vitest';
 import { H200 } from '../testing/h200.test-support.js';
 import { emitMapReduce } from './emit.js';

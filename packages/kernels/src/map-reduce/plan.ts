@@ -1,4 +1,4 @@
-import { finish, orderSteps, type Expr, type Op, type Steps } from '@mercer/formula';
+import { finish, orderSteps, type Expr, type Op, type Steps } from '@mercer/formula/plan';
 import { isInterpreted, type DeviceLimits } from '../device-limits.js';
 import { dtypeBytes } from '../dtype.js';
 import { chooseCpuTile } from './cpu/choose-tile.js';

@@ -17,13 +17,13 @@ export function cpuMathText(
 ): string[] {
   if (functions.length === 0) return [];
   const all = functions.map((key) => partsOf(key));
-  const wide = all.map((parts) => wideFunction(parts));
-  const pieces = new Set<Piece>(wide.flatMap((one) => one?.needs ?? []));
+  const inDouble = all.map((parts) => doubleFunction(parts));
+  const pieces = new Set<Piece>(inDouble.flatMap((one) => one?.needs ?? []));
   return [
-    ...(wide.some((one) => one !== undefined) ? [preludeText(dtype, level)] : []),
+    ...(inDouble.some((one) => one !== undefined) ? [preludeText(dtype, level)] : []),
     ...pieceTexts(PIECES, pieces),
     ...all.map((parts, n) => {
-      const one = wide[n];
+      const one = inDouble[n];
       return one === undefined
         ? wholeText(parts, dtype)
         : `${one.text}\n${outerText(parts, one.parameters, dtype)}`;
@@ -32,14 +32,14 @@ export function cpuMathText(
 }
 
 /** A function in double precision, `Wide name_wide(Wide x)`. */
-interface WideFunction {
+interface DoubleFunction {
   readonly text: string;
   readonly parameters: readonly string[];
   readonly needs: readonly Piece[];
 }
 
 /** A function in double precision; undefined for those that are written in the data type. */
-function wideFunction(parts: MathFunctionParts): WideFunction | undefined {
+function doubleFunction(parts: MathFunctionParts): DoubleFunction | undefined {
   const { fn, attributes } = parts;
   if (fn === 'floor' || fn === 'ceil') return undefined;
   const { needs, body } = FUNCTION_TEXTS[fn](attributes);
@@ -54,10 +54,10 @@ function wideFunction(parts: MathFunctionParts): WideFunction | undefined {
 
 /** Functions in double precision alone, and the parts that they share, each once; none of floor and ceil. */
 export function cpuDoubleFunctions(functions: readonly MathFunctionParts[]): string[] {
-  const wide = functions.flatMap((parts) => wideFunction(parts) ?? []);
+  const inDouble = functions.flatMap((parts) => doubleFunction(parts) ?? []);
   return [
-    ...pieceTexts(PIECES, new Set<Piece>(wide.flatMap(({ needs }) => needs))),
-    ...wide.map(({ text }) => text),
+    ...pieceTexts(PIECES, new Set<Piece>(inDouble.flatMap(({ needs }) => needs))),
+    ...inDouble.map(({ text }) => text),
   ];
 }
 

@@ -6,7 +6,7 @@ import {
   postOrder,
   variable,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { describe, expect, test } from 'vitest';
 import { emitCpuExpression } from '../emit/cpu-expression.js';
 import { cpuHelpers } from '../emit/cpu-math.js';

@@ -24,7 +24,7 @@ import {
   type MathOp,
   type RealExpr,
   type Steps,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { PlanError } from '../plan-error.js';
 
 type Expansion = (

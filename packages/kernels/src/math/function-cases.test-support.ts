@@ -255,7 +255,7 @@ export function compareFunctions(
     const builtin = dialect === 'cuda' ? one.cuda?.[isFloat ? 0 : 1] : undefined;
     const units = builtin ?? (isFloat ? (one.float32 ?? 1.1) : one.float64);
     // float32 by double precision: what that is off counts in its own unit
-    const wide = isFloat ? (builtin === undefined ? one.float64 : 0) : 0;
+    const inDouble = isFloat ? (builtin === undefined ? one.float64 : 0) : 0;
     x.forEach((at, i) => {
       const known = wanted[n]?.[i];
       if (dialect === 'cuda' && at === HARDEST_ANGLE) return;
@@ -269,7 +269,7 @@ export function compareFunctions(
       const inDataType = one.float32 === undefined && builtin === undefined && isFloat;
       const allowed =
         units * unit * (inDataType ? Math.abs(exact) : size) +
-        (wide + known.uncertain) * 2 ** -53 * size +
+        (inDouble + known.uncertain) * 2 ** -53 * size +
         smallest * 2 * unit * Math.max(2, units);
       if (Math.abs(got - value) <= allowed) return;
       // at the end of the range a rounding decides

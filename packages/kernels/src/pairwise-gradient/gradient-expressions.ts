@@ -16,7 +16,7 @@ import {
   substitute,
   variable,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { oneForExponent } from '../pairwise/norm-expressions.js';
 import type { PairwiseDType } from '../dtype.js';
 import type { Reduce } from '../pairwise/problem.js';

@@ -9,7 +9,7 @@ import {
   type Expr,
   type RealExpr,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { PairwiseDType } from '../dtype.js';
 import {
   exchangeOperands,

@@ -8,7 +8,7 @@ import {
   type CallNode,
   type Expr,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 
 /**
  * The derivative of an outer expression. Products of a polynomial and a falling exponential, as the

@@ -11,7 +11,7 @@ import {
   withArgs,
   type Expr,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { normExpressions } from '../pairwise/norm-expressions.js';
 import type { Reduce } from '../pairwise/problem.js';
 

@@ -1,4 +1,14 @@
-import { add, evaluate, exp, isNonNegative, mul, neg, pow, print, variable } from '@mercer/formula';
+import {
+  add,
+  evaluate,
+  exp,
+  isNonNegative,
+  mul,
+  neg,
+  pow,
+  print,
+  variable,
+} from '@mercer/formula/plan';
 import { describe, expect, test } from 'vitest';
 import { KERNEL_FUNCTIONS, type KernelName } from './kernel-expressions-functions.js';
 import {

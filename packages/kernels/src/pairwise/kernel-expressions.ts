@@ -15,7 +15,7 @@ import {
   variable,
   variables,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { PlanError } from '../plan-error.js';
 import { KERNEL_FUNCTIONS, type KernelName } from './kernel-expressions-functions.js';
 import { isSpecialisedNorm, oneForExponent } from './norm-expressions.js';

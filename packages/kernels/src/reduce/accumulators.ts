@@ -17,7 +17,7 @@ export interface AccumulatorText {
 const METHOD = '__device__ __forceinline__';
 
 /** Products and sums are taken in float64 and rounded once. */
-function wide(
+function inFloat64(
   dtype: PairwiseDType,
   none: string,
   operator: '+' | '*',
@@ -120,8 +120,8 @@ function exponentials(dtype: PairwiseDType, result: string): AccumulatorText {
 export const ACCUMULATORS: {
   readonly [K in ReduceKind]: (dtype: PairwiseDType) => AccumulatorText;
 } = {
-  sum: (dtype) => wide(dtype, '0.0', '+', 'total / divisor'),
-  prod: (dtype) => wide(dtype, '1.0', '*', 'total'),
+  sum: (dtype) => inFloat64(dtype, '0.0', '+', 'total / divisor'),
+  prod: (dtype) => inFloat64(dtype, '1.0', '*', 'total'),
   min: (dtype) => extreme(dtype, Infinity, '<'),
   max: (dtype) => extreme(dtype, -Infinity, '>'),
   argMin: () => place('<'),

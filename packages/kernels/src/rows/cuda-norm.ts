@@ -13,7 +13,7 @@ export const SAFE_SQUARES = { least: 1e-280, most: 1e300 } as const;
  * `any` tells whether some row of the block meets a condition.
  */
 export function cudaNormFunctions(plan: RowsPlan): string {
-  const wide = plan.dtype === 'float64';
+  const isFloat64 = plan.dtype === 'float64';
   const share =
     plan.layout === 'column' ? GROUP_SHARE : plan.threadsPerRow === 32 ? WARP_SHARE : BLOCK_SHARE;
   return lines(
@@ -24,7 +24,7 @@ __device__ __forceinline__ Norm norm_of(const Value& value, int first, int step,
   double sum = 0.0;
   for (long long c = first; c < k; c += step) { const double v = value(c); sum = fma(v, v, sum); }
   sum = share.sum(sum);`,
-    wide &&
+    isFloat64 &&
       `  const bool safe = sum >= ${SAFE_SQUARES.least} && sum <= ${SAFE_SQUARES.most};
   if (share.any(!safe)) {
     double largest = 0.0, scaled = 0.0;
@@ -41,7 +41,7 @@ __device__ __forceinline__ Norm norm_of(const Value& value, int first, int step,
       `// a row of zeros stays as it is
 __device__ __forceinline__ double divide(double v, const Norm& norm) {
   if (norm.root == 0.0) return v;
-  return ${wide ? '(norm.unit == 1.0 ? v : v / norm.unit) / norm.root' : 'v * (1.0 / norm.root)'};
+  return ${isFloat64 ? '(norm.unit == 1.0 ? v : v / norm.unit) / norm.root' : 'v * (1.0 / norm.root)'};
 }`,
   );
 }

@@ -1,4 +1,4 @@
-import { variablesOfAll, type RealExpr } from '@mercer/formula';
+import { variablesOfAll, type RealExpr } from '@mercer/formula/plan';
 import { parameterLimit, type CudaLimits } from '../device-limits.js';
 import type { DType } from '../dtype.js';
 import { segmentNames } from '../elementwise/map-params.js';

@@ -1,4 +1,4 @@
-import { parseFormula, unrolledSize, vectorEvaluator } from '@mercer/formula';
+import { parseFormula, unrolledSize, vectorEvaluator } from '@mercer/formula/plan';
 import { tensor, type Device, type Tensor } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { genred, type LazyAxis, type LazyDType } from '../index.js';

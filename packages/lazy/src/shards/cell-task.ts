@@ -1,4 +1,4 @@
-import { indexI, indexJ, ops, postOrderVector, type VectorExpr } from '@mercer/formula';
+import { indexI, indexJ, ops, postOrderVector, type VectorExpr } from '@mercer/formula/plan';
 import { formulasOf } from '@mercer/tensor/operation';
 import { nodeAt, type Input } from '../input.js';
 import { parameterInput } from '../make-input.js';

@@ -1,4 +1,4 @@
-import { substituteVector, type Steps } from '@mercer/formula';
+import { substituteVector, type Steps } from '@mercer/formula/plan';
 import type { KeptRanges } from '@mercer/kernels';
 import { dtypeBytes, tensor, type Device, type Tensor } from '@mercer/tensor';
 import {

@@ -1,4 +1,4 @@
-import { max, substitute, variable, variablesOfAll, type RealExpr } from '@mercer/formula';
+import { max, substitute, variable, variablesOfAll, type RealExpr } from '@mercer/formula/plan';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, map, MercerError, Scope, type Tensor } from '@mercer/tensor';
 import { readOptions } from '@mercer/tensor/operation';

@@ -8,7 +8,7 @@ import {
   type Reduction,
   type VariableNode,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import {
   emitPairwise,
   normExpressions,

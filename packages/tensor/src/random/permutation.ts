@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import type { DType } from '@mercer/kernels';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { checkShape, sizeOfShape } from '../checked-size.js';

@@ -16,7 +16,7 @@ import {
   unrolledSize,
   vi,
   vj,
-} from '../../index.js';
+} from '../../plan.js';
 
 const [x, y, m] = [vi(0, 3), vj(1, 3), pm(2, 9)];
 const DATA = [

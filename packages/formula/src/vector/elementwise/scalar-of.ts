@@ -61,7 +61,7 @@ function definitionOf({ op, attributes }: ElementwiseNode): RealExpr {
  * A function of the language is a `call` node.
  *
  * ```ts
- * import { ops, print, scalarOf, vi } from '@mercer/formula';
+ * import { ops, print, scalarOf, vi } from '@mercer/formula/plan';
  * const relu = ops.relu(vi(0, 3));
  * if (relu.kind === 'elementwise') console.log(print(scalarOf(relu))); // max(x0, 0)
  * ```

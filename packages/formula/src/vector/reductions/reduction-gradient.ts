@@ -95,7 +95,7 @@ export function* reductionGradientSteps(
  * over. Seed, saved results and errors as for {@link reductionGradient}.
  *
  * ```ts
- * import { finish, ops, pairGradientSteps, printFormula, reduction, vi, vij, vj } from '@mercer/formula';
+ * import { finish, ops, pairGradientSteps, printFormula, reduction, vi, vij, vj } from '@mercer/formula/plan';
  * const [m, b, e] = [vij(0, 1), vj(1, 2), vi(2, 2)];
  * const product = reduction('Sum', ops.mul(m, b));
  * console.log(printFormula(finish(pairGradientSteps(product, m, e)), { names: { b, e } })); // e | b

@@ -4,7 +4,7 @@ import type { CudaKernel } from '../../emitted-kernel.js';
 import {
   readFunctions,
   readNeighbours,
-  widest,
+  longestVector,
   writeNeighbours,
 } from '../../pair-tile/cuda/neighbours.js';
 import type { FmaConfig, FmaPlan } from '../plan-types.js';
@@ -26,7 +26,7 @@ export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): 
   const { dtype, fma } = plan;
   const tile = fmaTile(fma);
   const tileK = FMA_TILE_K[dtype];
-  const wide = widest(dtype);
+  const width = longestVector(dtype);
   // The padding keeps 16-byte reads aligned and spreads the element copies of a warp over the banks.
   const turned = {
     dtype,
@@ -48,8 +48,14 @@ export function fmaOperands(plan: Pick<FmaPlan, 'dtype' | 'fma' | 'alignedA'>): 
       aligned: plan.alignedA,
       stride: tile.m,
     },
-    { name: 'b', ...turned, outer: tile.n, stride: roundUp(tile.n, wide) + wide, repeatLast: true },
-    { name: 'c', ...turned, outer: tile.o, stride: roundUp(tile.o, wide) + wide },
+    {
+      name: 'b',
+      ...turned,
+      outer: tile.n,
+      stride: roundUp(tile.n, width) + width,
+      repeatLast: true,
+    },
+    { name: 'c', ...turned, outer: tile.o, stride: roundUp(tile.o, width) + width },
   ];
 }
 
@@ -124,9 +130,9 @@ ${indent(lines(read('x', perThreadN, 'bs', b?.stride ?? 0), read('w', perThreadM
 }`;
 }
 
-/** Neighbours in shared memory with the widest reads that fit. */
+/** Neighbours in shared memory with the longest vector reads that fit. */
 function readText(name: string, count: number, from: string, dtype: FmaPlan['dtype']): string {
-  const most = widest(dtype);
+  const most = longestVector(dtype);
   const vector = [most, 2, 1].find((size) => size <= most && count % size === 0) ?? 1;
   return readNeighbours(name, count, vector, `${from} + h${vector === 1 ? '' : ` * ${vector}`}`);
 }
@@ -134,8 +140,8 @@ function readText(name: string, count: number, from: string, dtype: FmaPlan['dty
 function storeText(plan: FmaPlan): string {
   const { fma: config, dtype, splitK } = plan;
   const type = cudaType(dtype);
-  const wide = widest(dtype);
-  const vector = plan.alignedOut && splitK === 1 && config.perThreadM % wide === 0 ? wide : 1;
+  const width = longestVector(dtype);
+  const vector = plan.alignedOut && splitK === 1 && config.perThreadM % width === 0 ? width : 1;
   return `  const int oHere = (int)min(o - end.oStart, ${config.tileO}ll);
   ${storeTarget(plan)}
   #pragma unroll

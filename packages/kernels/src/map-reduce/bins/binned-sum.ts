@@ -6,7 +6,7 @@ import {
   type NodeOfKind,
   type Reduction,
   type VectorExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { DeviceLimits } from '../../device-limits.js';
 import type { MapReduceProblem } from '../problem.js';
 

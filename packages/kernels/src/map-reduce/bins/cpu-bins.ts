@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { indent, lines } from '../../emit/text.js';

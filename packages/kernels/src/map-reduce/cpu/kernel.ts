@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import { type CpuKernel, programOf, type KernelProgram } from '../../emitted-kernel.js';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { lanesOf } from '../../emit/cpu-vector.js';

@@ -7,7 +7,7 @@ import {
   type Expr,
   type RealExpr,
   type Steps,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { LoweredLoop } from '../lowering/lower.js';
 import { onOwnStack, type Rule } from '../lowering/own-stack.js';
 import { columnName, type ComponentLoad, type ComponentNumber } from './loop-formula.js';

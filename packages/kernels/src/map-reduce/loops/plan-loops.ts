@@ -6,7 +6,7 @@ import {
   type RealExpr,
   type Reduction,
   type Steps,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import type { InputReads } from '../plan-inputs.js';
 import { PAIR_TILE_LIMITS } from '../choose-schedule.js';
 import { counterIndex, fixedIndex } from '../lowering/index-expr.js';

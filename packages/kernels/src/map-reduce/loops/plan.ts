@@ -1,4 +1,4 @@
-import { unrolledSize, type Steps } from '@mercer/formula';
+import { unrolledSize, type Steps } from '@mercer/formula/plan';
 import type { DeviceLimits } from '../../device-limits.js';
 import { lanesOf } from '../../emit/cpu-vector.js';
 import { componentsOf } from '../plan-inputs.js';
@@ -13,7 +13,7 @@ import {
   columnsAtOnce,
   wordsOfBlocks,
   pairSums,
-  widestGroup,
+  mostSumsOfGroup,
   type PairTileShape,
 } from './shape.js';
 
@@ -52,7 +52,7 @@ export function* planPairTile(
   const sizes = pairSums(formula);
   yield;
   const hasOneColumn = formula.columns === 1;
-  const inner = limits.kind === 'cpu' || !hasOneColumn ? widestGroup(formula) : sizes.length;
+  const inner = limits.kind === 'cpu' || !hasOneColumn ? mostSumsOfGroup(formula) : sizes.length;
   const shape: PairTileShape = {
     dtype,
     formula,

@@ -52,7 +52,8 @@ export function columnsAtOnce(
   if (device === 'cpu') return Math.min(columns, 4);
   // a GPU's block of threads computes the inner sums of pairs again for the next columns
   // and needs registers for the addresses of rows by index
-  const isCostly = dtype === 'float32' && widestGroup(formula) > 0 && formula.gathers === undefined;
+  const isCostly =
+    dtype === 'float32' && mostSumsOfGroup(formula) > 0 && formula.gathers === undefined;
   return fittingBlock(columns, isCostly ? 8 : 4);
 }
 
@@ -69,7 +70,7 @@ export function wordsOfBlocks(columns: readonly ColumnBlock[], dtype: PairwiseDT
 }
 
 /** The most inner sums that one loop over a pair's components has; 0: there is no such loop. */
-export function widestGroup(formula: LoopFormula): number {
+export function mostSumsOfGroup(formula: LoopFormula): number {
   return Math.max(0, ...pairGroups(formula).map((group) => group.length));
 }
 

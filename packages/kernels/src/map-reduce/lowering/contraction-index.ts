@@ -1,4 +1,4 @@
-import { axesOf, type Contraction } from '@mercer/formula';
+import { axesOf, type Contraction } from '@mercer/formula/plan';
 import { affineIndex, divideIndex, fixedIndex, sumIndex, type IndexExpr } from './index-expr.js';
 
 /** A contraction as one sum: where its factors lie, by component of the result and by term of the sum. */

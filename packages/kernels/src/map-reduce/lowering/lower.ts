@@ -14,7 +14,7 @@ import {
   type Steps,
   type VectorExpr,
   postOrderVector,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { expandFunctions } from '../../math/expand-functions.js';
 import { PlanError } from '../../plan-error.js';
 import type {

@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 
 /** A rule that yields what it needs and is given its value. */
 export type Rule<W, V> = Generator<W, V, V>;

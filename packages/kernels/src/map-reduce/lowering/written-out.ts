@@ -9,7 +9,7 @@ import {
   type VectorExpr,
   mul,
   type Expr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { expandFunctionsSteps } from '../../math/expand-functions.js';
 import { fixedIndex } from './index-expr.js';
 import { lowering, type Lowered, type LoweringOptions } from './lower.js';

@@ -120,8 +120,8 @@ function compensatedExponentialReducer(
   const sums = upTo(plain.arity - 1).map(String);
   const none = lit(-Infinity);
   const type = inFloat64 ? 'W' : 'V';
-  const widened = (x: string): string => (inFloat64 ? `wide(${x})` : x);
-  const zero = widened(lit(0));
+  const inSum = (x: string): string => (inFloat64 ? `wide(${x})` : x);
+  const zero = inSum(lit(0));
   const functions = lines(
     !inFloat64 && compensatedText(lit(0)),
     inFloat64
@@ -160,7 +160,7 @@ function compensatedExponentialReducer(
       ]),
     ],
     arity: plain.arity,
-    add: weigh('f0', (c) => widened(`f${Number(c) + 1}`)),
+    add: weigh('f0', (c) => inSum(`f${Number(c) + 1}`)),
     merge: lines(
       weigh('t.top', (c) => `t.sum${c}`),
       !inFloat64 && weigh('t.top', (c) => `-t.low${c}`),

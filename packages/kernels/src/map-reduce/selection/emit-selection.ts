@@ -1,4 +1,4 @@
-import { finish } from '@mercer/formula';
+import { finish } from '@mercer/formula/plan';
 import type { CpuHelper } from '../../emit/cpu-math.js';
 import { cpuLiteral, cudaLiteral } from '../../emit/literals.js';
 import type { CudaHelper } from '../../emit/cuda-math.js';

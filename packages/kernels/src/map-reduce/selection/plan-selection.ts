@@ -1,4 +1,4 @@
-import { finish, ops, reduction, type Reduction, type VectorExpr } from '@mercer/formula';
+import { finish, ops, reduction, type Reduction, type VectorExpr } from '@mercer/formula/plan';
 import type { DeviceLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
 import { scheduleCosts, MAP_REDUCE_LIMITS } from '../choose-schedule.js';

@@ -2,8 +2,8 @@ import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
 import { cudaType } from '../../emit/literals.js';
 import { lines } from '../../emit/text.js';
 
-/** Elements in the 16 bytes that one instruction moves at most. */
-export const widest = (dtype: PairwiseDType): number => 16 / dtypeBytes(dtype);
+/** The longest vector: elements in the 16 bytes that one instruction moves at most. */
+export const longestVector = (dtype: PairwiseDType): number => 16 / dtypeBytes(dtype);
 
 /** Functions that read 2 or 4 neighbouring elements of shared memory with one instruction. */
 export function readFunctions(dtype: PairwiseDType): string {
@@ -50,7 +50,7 @@ interface WrittenRow {
   readonly left: string;
 }
 
-/** Writes the values to `to`, as wide as allowed. */
+/** Writes the values to `to`, in vectors as long as allowed. */
 export function writeNeighbours({ dtype, vector, count, value, left }: WrittenRow): string {
   if (vector === 1) {
     return `#pragma unroll

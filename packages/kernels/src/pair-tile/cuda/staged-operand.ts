@@ -1,5 +1,6 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/literals.js';
+import { longestVector } from './neighbours.js';
 
 /**
  * One operand's part of a stage in shared memory. In device memory it is `outer` lines of `inner` contiguous
@@ -54,8 +55,8 @@ interface CopyShape {
 const TURNED_ACROSS = 8;
 
 function copyShape(operand: StagedOperand, threads: number): CopyShape {
-  const wide = 16 / dtypeBytes(operand.dtype);
-  const vector = operand.aligned && !operand.turned && operand.inner % wide === 0 ? wide : 1;
+  const width = longestVector(operand.dtype);
+  const vector = operand.aligned && !operand.turned && operand.inner % width === 0 ? width : 1;
   const needed = operand.inner / vector;
   const across = Math.min(needed, operand.turned ? TURNED_ACROSS : threads);
   const step = threads / across;

@@ -1,7 +1,7 @@
 import { dtypeBytes } from '../../dtype.js';
 import { cudaType } from '../../emit/literals.js';
 import { indent, lines } from '../../emit/text.js';
-import { vectorMembers, widest } from './neighbours.js';
+import { longestVector, vectorMembers } from './neighbours.js';
 import {
   blockThreads,
   vectorWidth,
@@ -64,7 +64,7 @@ export function storeBytes(finished: FinishedTile): number {
 }
 
 /**
- * Writes the tile: sums go to shared memory and come back row by row, so that the epilogue is one short loop and the stores are wide and
+ * Writes the tile: sums go to shared memory and come back row by row, so that the epilogue is one short loop and the stores are of vectors and
  * in order whatever the thread's tile looks like. Expects `sum`, `target` (the tile's first output), `targetStride`, `threadRow`,
  * `threadColumn`, `rowsHere` and `columnsHere`.
  *
@@ -78,7 +78,7 @@ export function storeTile(finished: FinishedTile, store: TileStore): string {
   const type = cudaType(rows.dtype);
   const threads = blockThreads(tile);
   const phase = storePhases(finished, store.sharedMemBytes);
-  const vector = store.aligned ? widest(rows.dtype) : 1;
+  const vector = store.aligned ? longestVector(rows.dtype) : 1;
   const perLine = columns.extent / vector;
   const end = mirrored ? 'end' : 'columnsHere';
   const vectorType = `${type}${vector}`;

@@ -1,6 +1,6 @@
 import { dtypeBytes, type PairwiseDType } from '../../dtype.js';
 import type { Layout } from '../../pairwise/problem.js';
-import { widest } from './neighbours.js';
+import { longestVector } from './neighbours.js';
 import type { PipelineOperand } from './pipeline.js';
 
 /** Sizes of a register-tiled kernel. Rows run over the first operand, columns over the second. */
@@ -70,7 +70,7 @@ export function tileOperands({
       extent,
       threads,
       innerIsK: turned,
-      stride: extent + widest(dtype),
+      stride: extent + longestVector(dtype),
       perThread: extent / threads,
       base: `${name} + place.layer * ${one}Batch`,
       lineStride: `${one}Stride`,
@@ -91,13 +91,13 @@ export function blockThreads(tile: TileConfig): number {
 
 /** Bytes of shared memory that the stages of a tile take, whatever the layouts. */
 export function stageBytes(tile: TileConfig, dtype: PairwiseDType): number {
-  const lines = tile.tileRows + tile.tileColumns + 2 * widest(dtype);
+  const lines = tile.tileRows + tile.tileColumns + 2 * longestVector(dtype);
   return tile.stages * tile.tileK * lines * dtypeBytes(dtype);
 }
 
 /** Neighbouring elements of the operand that one thread reads at once. */
 export function vectorWidth(operand: TileOperand): number {
-  const most = widest(operand.dtype);
+  const most = longestVector(operand.dtype);
   return operand.perThread % most === 0 ? most : 1;
 }
 

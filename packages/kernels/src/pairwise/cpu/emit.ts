@@ -1,4 +1,4 @@
-import { isNonNegative, type RealExpr } from '@mercer/formula';
+import { isNonNegative, type RealExpr } from '@mercer/formula/plan';
 import { dtypeBytes } from '../../dtype.js';
 import {
   type CpuKernel,

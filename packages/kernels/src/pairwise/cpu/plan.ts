@@ -1,4 +1,4 @@
-import { postOrder, type Expr, type Op } from '@mercer/formula';
+import { postOrder, type Expr, type Op } from '@mercer/formula/plan';
 import type { CpuLimits } from '../../device-limits.js';
 import { lanesOf, vectorUnit, type CpuLevel } from '../../emit/cpu-vector.js';
 import { planExtras, type PlanExtras, type PairwiseProblem } from '../problem.js';

@@ -1,4 +1,12 @@
-import { abs, isNonNegative, pow, sub, variable, variables, type RealExpr } from '@mercer/formula';
+import {
+  abs,
+  isNonNegative,
+  pow,
+  sub,
+  variable,
+  variables,
+  type RealExpr,
+} from '@mercer/formula/plan';
 import { cudaType } from '../../emit/literals.js';
 import { cudaHelpers, type CudaHelper } from '../../emit/cuda-math.js';
 import { emitCudaExpression } from '../../emit/cuda-expression.js';

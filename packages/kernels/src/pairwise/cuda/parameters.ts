@@ -7,7 +7,7 @@ import {
   postOrder,
   withArgs,
   type RealExpr,
-} from '@mercer/formula';
+} from '@mercer/formula/plan';
 import { cudaType } from '../../emit/literals.js';
 import type { PairwiseDType } from '../../dtype.js';
 import type { CudaPairwisePlan } from '../plan-types.js';

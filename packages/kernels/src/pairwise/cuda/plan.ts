@@ -1,4 +1,13 @@
-import { abs, postOrder, pow, sub, variable, variables, type Op, print } from '@mercer/formula';
+import {
+  abs,
+  postOrder,
+  pow,
+  sub,
+  variable,
+  variables,
+  type Op,
+  print,
+} from '@mercer/formula/plan';
 import { own } from '@mercer/options';
 import type { CudaLimits } from '../../device-limits.js';
 import { PlanError } from '../../plan-error.js';
@@ -14,6 +23,7 @@ import type {
 import { estimateDot, estimateTile, type RoleSizes } from './estimate.js';
 import { pairStep } from './pair-step.js';
 import { tileConfigs, type StepWeight } from './tile-configs.js';
+import { longestVector } from '../../pair-tile/cuda/neighbours.js';
 import { stageBytes, blockThreads } from '../../pair-tile/cuda/tile-operand.js';
 
 /** Sums up to this long are bound by writing the output. */
@@ -113,8 +123,8 @@ function weigh(problem: PairwiseProblem, way: PairPower | undefined): StepWeight
 
 /** Threads along the columns first, as many as the row is long; 16-byte stores where allowed. */
 function chooseOuter(problem: PairwiseProblem, size: RoleSizes, limits: CudaLimits): OuterConfig {
-  const widest = problem.dtype === 'float32' ? 4 : 2;
-  const vector = problem.alignedOut && size.columns >= widest ? widest : 1;
+  const width = longestVector(problem.dtype);
+  const vector = problem.alignedOut && size.columns >= width ? width : 1;
   const threadsY0 = Math.min(4, powerOfTwoFrom(size.rows));
   const threadsX = Math.min(256 / threadsY0, powerOfTwoFrom(Math.ceil(size.columns / vector)));
   const threadsY = 256 / threadsX;
@@ -147,11 +157,11 @@ function dotConfigs(
   size: RoleSizes,
   weight: StepWeight,
 ): DotConfig[] {
-  const widest = base.dtype === 'float32' ? 4 : 2;
+  const width = longestVector(base.dtype);
   // a column-major operand is contiguous along its rows: lanes along k would not read it in order
   if (base.rowsLayout === 'column' && size.rows > 1) return [];
   if (base.columnsLayout === 'column' && size.columns > 1) return [];
-  const vector = weight === 'heavy' ? 1 : widest;
+  const vector = weight === 'heavy' ? 1 : width;
   const lanes = Math.min(32, powerOfTwoFrom(Math.ceil(size.k / vector)));
   const shapes = DOT_SHAPES[weight === 'heavy' || weight === 'either' ? weight : 'light'];
   const configs: DotConfig[] = [];

@@ -21,10 +21,10 @@ export function checkDistances(
   options: LaunchOptions = {},
 ): void {
   const { dtype } = problem;
-  const wide = dtype === 'float32' ? 4 : 2;
+  const width = dtype === 'float32' ? 4 : 2;
   // whole vectors from row to row where the plan counts on them, and nothing of the kind elsewhere
   const gap = (aligned: boolean, inner: number): number =>
-    aligned ? wide - (inner % wide) : 1 + (inner % 2);
+    aligned ? width - (inner % width) : 1 + (inner % 2);
   const value = (): number => 4 * random() - 2;
   const [innerA, innerB, innerOut] = [
     problem.layoutA === 'row' ? k : m,

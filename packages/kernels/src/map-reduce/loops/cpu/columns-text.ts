@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { cpp, indent, lines, upTo } from '../../../emit/text.js';
 import { inputName, sidesOf, strideName } from '../../params.js';

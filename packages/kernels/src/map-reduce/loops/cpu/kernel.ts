@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import { cpuLiteral } from '../../../emit/literals.js';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { lanesOf, vectorUnit } from '../../../emit/cpu-vector.js';

@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines } from '../../../emit/text.js';
 import { cpuOutputText, storeParts } from '../../cpu/text.js';

@@ -1,4 +1,4 @@
-import type { Expr, Steps } from '@mercer/formula';
+import type { Expr, Steps } from '@mercer/formula/plan';
 import type { CpuHelper } from '../../../emit/cpu-math.js';
 import { indent, lines, upTo } from '../../../emit/text.js';
 import { declareValues, keepValues } from '../../cpu/rows-loop.js';

@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import { cpp, indent, lines, unrolled, upTo } from '../../../emit/text.js';
 import { stateWords, type CudaRunningResult } from '../../cuda/text.js';
 import { rowNames } from '../../params.js';

@@ -1,4 +1,4 @@
-import type { Steps } from '@mercer/formula';
+import type { Steps } from '@mercer/formula/plan';
 import { cudaKernel } from '../../../emit/cuda-kernel.js';
 import { cudaType } from '../../../emit/literals.js';
 import type { CudaHelper } from '../../../emit/cuda-math.js';

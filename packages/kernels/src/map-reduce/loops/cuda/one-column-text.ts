@@ -1,4 +1,4 @@
-import { traitsOf, type Steps } from '@mercer/formula';
+import { traitsOf, type Steps } from '@mercer/formula/plan';
 import { dtypeBytes } from '../../../dtype.js';
 import { cudaLiteral } from '../../../emit/literals.js';
 import { cpp, lines, unrolled } from '../../../emit/text.js';
