@@ -1,4 +1,18 @@
-import { abs, add, div, gt, max, mul, pow, select, sqrt, variable } from '@mercer/formula';
+import {
+  abs,
+  add,
+  constant,
+  div,
+  eq,
+  gt,
+  max,
+  mul,
+  pow,
+  select,
+  sqrt,
+  variable,
+  type RealExpr,
+} from '@mercer/formula';
 import { eigh, matrixPower, refineEigenbasis } from '@mercer/linalg';
 import {
   argSort,
@@ -12,6 +26,8 @@ import {
 import { floats, productOf } from './along-axes.js';
 
 const v = variable;
+const INDICES = { row: -2, column: -1 } as const;
+const onDiagonal = (x: RealExpr): RealExpr => select(eq(v('row'), v('column')), x, 0);
 
 /** Eigenvectors of a batch of factors, (count, n, n). */
 export interface Eigenbasis {
@@ -59,7 +75,7 @@ export async function refinedBasis(
   return { ...found, order: scope.track(order.reshape([count, n])) };
 }
 
-const TURN = abs(add(v('x'), select(gt(abs(add(v('row'), mul(-1, v('column')))), 0), 0, -1)));
+const TURN = abs(add(v('x'), onDiagonal(constant(-1))));
 
 /** Whether a basis of some batches is another than the identity, with which they begin. It waits for the device. */
 export async function haveTurned(
@@ -67,9 +83,8 @@ export async function haveTurned(
   bases: readonly Tensor[],
   stream: Stream,
 ): Promise<boolean> {
-  const indices = { row: -2, column: -1 };
   for (const one of bases) {
-    const turns = scope.track(await map(TURN, { x: one }, { indices, stream }));
+    const turns = scope.track(await map(TURN, { x: one }, { indices: INDICES, stream }));
     const sum = scope.track(await sumTo(floats(turns), [1, 1, 1], { stream }));
     if ((await scope.track(sum.reshape([])).item()) > 0) return true;
   }
@@ -97,24 +112,39 @@ export interface Roots {
 
 const RAISED = mul(v('x'), pow(add(max(v('w'), 0), v('eps')), v('power')));
 
+/** What an iteration by products has on the diagonal at least, in roundings of the largest eigenvalue: 1.2e-5 of it in float32. */
+const LEAST_RIDGE = 100;
+const RIDGED = add(v('x'), onDiagonal(max(v('eps'), mul(v('least'), v('extent')))));
+
 /**
- * `(factor + eps I)^(-1/k)` of each factor.
+ * `(factor + eps I)^(-1/k)` of each factor. Iterations by products have no root where rounding has made an eigenvalue negative that `eps` does not lift: for them
+ * eps is at least {@link LEAST_RIDGE} `rounding` times the bound in `extents`, as in Shi et al. 2023, whose code has `max(rel_epsilon lambda_max, abs_epsilon)` with that bound and recommends
+ * 1e-5 in float32.
  *
- * @param how with `rounding` where factors are rounded more than their dtype has it
+ * @param extents see {@link extentsOf}
+ * @param how with the relative rounding of the factors' elements
  * @param old the basis that QR iterations begin with; undefined: exact eigenvectors
  */
 export async function inverseRoots(
   scope: Scope,
   factors: Tensor,
+  extents: Tensor,
   k: number,
-  { method, eps, steps, iterations, rounding }: RootMethod & { readonly rounding?: number },
+  { method, eps, steps, iterations, rounding }: RootMethod & { readonly rounding: number },
   old: Tensor | undefined,
   stream: Stream,
 ): Promise<Roots> {
   const power = -1 / k;
   if (method !== 'qr') {
-    const own = method === 'eigh' ? { rounding } : {};
-    const found = await matrixPower(floats(factors), power, { method, eps, steps, stream, ...own });
+    let a = factors;
+    if (method !== 'eigh') {
+      const extent = scope.track(extents.reshape([extents.size, 1, 1]));
+      const least = LEAST_RIDGE * rounding;
+      const options = { indices: INDICES, parameters: { eps, least }, stream };
+      a = scope.track(await map(RIDGED, { x: factors, extent }, options));
+    }
+    const own = method === 'eigh' ? { eps, rounding } : { steps };
+    const found = await matrixPower(floats(a), power, { method, stream, ...own });
     for (const one of Object.values(found)) scope.track(one as Tensor);
     return { root: found.result, infos: found.infos, basis: undefined };
   }
@@ -132,15 +162,15 @@ export async function inverseRoots(
 const EXTENT = abs(v('x'));
 const RELATIVE = select(gt(v('trace'), 0), div(v('x'), sqrt(v('trace'))), v('x'));
 
-/** The largest element of each factor, NaN where there is NaN: 0 where nothing was added yet. */
+/** The largest sum of a row's sizes of each factor, which bounds its eigenvalues: 0 where nothing was added yet. (count) */
 export async function extentsOf(scope: Scope, factors: Tensor, stream: Stream): Promise<Tensor> {
-  const [count = 0] = factors.shape;
+  const [count = 0, n = 0] = factors.shape;
   const sizes = scope.track(await map(EXTENT, { x: factors }, { stream }));
-  const sums = scope.track(await sumTo(floats(sizes), [count, 1, 1], { stream }));
-  return scope.track(sums.reshape([count]));
+  const sums = scope.track(await sumTo(floats(sizes), [count, 1, n], { stream }));
+  return scope.track(await sums.max([1, 2], { stream }));
 }
 
-const DIAGONAL = select(gt(abs(add(v('row'), mul(-1, v('column')))), 0), 0, v('x'));
+const DIAGONAL = onDiagonal(v('x'));
 
 /** Factors divided by the roots of their traces. */
 export async function dividedByTrace(
@@ -149,8 +179,7 @@ export async function dividedByTrace(
   stream: Stream,
 ): Promise<Tensor> {
   const [count = 0] = factors.shape;
-  const indices = { row: -2, column: -1 };
-  const diagonals = scope.track(await map(DIAGONAL, { x: factors }, { indices, stream }));
+  const diagonals = scope.track(await map(DIAGONAL, { x: factors }, { indices: INDICES, stream }));
   const trace = scope.track(await sumTo(floats(diagonals), [count, 1, 1], { stream }));
   return scope.track(await map(RELATIVE, { x: factors, trace }, { stream }));
 }

@@ -20,7 +20,10 @@ export interface ShampooOptions extends CommonOptions {
   readonly betas?: readonly [number, number] | undefined;
   /** Of the mean of gradients and the last one that is used; default: the first of `betas`. */
   readonly beta3?: number | undefined;
-  /** What is added to the factors' diagonals; default 1e-12. */
+  /**
+   * What is added to the factors' diagonals; default 1e-12. Where roots are computed by products ('newton', 'higherOrder') it is at least 100 roundings of the largest row sum of the factor,
+   * which bounds its eigenvalues: 1.2e-5 of it in float32. With less, rounding decides whether there is a root.
+   */
   readonly eps?: number | undefined;
   /** The most that an axis of a block has: larger ones are cut; default 1024. */
   readonly maxDim?: number | undefined;
@@ -43,7 +46,7 @@ export interface ShampooOptions extends CommonOptions {
   readonly graftingEps?: number | undefined;
   /** Default 'eigh'. */
   readonly root?: RootOption | undefined;
-  /** Steps of 'newton' and 'higherOrder'; default: as `matrixPower`. */
+  /** Steps of 'newton' and 'higherOrder'; default: as `matrixPower`, which suffices for the least that is added to a diagonal. */
   readonly rootSteps?: number | undefined;
   /** QR iterations of a refresh; default 1. */
   readonly iterations?: number | undefined;

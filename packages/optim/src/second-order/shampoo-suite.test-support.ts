@@ -1,8 +1,9 @@
 import { valueAndGrad } from '@mercer/autodiff';
-import { random, tensor, type Device } from '@mercer/tensor';
+import { random, tensor, zeros, type Device } from '@mercer/tensor';
 import { describe, expect, it } from 'vitest';
 import { shampoo, type ShampooOptions } from '../index.js';
 import { compare, type Reference } from '../testing/trajectory.test-support.js';
+import { ofSymmetric } from './jacobi.test-support.js';
 import { shampooReference, type ShampooReference } from './shampoo-reference.test-support.js';
 
 /** The test's shapes, (3, 4), (4), () and (0, 2), as they are, and merged. */
@@ -124,6 +125,48 @@ export function shampooSuite(name: string, on: () => Device): void {
         for (const [k, x] of wanted.entries()) expect(found[k]).toBeCloseTo(x, 10);
       }
     });
+
+    it.each(['newton', 'higherOrder'] as const)(
+      'has roots by %s of factors that are singular but for rounding',
+      async (root) => {
+        const eps = 1e-6;
+        const wave = (k: number): number => Math.sin(1.7 * k + 0.3);
+        for (const [dtype, rootDType, rounding] of [
+          ['float32', 'float32', 2 ** -23],
+          ['float32', 'float64', 2 ** -23],
+          ['float64', 'float64', 2 ** -52],
+        ] as const) {
+          const where = { device: on(), dtype };
+          const params = { w: await zeros([24, 16], where) };
+          const optimiser = shampoo({ mergeDims: false, frequency: 'manual', eps, root, rootDType });
+          using state = await optimiser.init(params);
+          // of rank 1, three times: all eigenvalues but one are the rounding of the largest, of either sign
+          for (let t = 1; t <= 3; t++) {
+            const gradient = Array.from(
+              { length: 24 * 16 },
+              (_, k) => 300 * wave(Math.floor(k / 16)) * wave(5 * (k % 16)),
+            );
+            using w = await tensor(Float64Array.from(gradient), { shape: [24, 16], device: on() });
+            (await optimiser.step(params, { w: await w.cast(dtype) }, state)).skipped.dispose();
+          }
+          using failures = (await optimiser.refresh(params, state)).failures;
+          expect([dtype, rootDType, await failures.item()]).toEqual([dtype, rootDType, 0]);
+          for (const axis of [0, 1]) {
+            const slot = async (name: string): Promise<number[][]> =>
+              ((await state.tensors.get(`w/${name}0.${axis}`)!.toNested()) as number[][][])[0]!;
+            const factor = await slot('factor');
+            const rows = factor.map((row) => row.reduce((sum, x) => sum + Math.abs(x), 0));
+            const ridge = Math.max(eps, 100 * rounding * Math.max(...rows));
+            const wanted = ofSymmetric(factor, (x) => (Math.max(x, 0) + ridge) ** -0.25);
+            const largest = Math.max(...wanted.flat());
+            const found = (await slot('root')).flat();
+            for (const [k, x] of wanted.flat().entries()) {
+              expect(Math.abs((found[k] ?? NaN) - x)).toBeLessThan(0.02 * largest);
+            }
+          }
+        }
+      },
+    );
 
     it('leaves float64 as it is where float32 has tf32', () =>
       compare(shampoo(TF32), referenceOf(TF32), {

@@ -50,8 +50,7 @@ import {
 import { dividedByTrace, extentsOf, haveTurned, inverseRoots } from './roots.js';
 
 const what = 'shampoo';
-/** Of factors of float32. */
-const ROUNDING = 2 ** -23;
+const ROUNDING = { float32: 2 ** -23, float64: 2 ** -52 } as const;
 
 const everyAxis = (): boolean => true;
 
@@ -73,13 +72,11 @@ async function computeRoots(
     // exact ones until there are some: steps that were skipped have none
     const isTurned = (): Promise<boolean> => haveTurned(scope, old, stream);
     const bases = old.length > 0 && (await hasBecome(state, isTurned)) ? old : [];
-    const isWidened = ({ dtype }: Tensor): boolean =>
-      dtype === 'float32' && rootDType === 'float64';
     const found: ModeResult[] = [];
     for (const [at, mode] of modes.entries()) {
       const one = all[at] as Tensor;
-      const extents = await extentsOf(scope, one, stream);
       const scaled = traceScaling ? await dividedByTrace(scope, one, stream) : one;
+      const extents = await extentsOf(scope, scaled, stream);
       const cast = (x: Tensor | undefined): Promise<Tensor> | Tensor | undefined =>
         x === undefined || rootDType === undefined || rootDType === x.dtype
           ? x
@@ -88,9 +85,10 @@ async function computeRoots(
       const { root, infos, basis } = await inverseRoots(
         scope,
         (await cast(scaled)) as Tensor,
+        (await cast(extents)) as Tensor,
         2 * order,
         // a sum of products in float32 stays one in float64: what it misses of being semidefinite is its rounding
-        isWidened(one) ? { ...how, rounding: ROUNDING } : how,
+        { ...how, rounding: ROUNDING[rootDType === 'float32' ? rootDType : mode.dtype] },
         await cast(bases[at]),
         stream,
       );
@@ -338,7 +336,7 @@ async function squaredNorms(scope: Scope, { whole }: Pairs): Promise<Pairs> {
 
 /**
  * Shampoo (Gupta, Koren and Singer 2018, in the form of Shi et al. 2023): each block of a parameter is multiplied along each of its k axes by `(L + eps I)^(-1/(2 k))`, L being
- * the sum (or, with beta2 < 1, the corrected mean) of the gradient's products with itself along that axis. With grafting a block has the length of another optimiser's
+ * the sum (or, with beta2 < 1, the corrected mean) of the gradient's products with itself along that axis. Roots by products have more than `eps` on the diagonal where float32 would lose it. With grafting a block has the length of another optimiser's
  * step.
  *
  * Products of all blocks of one shape are one batched product. A refresh of the roots that begins in step t takes effect in step t + `delay`, which waits for it if it is late: a run repeats bit
