@@ -133,9 +133,9 @@ export function linalgOperation<O extends object>(
     snapshot: (args, given) => {
       const wrt = Object.hasOwn(options, 'wrt') ? wantedOf(what, given, results) : undefined;
       const { out } = given;
-      if (out === undefined && wrt === given.wrt) return [read(args as never), given];
+      if (out === undefined && wrt === given.wrt) return [read(args), given];
       const outs = out === undefined ? undefined : outsOf(what, out, wrt ?? results);
-      return [read(args as never), { ...given, wrt, out: outs }];
+      return [read(args), { ...given, wrt, out: outs }];
     },
     identify: (args, given) => {
       const own = keyOf === undefined ? '' : keyOf(given, args);
