@@ -1,5 +1,6 @@
 import { countRows, cumSum, scope, stack, type Tensor, type WorkOptions } from '@mercer/tensor';
 import type { OptionNames } from '@mercer/options';
+import { assertNotPreparing } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import { checkLabels, checkWhole, WORK_OPTION_NAMES } from './cluster-data.js';
@@ -35,6 +36,7 @@ export async function clusterRanges(
   options?: ClusterOptions,
 ): Promise<Tensor<'int64'>> {
   const what = 'clusterRanges';
+  assertNotPreparing(what);
   const { count: given, ...work } = readOptions(what, options, CLUSTER_OPTIONS);
   checkLabels(what, labels, undefined);
   await checkNotNegative(what, labels, work);
@@ -72,6 +74,7 @@ export async function clusterCount(
 ): Promise<number> {
   if (given !== undefined) return checkWhole(what, 'count', given, 0);
   if (labels.size === 0) return 0;
+  assertNotPreparing(`${what} without count`);
   using largest = await labels.max(undefined, work);
   return Math.max(0, (await largest.item()) + 1);
 }

@@ -10,6 +10,7 @@ import {
   type Tensor,
   type WorkOptions,
 } from '@mercer/tensor';
+import { assertNotPreparing } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import { boundsOf, checkPoints, WORK_OPTION_NAMES, type Points } from './cluster-data.js';
@@ -43,6 +44,7 @@ export async function gridCluster(
   options?: WorkOptions,
 ): Promise<Tensor<'int32'>> {
   const what = 'gridCluster';
+  assertNotPreparing(what);
   const work = readOptions(what, options, WORK_OPTION_NAMES);
   checkPoints(what, 'x', x);
   const [rows = 0, dim = 1] = x.shape;
