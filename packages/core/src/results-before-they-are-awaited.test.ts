@@ -4,6 +4,7 @@ import {
   cdist,
   clusterRanges,
   denseOperator,
+  complexOf,
   gatherRows,
   genericSum,
   grad,
@@ -127,10 +128,55 @@ it('what is computed of a traced value is known to be traced', async () => {
       denseOperator(w).diagonal(),
       kernel.solve(w),
       solve([a, a, w]),
+      kernel.matmul(denseOperator(a).matvec(w)),
     ];
     known.push(...results.map(isTraced));
     return results.map((one): PendingTensor => one.sum()).reduce((sum, one) => sum.add(one));
   })(a);
   expect(known).toEqual(known.map(() => true));
   expect(gradients.shape).toEqual([2, 2]);
+});
+
+it('a product with a symbolic matrix waits for its operand, with its place among other calls', async () => {
+  const a = await x;
+  const distances = lazyI(a).sqdist(lazyJ(a)); // 0 and 25
+  expect(await distances.matmul(a.mul(2)).toNested()).toEqual([
+    [150, 200],
+    [0, 0],
+  ]);
+  expect(await distances.matmul(a.sum(1)).toNested()).toEqual([175, 0]);
+  expect(
+    await complexOf(lazyI([[0, 1]]))
+      .mul(complexOf(lazyJ(a)))
+      .matmul(a.mul(1))
+      .toNested(),
+  ).toEqual(
+    await complexOf(lazyI([[0, 1]]))
+      .mul(complexOf(lazyJ(a)))
+      .matmul(a)
+      .toNested(),
+  );
+  for (const later of [false, true]) {
+    const [b, c] = [await a.clone(), await a.clone()];
+    // the first is made of several calls, the second of one
+    const operand = later ? denseOperator(b).matvec(a) : b.matmul(a);
+    const found = lazyI(c).sqdist(lazyJ(a)).matmul(operand);
+    c.dispose();
+    b.dispose();
+    expect(await found.toNested()).toEqual([
+      [300, 400],
+      [0, 0],
+    ]);
+  }
+  const c = await a.clone();
+  const found = lazyI(c).sqdist(lazyJ(a)).matmul(a.matmul(a));
+  const filled = c.fill(0);
+  expect(await found.toNested()).toEqual([
+    [300, 400],
+    [0, 0],
+  ]);
+  await filled;
+  await expect(distances.matmul(cdist(a, [[1, 2, 3]]))).rejects.toMatchObject({
+    code: 'SHAPE_MISMATCH',
+  });
 });
