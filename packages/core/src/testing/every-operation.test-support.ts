@@ -293,7 +293,7 @@ export async function operatorsAndClusters(): Promise<readonly Operation[]> {
   const foreign = mercer.operator({
     shape: [5, 5],
     ...where,
-    matvec: (v) => spd.matmul(v as mercer.Tensor<'float64'>),
+    matvec: (v) => spd.matmul(v),
     rmatvec: 'symmetric',
     rows: (at) => mercer.take(spd, at, 0),
   });
