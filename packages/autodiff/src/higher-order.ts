@@ -6,10 +6,11 @@ import {
   stack,
   zeros,
   type DType,
+  type Pending,
   type SignalOption,
   type Tensor,
 } from '@mercer/tensor';
-import { isTraced, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { givesPending, isTraced, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import type { TensorFunction } from './differentiated-call.js';
 import { checkFunction, gradientWithin } from './grad.js';
 import { pushed } from './jvp.js';
@@ -77,10 +78,10 @@ export type TensorToTensor<D extends DType = DType> = TensorFunction<readonly [x
 export function jacobian<D extends DType>(
   f: TensorToTensor<D>,
   options?: SignalOption,
-): (x: Tensor<D>) => Promise<Tensor<D>> {
+): (x: Tensor<D>) => Pending<Tensor<D>> {
   checkFunction('jacobian', f);
   const given = readOptions('jacobian', options, SIGNAL_OPTION);
-  return heardInTraces(async (...args) => {
+  const call = heardInTraces(async (...args: readonly [Tensor<D>]) => {
     const x = onlyTensor<D>('jacobian', args);
     const { value, pull, dispose } = await vjp(f, given)(x);
     try {
@@ -97,6 +98,7 @@ export function jacobian<D extends DType>(
       value.dispose();
     }
   });
+  return givesPending(call);
 }
 
 /**
@@ -117,14 +119,15 @@ export function jacobian<D extends DType>(
 export function hessian<D extends DType>(
   f: TensorToTensor<D>,
   options?: SignalOption,
-): (x: Tensor<D>) => Promise<Tensor<D>> {
+): (x: Tensor<D>) => Pending<Tensor<D>> {
   checkFunction('hessian', f);
   const given = readOptions('hessian', options, SIGNAL_OPTION);
   const gradient = gradientWithin('hessian', f, given);
-  return heardInTraces(async (...args) => {
+  const call = heardInTraces(async (...args: readonly [Tensor<D>]) => {
     const x = onlyTensor<D>('hessian', args);
     return (await columns('hessian', gradient, x, x.shape, given)) as Tensor<D>;
   });
+  return givesPending(call);
 }
 
 /** @throws MercerError INVALID_ARGUMENT for other arguments than one tensor */

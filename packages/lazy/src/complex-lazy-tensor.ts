@@ -1,6 +1,6 @@
 import { ops, type VectorExpr } from '@mercer/formula';
 import { describeList } from '@mercer/options';
-import type { Pending, Tensor } from '@mercer/tensor';
+import { isPending, type Pending, type Tensor } from '@mercer/tensor';
 import { pendingCall } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
@@ -11,6 +11,7 @@ import { describeReduction, reduce, reduced } from './lazy-reductions.js';
 import { LazyTensor } from './lazy-tensor.js';
 import { nodeAt } from './input.js';
 import { matrixInput, type LazyData } from './make-input.js';
+import { onceThere } from './once-there.js';
 import type { LazyAxis, OutDType, OutDTypeOption, ReduceOptions } from './reduction-types.js';
 import { combine, type Symbolic } from './symbolic.js';
 
@@ -226,9 +227,10 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
    * ```
    */
   matmul<O extends OutDType = D>(
-    v: LazyData | LazyTensor | ComplexLazyTensor,
+    v: LazyData | Pending<Tensor> | LazyTensor | ComplexLazyTensor,
     options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
   ): Pending<Tensor<O>> {
+    if (isPending(v)) return onceThere(v, this, options, (there) => this.matmul(there, options));
     return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
       const isSymbolic = v instanceof LazyTensor || v instanceof ComplexLazyTensor;
       const vector = isSymbolic ? complexOperand('matmul: v', 'matmul', v) : pairsOf(v);

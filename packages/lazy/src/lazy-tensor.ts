@@ -1,6 +1,6 @@
 import { ops, type DefinedOperation, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describeValue } from '@mercer/options';
-import type { Pending, Tensor } from '@mercer/tensor';
+import { isPending, type Pending, type Tensor } from '@mercer/tensor';
 import { attachTo, pendingCall } from '@mercer/tensor/operation';
 import { readOptions, REDUCE_OPTIONS } from './call-options.js';
 import { binCounts, HISTOGRAM_OPTIONS, type HistogramOptions } from './histogram.js';
@@ -29,6 +29,7 @@ import {
 } from './lazy-reductions.js';
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { nonzeroPairs } from './nonzero.js';
+import { onceThere } from './once-there.js';
 import {
   SPEC_OPTIONS,
   type ManyResults,
@@ -126,14 +127,15 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
 
   /**
    * The matrix times vectors: `sum_j this(i, j) v_j`, (..batch, M, E) for v (..batch, N, E); a single vector (N) gives (M). This
-   * has dim 1, or that of v. Of complex v, `complexOf(lazyJ(v))`, the result is complex, in pairs.
+   * has dim 1, or that of v. Of complex v, `complexOf(lazyJ(v))`, the result is complex, in pairs. A result that is not there yet is waited for.
    *
    * @throws LazyError DIM_MISMATCH; MercerError as `sum`
    */
   matmul<O extends OutDType = D>(
-    v: LazyData | LazyFormula,
+    v: LazyData | Pending<Tensor> | LazyFormula,
     options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
   ): Pending<Tensor<O>> {
+    if (isPending(v)) return onceThere(v, this, options, (there) => this.matmul(there, options));
     return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
       if (v instanceof LazyFormula) return this.#times(v, productOver(v), options);
       if (isVector(v)) return this.#timesVector(parameterInput('matmul', v, 'v'), options);

@@ -9,6 +9,7 @@ import {
 } from '@mercer/tensor';
 import {
   askAhead,
+  assertNotPreparing,
   differentiable,
   formatShape,
   pending,
@@ -141,6 +142,7 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
   given: PreconditionedOptions<D>,
 ): Promise<IterativeSolution<D>> {
   const { what } = solver;
+  assertNotPreparing(what, 'reads residuals');
   assertOperator(operator, `${what}: the operator`);
   if (solver.isSquare) assertSquare(what, operator);
   const rightHandSide = isPending(b) ? await b : b;

@@ -1,6 +1,6 @@
 import { genred, type LazyAxis, type LazyDType } from '@mercer/lazy';
 import { describeValue, type OptionNames } from '@mercer/options';
-import { MercerError, type Tensor } from '@mercer/tensor';
+import { MercerError, type Pending, type Tensor } from '@mercer/tensor';
 import {
   assertTensor,
   checkShardOptions,
@@ -13,6 +13,7 @@ import type { LazyOperatorOptions } from './operators/lazy-operator.js';
 import { LinearOperator } from './operators/linear-operator.js';
 import { checkDType } from './operators/make-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
+import { promised } from './promised.js';
 import { solveShifted, type SolveSystemOptions } from './solve.js';
 
 /** Options of {@link kernelSolve}. */
@@ -27,7 +28,7 @@ const OPTIONS: OptionNames<KernelSolveOptions> = { axis: true };
 export type KernelSolve = <D extends OperatorDType>(
   args: readonly Tensor<D>[],
   options?: SolveSystemOptions<D>,
-) => Promise<Tensor<D>>;
+) => Pending<Tensor<D>>;
 
 /**
  * Solves systems whose matrix is a formula in KeOps' language, as KeOps' KernelSolve: with `F(.., b)`, linear in b, the solution x of
@@ -93,7 +94,10 @@ export function kernelSolve(
       rules: { matvec: product, rmatvec: product, diagonal: undefined },
     });
   };
-  return async (args, given) => {
+  const solve = async <D extends OperatorDType>(
+    args: readonly Tensor<D>[],
+    given: SolveSystemOptions<D> | undefined,
+  ): Promise<Tensor<D>> => {
     const b = checkArguments(what, args, aliases, place);
     const [rows = 0, components = 0] = b.shape;
     using dense = await b.contiguous();
@@ -104,6 +108,7 @@ export function kernelSolve(
     using x = await solveShifted(what, operator, flat, given);
     return x.reshape([rows, components]);
   };
+  return (args, given) => promised(Array.isArray(args) ? args : [], () => solve(args, given));
 }
 
 /** @throws MercerError INVALID_ARGUMENT where the unknown is not summed over */

@@ -1,9 +1,10 @@
 import { LazyTensor, type LazyDType } from '@mercer/lazy';
-import type { Tensor, TensorOperand } from '@mercer/tensor';
+import type { Pending, Tensor, TensorOperand } from '@mercer/tensor';
 import { attachTo } from '@mercer/tensor/operation';
 import { lazyOperator, type LazyOperatorOptions } from './operators/lazy-operator.js';
 import type { LinearOperator } from './operators/linear-operator.js';
 import type { OperatorDType } from './operators/operator-types.js';
+import { promised } from './promised.js';
 import { solveShifted, type SolveSystemOptions } from './solve.js';
 
 /** What this package adds to symbolic matrices. */
@@ -43,7 +44,7 @@ interface SolverMethods<D extends LazyDType> {
   solve(
     b: TensorOperand<D & OperatorDType>,
     options?: SolveSystemOptions<D & OperatorDType>,
-  ): Promise<Tensor<D & OperatorDType>>;
+  ): Pending<Tensor<D & OperatorDType>>;
 }
 
 declare module '@mercer/lazy' {
@@ -56,6 +57,9 @@ attachTo(LazyTensor.prototype, {
     return lazyOperator(this, options);
   },
   solve(this: LazyTensor, b: TensorOperand<OperatorDType>, options?: SolveSystemOptions) {
-    return solveShifted('solve', (products) => lazyOperator(this, products), b, options);
+    const tensors = this.inputs.map(({ source }) => source.kind === 'tensor' && source.tensor);
+    return promised([b, ...tensors], () =>
+      solveShifted('solve', (products) => lazyOperator(this, products), b, options),
+    );
   },
 } satisfies Record<keyof SolverMethods<LazyDType>, unknown>);

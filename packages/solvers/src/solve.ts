@@ -1,6 +1,12 @@
 import type { OptionNames } from '@mercer/options';
 import { isPending, type Tensor, type TensorOperand } from '@mercer/tensor';
-import { assertTensor, heard, isTraced, readOptions } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  assertTensor,
+  heard,
+  isTraced,
+  readOptions,
+} from '@mercer/tensor/operation';
 import { CG_OPTIONS, cgAs, type CgOptions } from './cg.js';
 import { NotConvergedError } from './iterative-solution.js';
 import {
@@ -38,6 +44,7 @@ export async function solveShifted<D extends OperatorDType>(
   options: SolveSystemOptions<D> | undefined,
 ): Promise<Tensor<D>> {
   heard([b]);
+  assertNotPreparing(what, 'reads residuals');
   const given = readOptions<SolveSystemOptions<D>>(what, options, SOLVE_OPTIONS);
   const { alpha = 1e-10, ...others } = given;
   const [products, rest] = productOptions(others);

@@ -263,6 +263,97 @@ export async function operations(): Promise<readonly Operation[]> {
   ];
 }
 
+/** Calls of every public function of operators and of clusters, on the CPU. */
+export async function operatorsAndClusters(): Promise<readonly Operation[]> {
+  const where = { device: 'cpu', dtype: 'float64' } as const;
+  const key = mercer.random.key(1);
+  const points = await tensor(values(15, 7), { shape: [5, 3], device: 'cpu' });
+  const right = await tensor([1, 2, 3, 4, 5], where);
+  const rows = await tensor([[0, 0.5], [2, 1], [0.25, 3], [7, 5], [2.5, 1]], where); // prettier-ignore
+  const spd = await tensor(
+    Array.from({ length: 5 }, (_row, i) =>
+      Array.from({ length: 5 }, (_column, j) => (i === j ? 6 + i : 1 / (1 + i + j))),
+    ),
+    where,
+  );
+  const a = mercer.denseOperator(spd);
+  const diagonal = await spd.diag();
+  const two = await tensor([[2, 1], [1, 3]], where); // prettier-ignore
+  const labels = await tensor(Int32Array.of(0, 2, 0, 1, 2), { device: 'cpu' });
+  const matrix = lazyI(rows).sqdist(lazyJ(rows)).neg().exp();
+  const numbers = await tensor(Int32Array.of(3, 0), { device: 'cpu' });
+  const sparse = await lazyI(rows).sqdist(lazyJ(rows)).nonzero('j');
+  const entries = await tensor(new Float64Array(sparse.indices.size).fill(2), where);
+  const ranges = await mercer.clusterRanges(labels);
+  const sorted = await mercer.sortClusters(rows, labels);
+  const { centroids } = await mercer.clusterCentroids(sorted.rows, sorted.labels);
+  const near = lazyI(centroids).sqdist(lazyJ(centroids)).le(4);
+  const low = { rank: 2, shift: 0.5 };
+  const stored = async (of: Promise<mercer.LinearOperator>) => (await of).dense();
+  const foreign = mercer.operator({
+    shape: [5, 5],
+    ...where,
+    matvec: (v) => spd.matmul(v),
+    rmatvec: 'symmetric',
+    rows: (at) => mercer.take(spd, at, 0),
+  });
+  return [
+    ['cg', () => mercer.cg(a, right)],
+    ['cg of blocks', () => mercer.cg(a, rows, { block: true })],
+    ['minres', () => mercer.minres(a, right)],
+    ['gmres', () => mercer.gmres(a, right)],
+    ['lsqr', () => mercer.lsqr(a, right, { damp: 0.1 })],
+    ['lsmr', () => mercer.lsmr(a, right)],
+    ['LazyTensor.solve', () => matrix.solve(right, { alpha: 1 })],
+    [
+      'kernelSolve',
+      () =>
+        mercer.kernelSolve('Exp(-SqDist(x, y)) * b', ['x = Vi(2)', 'y = Vj(2)', 'b = Vj(1)'], 'b', {
+          axis: 'j',
+        })([rows, rows, right.reshape([5, 1])], { alpha: 1 }),
+    ],
+    ['eigsh', () => mercer.eigsh(a, { k: 1, key })],
+    ['lobpcg', () => mercer.lobpcg(a, right.reshape([5, 1]))],
+    ['lanczos', () => mercer.lanczos(a, { steps: 3, start: right })],
+    ['trace', () => mercer.trace(a, { key })],
+    ['logdet of an operator', () => mercer.logdet(a, { key })],
+    ['jacobi', () => stored(mercer.jacobi(a))],
+    ['nystrom', () => stored(mercer.nystrom(a, { ...low, key }))],
+    ['pivotedCholesky', () => stored(mercer.pivotedCholesky(a, low))],
+    ['eigenPro', () => stored(mercer.eigenPro(a, { ...low, key }))],
+    ['falkon', () => stored(mercer.falkon(a, { rows: 9, penalty: 0.1 }))],
+    ['storedOperator', () => stored(mercer.storedOperator(matrix.asOperator()))],
+    [
+      'sparseOperator',
+      () => stored(mercer.sparseOperator({ ...sparse, values: entries, columns: 5 })),
+    ],
+    [
+      'kernelOperator',
+      () => stored(mercer.kernelOperator(mercer.kernels.gaussian, rows, { bandwidth: 2 })),
+    ],
+    ['lowRankOperator', () => mercer.lowRankOperator(rows, diagonal).matvec(right)],
+    ['kroneckerOperator', () => mercer.kroneckerOperator(two, two).dense()],
+    ['blockRows', () => mercer.blockRows([a, a.scale(2)]).matvec(right)],
+    ['blockColumns', () => mercer.blockColumns([a, a.shift(2)]).rmatvec(right)],
+    ['matvec', () => matrix.asOperator().matvec(right)],
+    ['rmatvec', () => foreign.matmul(a).rmatvec(right)],
+    ['diagonal', () => a.add(a.t()).diagonal()],
+    ['rows', () => matrix.asOperator().rows([3, 0])],
+    ['rows of numbers in a tensor', () => a.rows(numbers)],
+    ['rows by a function of numbers in a tensor', () => foreign.rows(numbers)],
+    ['dense', () => matrix.asOperator().dense()],
+    ['gridCluster', () => mercer.gridCluster(points, 0.5)],
+    ['kMeans', () => mercer.kMeans(points, 2, { key })],
+    ['clusterRanges', () => mercer.clusterRanges(labels, { count: 3 })],
+    ['clusterCentroids', () => mercer.clusterCentroids(rows, labels)],
+    ['clusterCentroids with count', () => mercer.clusterCentroids(rows, labels, { count: 3 })],
+    ['clusterRangesCentroids', () => mercer.clusterRangesCentroids(rows, labels, { count: 3 })],
+    ['sortClusters', () => mercer.sortClusters(rows, labels)],
+    ['fromMatrix', () => mercer.fromMatrix(ranges, ranges, near)],
+    ['truncatedRanges', () => mercer.truncatedRanges(rows, rows, { cutoff: 1 })],
+  ];
+}
+
 type Method = (...args: readonly unknown[]) => unknown;
 
 /** What a call gives as text, with the bits of every number, or its error. */

@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { full, isTensor, MercerError, scatterAdd, type Tensor } from '@mercer/tensor';
-import { assertTensor, isTraced } from '@mercer/tensor/operation';
+import { assertNotPreparing, assertTensor, isTraced } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import type { LazyDType } from '../lazy-dtype.js';
 import { checkLabels, checkPoints, checkPositive } from './cluster-data.js';
@@ -93,6 +93,7 @@ export async function clusterRangesCentroids<D extends LazyDType>(
   options?: CentroidOptions<D>,
 ): Promise<RangesAndCentroids<D>> {
   const what = 'clusterRangesCentroids';
+  assertNotPreparing(what);
   const given = readOptions(what, options, CENTROID_OPTIONS);
   checkLabels(what, labels, undefined);
   const { stream, signal } = given;

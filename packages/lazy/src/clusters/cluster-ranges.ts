@@ -1,5 +1,14 @@
-import { countRows, cumSum, scope, stack, type Tensor, type WorkOptions } from '@mercer/tensor';
+import {
+  countRows,
+  cumSum,
+  scope,
+  stack,
+  type Pending,
+  type Tensor,
+  type WorkOptions,
+} from '@mercer/tensor';
 import type { OptionNames } from '@mercer/options';
+import { assertNotPreparing, pendingOf } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import { checkLabels, checkWhole, WORK_OPTION_NAMES } from './cluster-data.js';
@@ -30,11 +39,19 @@ export const CLUSTER_OPTIONS: OptionNames<ClusterOptions> = { ...WORK_OPTION_NAM
  * console.log(await (await clusterRanges(labels)).toNested()); // [ [ 0n, 2n ], [ 2n, 2n ], [ 2n, 3n ] ]
  * ```
  */
-export async function clusterRanges(
+export function clusterRanges(
   labels: Tensor<'int32'>,
   options?: ClusterOptions,
+): Pending<Tensor<'int64'>> {
+  return pendingOf(() => rangesOf(labels, options));
+}
+
+async function rangesOf(
+  labels: Tensor<'int32'>,
+  options: ClusterOptions | undefined,
 ): Promise<Tensor<'int64'>> {
   const what = 'clusterRanges';
+  assertNotPreparing(what);
   const { count: given, ...work } = readOptions(what, options, CLUSTER_OPTIONS);
   checkLabels(what, labels, undefined);
   await checkNotNegative(what, labels, work);
@@ -72,6 +89,7 @@ export async function clusterCount(
 ): Promise<number> {
   if (given !== undefined) return checkWhole(what, 'count', given, 0);
   if (labels.size === 0) return 0;
+  assertNotPreparing(`${what} without count`);
   using largest = await labels.max(undefined, work);
   return Math.max(0, (await largest.item()) + 1);
 }

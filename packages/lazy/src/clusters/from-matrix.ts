@@ -1,7 +1,7 @@
 import type { Ranges, RowRange } from '@mercer/kernels';
 import { describeValue } from '@mercer/options';
 import { isTensor, take, tensor, type Device, type Tensor, type WorkOptions } from '@mercer/tensor';
-import { vouchForSpans } from '@mercer/tensor/operation';
+import { assertNotPreparing, vouchForSpans } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import type { LazyDType } from '../lazy-dtype.js';
@@ -50,6 +50,7 @@ export async function fromMatrix(
   options?: WorkOptions,
 ): Promise<PlacedRanges> {
   const what = 'fromMatrix';
+  assertNotPreparing(what);
   const work = readOptions(what, options, WORK_OPTION_NAMES);
   if (!(keep instanceof LazyTensor) && !isTensor(keep)) {
     throw new LazyError(

@@ -6,10 +6,12 @@ import {
   scope,
   take,
   zeros,
+  type Pending,
   type Scope,
   type Tensor,
   type WorkOptions,
 } from '@mercer/tensor';
+import { assertNotPreparing, pendingOf } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import { boundsOf, checkPoints, WORK_OPTION_NAMES, type Points } from './cluster-data.js';
@@ -37,12 +39,21 @@ const MOST_CELLS = 2 ** 53;
  * console.log(await labels.toNested()); // [ 1, 2, 1, 0 ]
  * ```
  */
-export async function gridCluster(
+export function gridCluster(
   x: Points,
   size: number | readonly number[],
   options?: WorkOptions,
+): Pending<Tensor<'int32'>> {
+  return pendingOf(() => cellsOf(x, size, options));
+}
+
+async function cellsOf(
+  x: Points,
+  size: number | readonly number[],
+  options: WorkOptions | undefined,
 ): Promise<Tensor<'int32'>> {
   const what = 'gridCluster';
+  assertNotPreparing(what);
   const work = readOptions(what, options, WORK_OPTION_NAMES);
   checkPoints(what, 'x', x);
   const [rows = 0, dim = 1] = x.shape;

@@ -14,6 +14,7 @@ import {
   type Tensor,
   type WorkOptions,
 } from '@mercer/tensor';
+import { assertNotPreparing } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import type { LazyDType } from '../lazy-dtype.js';
@@ -88,6 +89,7 @@ export async function kMeans<D extends LazyDType>(
   options?: KMeansOptions<D>,
 ): Promise<KMeansClusters<D>> {
   const what = 'kMeans';
+  assertNotPreparing(what);
   const given = readOptions<KMeansOptions<D>>(what, options, K_MEANS_OPTIONS);
   const { key, centroids: first, maxIterations = 300, tolerance = 0, stream, signal } = given;
   const work = { stream, signal };

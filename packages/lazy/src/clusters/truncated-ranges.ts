@@ -17,7 +17,7 @@ import {
   type TensorOperand,
   type WorkOptions,
 } from '@mercer/tensor';
-import { isTraced, vouchForSpans } from '@mercer/tensor/operation';
+import { assertNotPreparing, isTraced, vouchForSpans } from '@mercer/tensor/operation';
 import { readOptions } from '../call-options.js';
 import { LazyError } from '../lazy-error.js';
 import type { LazyDType } from '../lazy-dtype.js';
@@ -114,6 +114,7 @@ export async function truncatedRanges<D extends LazyDType>(
   options: TruncatedOptions,
 ): Promise<TruncatedRanges<D>> {
   const what = 'truncatedRanges';
+  assertNotPreparing(what);
   const given = readOptions(what, options, TRUNCATED_OPTIONS);
   const { stream, signal, clusterSize, error } = given;
   const work = { stream, signal };

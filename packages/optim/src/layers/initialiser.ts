@@ -1,6 +1,6 @@
 import { describeValue } from '@mercer/options';
-import { MercerError, random, type Tensor } from '@mercer/tensor';
-import { sizeOfShape } from '@mercer/tensor/operation';
+import { MercerError, random, type Pending, type Tensor } from '@mercer/tensor';
+import { givesPending, sizeOfShape } from '@mercer/tensor/operation';
 import { readPlacement, type Placement } from './layer.js';
 
 /**
@@ -12,6 +12,9 @@ export type Initialiser = (
   shape: readonly number[],
   placement?: Placement,
 ) => Promise<Tensor>;
+
+/** One of this package. */
+export type OwnInitialiser = (...given: Parameters<Initialiser>) => Pending<Tensor>;
 
 /** Numbers by which layers' outputs keep their variance. */
 interface Fans {
@@ -28,19 +31,18 @@ export function fansOf(shape: readonly number[]): Fans {
 export type Shape = readonly number[];
 
 /** Uniform numbers of a deviation that is a function of the shape. */
-export const uniformBy =
-  (what: string, deviation: (shape: Shape) => number): Initialiser =>
-  async (key, shape, placement) => {
+export const uniformBy = (what: string, deviation: (shape: Shape) => number): OwnInitialiser =>
+  givesPending(async (key, shape, placement) => {
     const bound = Math.sqrt(3) * deviation(shape);
     const where = readPlacement(what, placement);
     return random.uniform(shape, { key, low: -bound, high: bound, ...where });
-  };
+  });
 
 /** Normal numbers of such a deviation. */
-export const normalBy =
-  (what: string, deviation: (shape: Shape) => number): Initialiser =>
-  async (key, shape, placement) =>
-    random.normal(shape, { key, deviation: deviation(shape), ...readPlacement(what, placement) });
+export const normalBy = (what: string, deviation: (shape: Shape) => number): OwnInitialiser =>
+  givesPending(async (key, shape, placement) =>
+    random.normal(shape, { key, deviation: deviation(shape), ...readPlacement(what, placement) }),
+  );
 
 /** What linear layers and convolutions begin with where nothing is said: uniform within `1 / sqrt(fanIn)`, as in torch. */
 export const withinFanIn = (fanIn: number): Initialiser =>

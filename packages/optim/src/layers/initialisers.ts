@@ -5,9 +5,9 @@
  */
 import { describeValue, type OptionNames } from '@mercer/options';
 import { full, MercerError, random, tensor } from '@mercer/tensor';
-import { readOptions, sizeOfShape } from '@mercer/tensor/operation';
+import { givesPending, readOptions, sizeOfShape } from '@mercer/tensor/operation';
 import { checkNumber, checkChoice } from '../checks.js';
-import { fansOf, normalBy, uniformBy, type Initialiser, type Shape } from './initialiser.js';
+import { fansOf, normalBy, uniformBy, type OwnInitialiser, type Shape } from './initialiser.js';
 import { readPlacement } from './layer.js';
 
 export type { Initialiser } from './initialiser.js';
@@ -31,11 +31,11 @@ function kaiming(what: string, given: KaimingOptions | undefined): (shape: Shape
 }
 
 /** Uniform within `sqrt(6 / ((1 + slope^2) fan))` (He et al. 2015, arXiv 1502.01852). */
-export const kaimingUniform = (options?: KaimingOptions): Initialiser =>
+export const kaimingUniform = (options?: KaimingOptions): OwnInitialiser =>
   uniformBy('kaimingUniform', kaiming('kaimingUniform', options));
 
 /** Normal with the deviation `sqrt(2 / ((1 + slope^2) fan))` (He et al. 2015). */
-export const kaimingNormal = (options?: KaimingOptions): Initialiser =>
+export const kaimingNormal = (options?: KaimingOptions): OwnInitialiser =>
   normalBy('kaimingNormal', kaiming('kaimingNormal', options));
 
 /** Options of {@link xavierUniform} and {@link xavierNormal}. */
@@ -56,11 +56,11 @@ function xavier(what: string, given: XavierOptions | undefined): (shape: Shape) 
 }
 
 /** Uniform within `gain sqrt(6 / (fanIn + fanOut))` (Glorot and Bengio 2010). */
-export const xavierUniform = (options?: XavierOptions): Initialiser =>
+export const xavierUniform = (options?: XavierOptions): OwnInitialiser =>
   uniformBy('xavierUniform', xavier('xavierUniform', options));
 
 /** Normal with the deviation `gain sqrt(2 / (fanIn + fanOut))` (Glorot and Bengio 2010). */
-export const xavierNormal = (options?: XavierOptions): Initialiser =>
+export const xavierNormal = (options?: XavierOptions): OwnInitialiser =>
   normalBy('xavierNormal', xavier('xavierNormal', options));
 
 /** Options of {@link truncatedNormal}. */
@@ -76,13 +76,13 @@ export interface TruncatedNormalOptions {
 const TRUNCATED: OptionNames<TruncatedNormalOptions> = { mean: true, deviation: true, limit: true };
 
 /** Normal numbers of which those beyond the limit were drawn again. */
-export function truncatedNormal(options?: TruncatedNormalOptions): Initialiser {
+export function truncatedNormal(options?: TruncatedNormalOptions): OwnInitialiser {
   const what = 'truncatedNormal';
   const { mean = 0, deviation = 1, limit = 2 } = readOptions(what, options, TRUNCATED);
   checkNumber(mean, what, 'mean', -Number.MAX_VALUE);
   checkNumber(deviation, what, 'deviation', 0);
   checkNumber(limit, what, 'limit', 0.1);
-  return async (key, shape, placement) => {
+  return givesPending(async (key, shape, placement) => {
     const { device, dtype } = readPlacement(what, placement);
     const kept = new Float64Array(sizeOfShape(shape));
     let count = 0;
@@ -99,23 +99,24 @@ export function truncatedNormal(options?: TruncatedNormalOptions): Initialiser {
       }
     }
     return tensor(kept, { shape, dtype, device });
-  };
+  });
 }
 
 /** All elements one number. */
-export function constant(value: number): Initialiser {
+export function constant(value: number): OwnInitialiser {
   if (typeof value !== 'number') {
     throw new MercerError(
       'INVALID_ARGUMENT',
       `constant: the value is ${describeValue(value)}. Pass a number.`,
     );
   }
-  return async (_key, shape, placement) =>
-    full(shape, value, readPlacement('constant', placement) as { dtype: 'float32' });
+  return givesPending(async (_key, shape, placement) =>
+    full(shape, value, readPlacement('constant', placement) as { dtype: 'float32' }),
+  );
 }
 
 /** All elements 0. */
-export const zeros = (): Initialiser => constant(0);
+export const zeros = (): OwnInitialiser => constant(0);
 
 /** All elements 1. */
-export const ones = (): Initialiser => constant(1);
+export const ones = (): OwnInitialiser => constant(1);

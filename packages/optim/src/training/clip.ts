@@ -1,6 +1,6 @@
 import { div, gt, lt, mul, select, sqrt, variable } from '@mercer/formula';
-import { map, MercerError, type Tensor } from '@mercer/tensor';
-import { totals } from '@mercer/tensor/operation';
+import { map, MercerError, type Pending, type Tensor } from '@mercer/tensor';
+import { pendingOf, totals } from '@mercer/tensor/operation';
 import { checkNumber } from '../checks.js';
 import { SQUARES } from '../measure.js';
 import { namedLeaves } from '../tree.js';
@@ -27,10 +27,11 @@ const SCALED = mul(variable('g'), variable('factor'));
  * @returns the norm before, 0-d in float64, which the caller disposes. Where it is NaN or infinite nothing is scaled, so that what is not finite stays to be found
  * @throws MercerError INVALID_ARGUMENT, DISPOSED
  */
-export async function clipByGlobalNorm(
-  grads: unknown,
-  maxNorm: number,
-): Promise<Tensor<'float64'>> {
+export function clipByGlobalNorm(grads: unknown, maxNorm: number): Pending<Tensor<'float64'>> {
+  return pendingOf(() => clipped(grads, maxNorm));
+}
+
+async function clipped(grads: unknown, maxNorm: number): Promise<Tensor<'float64'>> {
   const what = 'clipByGlobalNorm';
   checkNumber(maxNorm, what, 'maxNorm');
   const leaves = (await namedLeaves(grads, 'grads')).map(({ tensor }) => tensor);

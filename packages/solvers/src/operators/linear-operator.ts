@@ -5,10 +5,12 @@ import {
   MercerError,
   zeros,
   type Device,
+  type Pending,
   type Tensor,
   type TensorOperand,
 } from '@mercer/tensor';
 import { assertTensor, formatShape, isTraced } from '@mercer/tensor/operation';
+import { promised } from '../promised.js';
 import { product, scaled, shifted, sum, turned } from './compose.js';
 import type {
   Operand,
@@ -69,8 +71,11 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
    * @returns a new tensor
    * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT
    */
-  matvec(vectors: TensorOperand<D>): Promise<Tensor<D>> {
-    return this.#product('matvec', vectors, this.#rules.matvec, this.shape);
+  matvec(vectors: TensorOperand<D>): Pending<Tensor<D>> {
+    return this.#pending(
+      () => this.#product('matvec', vectors, this.#rules.matvec, this.shape),
+      vectors,
+    );
   }
 
   /**
@@ -78,10 +83,12 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
    *
    * @throws MercerError UNSUPPORTED where the operator has no transpose, and as `matvec`
    */
-  rmatvec(vectors: TensorOperand<D>): Promise<Tensor<D>> {
-    const [rows, columns] = this.shape;
-    const rule = this.#rules.rmatvec ?? refuse('rmatvec', 'it was made without rmatvec');
-    return this.#product('rmatvec', vectors, rule, [columns, rows]);
+  rmatvec(vectors: TensorOperand<D>): Pending<Tensor<D>> {
+    return this.#pending(() => {
+      const [rows, columns] = this.shape;
+      const rule = this.#rules.rmatvec ?? refuse('rmatvec', 'it was made without rmatvec');
+      return this.#product('rmatvec', vectors, rule, [columns, rows]);
+    }, vectors);
   }
 
   /**
@@ -89,10 +96,12 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
    *
    * @throws MercerError UNSUPPORTED where the operator does not know it; SHAPE_MISMATCH where it is not square
    */
-  async diagonal(): Promise<Tensor<D>> {
-    assertSquare('diagonal', this);
-    const rule = this.#rules.diagonal ?? refuse('diagonal', 'it was made without diagonal');
-    return await this.#own('diagonal', await rule(this.parameters), [this.shape[0]]);
+  diagonal(): Pending<Tensor<D>> {
+    return this.#pending(async () => {
+      assertSquare('diagonal', this);
+      const rule = this.#rules.diagonal ?? refuse('diagonal', 'it was made without diagonal');
+      return await this.#own('diagonal', await rule(this.parameters), [this.shape[0]]);
+    });
   }
 
   /**
@@ -102,19 +111,21 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
    *   NaN or 0 there
    * @throws MercerError INVALID_ARGUMENT for what is no row; UNSUPPORTED where it has neither rows nor a transpose; SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH
    */
-  async rows(indices: RowIndices): Promise<Tensor<D>> {
-    const [rows, columns] = this.shape;
-    checkRows(indices, rows, this);
-    const { rows: rule } = this.#rules;
-    const { dtype, device } = this;
-    const count = countOf(indices);
-    if (count === 0) return await zeros([0, columns], { dtype, device });
-    if (rule !== undefined)
-      return await this.#own('rows', await rule(indices, this.parameters), [count, columns]);
-    using units = await unitVectors(this, rows, indices);
-    using found = await this.rmatvec(units);
-    using back = found.transpose();
-    return await back.clone();
+  rows(indices: RowIndices): Pending<Tensor<D>> {
+    return this.#pending(async () => {
+      const [rows, columns] = this.shape;
+      checkRows(indices, rows, this);
+      const { rows: rule } = this.#rules;
+      const { dtype, device } = this;
+      const count = countOf(indices);
+      if (count === 0) return await zeros([0, columns], { dtype, device });
+      if (rule !== undefined)
+        return await this.#own('rows', await rule(indices, this.parameters), [count, columns]);
+      using units = await unitVectors(this, rows, indices);
+      using found = await this.rmatvec(units);
+      using back = found.transpose();
+      return await back.clone();
+    });
   }
 
   /** The sum of this and another of its shape. */
@@ -149,13 +160,15 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
   }
 
   /** The matrix, stored: (rows, columns); by the products with all unit vectors, where it knows no better way. */
-  async dense(): Promise<Tensor<D>> {
-    const { dense } = this.#rules;
-    if (dense !== undefined) return (await dense(this.parameters)) as Tensor<D>;
-    const [, columns] = this.shape;
-    const all = Array.from({ length: columns }, (_, at) => at);
-    using units = await unitVectors(this, columns, all);
-    return await this.matvec(units);
+  dense(): Pending<Tensor<D>> {
+    return this.#pending(async () => {
+      const { dense } = this.#rules;
+      if (dense !== undefined) return (await dense(this.parameters)) as Tensor<D>;
+      const [, columns] = this.shape;
+      const all = Array.from({ length: columns }, (_, at) => at);
+      using units = await unitVectors(this, columns, all);
+      return await this.matvec(units);
+    });
   }
 
   /** Whether it knows its diagonal. */
@@ -180,6 +193,11 @@ export class LinearOperator<D extends OperatorDType = OperatorDType>
 
   [Symbol.dispose](): void {
     this.dispose();
+  }
+
+  /** What is computed of its tensors and of what is given. */
+  #pending(compute: () => Promise<Tensor<D>>, given?: unknown): Pending<Tensor<D>> {
+    return promised([given, ...this.parameters], compute);
   }
 
   async #product(

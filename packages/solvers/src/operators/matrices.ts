@@ -1,7 +1,13 @@
 import { kronMatvec, matmul } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { diag, gatherRows, MercerError, scatterAdd, tensor, type Tensor } from '@mercer/tensor';
-import { assertTensor, formatShape, isTraced, readOptions } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  assertTensor,
+  formatShape,
+  isTraced,
+  readOptions,
+} from '@mercer/tensor/operation';
 import { stacked } from './compose.js';
 import { assertOperator, LinearOperator } from './linear-operator.js';
 import { checkDType } from './make-operator.js';
@@ -110,6 +116,7 @@ export async function sparseOperator<D extends OperatorDType>(
   matrix: CompressedRows<D>,
 ): Promise<LinearOperator<D>> {
   const what = 'sparseOperator';
+  assertNotPreparing(what);
   const { offsets, indices, values, columns } = readOptions(what, matrix, COMPRESSED);
   assertTensor(offsets, `${what}: offsets`);
   assertTensor(indices, `${what}: indices`);

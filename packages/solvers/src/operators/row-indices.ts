@@ -1,6 +1,6 @@
 import { describeValue } from '@mercer/options';
 import { arange, MercerError, tensor, type Tensor } from '@mercer/tensor';
-import { assertTensor, isTraced } from '@mercer/tensor/operation';
+import { assertNotPreparing, assertTensor, isTraced } from '@mercer/tensor/operation';
 import type { OperatorDType, OperatorForm, RowIndices } from './operator-types.js';
 
 const isList = (indices: RowIndices): indices is readonly number[] => Array.isArray(indices);
@@ -21,8 +21,11 @@ export async function onDevice<T>(
 }
 
 /** The numbers on the host, which waits for the device where they are there. */
-export const onHost = async (indices: RowIndices): Promise<readonly number[]> =>
-  isList(indices) ? indices : Array.from(await indices.toTypedArray(), Number);
+export async function onHost(indices: RowIndices): Promise<readonly number[]> {
+  if (isList(indices)) return indices;
+  assertNotPreparing('rows of numbers in a tensor');
+  return Array.from(await indices.toTypedArray(), Number);
+}
 
 /** Columns of an identity matrix, (length, count). */
 export async function unitVectors<D extends OperatorDType>(

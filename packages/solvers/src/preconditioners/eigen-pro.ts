@@ -1,7 +1,7 @@
 import { eigh } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { gatherRows, MercerError, random, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { assertNotPreparing, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { checkCount, checkKey } from '../checks.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -58,6 +58,7 @@ export async function eigenPro<D extends OperatorDType>(
   options: EigenProOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'eigenPro';
+  assertNotPreparing(what);
   const { rank, shift, key, signal, power = 0.95, ...given } = readOptions(what, options, OPTIONS);
   checkLowRank(what, operator, rank, shift);
   const [n] = operator.shape;

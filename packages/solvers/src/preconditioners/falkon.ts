@@ -1,7 +1,7 @@
 import { solveTriangular } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { eye, MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { assertNotPreparing, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { assertOperator, assertSquare, LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
 import { choleskyOf, kept, times } from './low-rank.js';
@@ -56,6 +56,7 @@ export async function falkon<D extends OperatorDType>(
   options: FalkonOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'falkon';
+  assertNotPreparing(what);
   const given = readOptions(what, options, OPTIONS);
   assertOperator(centres, `${what}: the operator of the centres`);
   assertSquare(what, centres);

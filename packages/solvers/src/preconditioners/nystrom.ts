@@ -1,7 +1,12 @@
 import { qr, solveTriangular } from '@mercer/linalg';
 import type { OptionNames } from '@mercer/options';
 import { concat, random, take, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  readOptions,
+  SIGNAL_OPTION,
+  unlessAborted,
+} from '@mercer/tensor/operation';
 import { checkFlag, checkKey, unitOf } from '../checks.js';
 import { keeping } from '../krylov/columns.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
@@ -76,6 +81,7 @@ export async function nystrom<D extends OperatorDType>(
   options: NystromOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'nystrom';
+  assertNotPreparing(what);
   const given = readOptions(what, options, OPTIONS);
   const { rank, shift, key, signal, leastGain = 0, columns = false } = given;
   checkLowRank(what, operator, rank, shift);

@@ -1,6 +1,11 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION, unlessAborted } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  readOptions,
+  SIGNAL_OPTION,
+  unlessAborted,
+} from '@mercer/tensor/operation';
 import { unitOf } from '../checks.js';
 import { SolverError } from '../solver-error.js';
 import type { LinearOperator } from '../operators/linear-operator.js';
@@ -56,6 +61,7 @@ export async function pivotedCholesky<D extends OperatorDType>(
   options: PivotedCholeskyOptions,
 ): Promise<LinearOperator<D>> {
   const what = 'pivotedCholesky';
+  assertNotPreparing(what);
   const given = readOptions(what, options, OPTIONS);
   const { rank, shift, leastGain = 0 } = given;
   checkLowRank(what, operator, rank, shift);

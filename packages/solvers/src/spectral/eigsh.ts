@@ -1,6 +1,6 @@
 import type { OptionNames } from '@mercer/options';
 import { random, type SignalOption, type Tensor } from '@mercer/tensor';
-import { readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import { assertNotPreparing, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
 import { keeping, release } from '../krylov/columns.js';
 import type { IterationReport } from '../krylov/iterate.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
@@ -93,6 +93,7 @@ export async function eigsh<D extends OperatorDType>(
   options: EigshOptions,
 ): Promise<EigenSolution<D>> {
   const what = 'eigsh';
+  assertNotPreparing(what, 'reads residuals');
   const given = readOptions(what, options, OPTIONS);
   assertOperator(operator, `${what}: the operator`);
   assertSquare(what, operator);

@@ -8,7 +8,12 @@ import {
   type Tensor,
   type TensorOperand,
 } from '@mercer/tensor';
-import { differentiable, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  differentiable,
+  readOptions,
+  SIGNAL_OPTION,
+} from '@mercer/tensor/operation';
 import { sizeOf } from '../krylov/size.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import { checkLike } from '../operators/matrices.js';
@@ -72,6 +77,7 @@ export async function lanczos<D extends OperatorDType>(
   options: LanczosOptions<D>,
 ): Promise<Lanczos<D>> {
   const what = 'lanczos';
+  assertNotPreparing(what);
   const given = readOptions<LanczosOptions<D>>(what, options, OPTIONS);
   const { steps, key, signal } = given;
   assertOperator(operator, `${what}: the operator`);

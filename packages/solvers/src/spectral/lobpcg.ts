@@ -10,7 +10,12 @@ import {
   type Tensor,
   type TensorOperand,
 } from '@mercer/tensor';
-import { formatShape, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  formatShape,
+  readOptions,
+  SIGNAL_OPTION,
+} from '@mercer/tensor/operation';
 import { preconditionerOf, type Preconditioner } from '../iterative-solve.js';
 import { keeping, release } from '../krylov/columns.js';
 import type { IterationReport } from '../krylov/iterate.js';
@@ -103,6 +108,7 @@ export async function lobpcg<D extends OperatorDType>(
   options?: LobpcgOptions<D>,
 ): Promise<EigenSolution<D>> {
   const what = 'lobpcg';
+  assertNotPreparing(what, 'reads residuals');
   const given = readOptions<LobpcgOptions<D>>(what, options, OPTIONS);
   assertOperator(operator, `${what}: the operator`);
   assertSquare(what, operator);

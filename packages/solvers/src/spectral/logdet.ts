@@ -1,7 +1,13 @@
 import { logdet as logdetOfMatrix, type LogdetFunction } from '@mercer/linalg';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { MercerError, tensor, type random, type SignalOption, type Tensor } from '@mercer/tensor';
-import { differentiable, pending, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  differentiable,
+  pending,
+  readOptions,
+  SIGNAL_OPTION,
+} from '@mercer/tensor/operation';
 import type { Pending } from '@mercer/tensor';
 import { cg } from '../cg.js';
 import { preconditionerOf } from '../iterative-solve.js';
@@ -103,6 +109,7 @@ async function estimate<D extends OperatorDType>(
   options: LogdetEstimateOptions<D>,
 ): Promise<LogdetEstimate<D>> {
   const what = 'logdet';
+  assertNotPreparing(what);
   const given = readOptions<LogdetEstimateOptions<D>>(what, options, OPTIONS);
   const { dtype, device, shape } = operator;
   const [n] = shape;

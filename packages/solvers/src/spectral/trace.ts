@@ -10,7 +10,13 @@ import {
   type SignalOption,
   type Tensor,
 } from '@mercer/tensor';
-import { differentiable, pending, readOptions, SIGNAL_OPTION } from '@mercer/tensor/operation';
+import {
+  assertNotPreparing,
+  differentiable,
+  pending,
+  readOptions,
+  SIGNAL_OPTION,
+} from '@mercer/tensor/operation';
 import { Dots } from '../krylov/columns.js';
 import { assertOperator, assertSquare, type LinearOperator } from '../operators/linear-operator.js';
 import type { OperatorDType } from '../operators/operator-types.js';
@@ -71,6 +77,7 @@ export async function trace<D extends OperatorDType>(
   options: TraceOptions,
 ): Promise<TraceEstimate<D>> {
   const what = 'trace';
+  assertNotPreparing(what);
   const given = readOptions(what, options, OPTIONS);
   const { key, probes = 30, method = 'hutch++', signal } = given;
   assertOperator(operator, `${what}: the operator`);
