@@ -225,6 +225,15 @@ export const secondOrder = [
     pattern: 'takes the steps',
   },
   {
+    ...STEPS,
+    name: 'roots by products have no more on the diagonal than eps',
+    file: `${FOLDER}/roots.ts`,
+    find: "max(v('eps'), mul(v('least'), v('extent')))",
+    replace: "max(v('eps'), mul(0, v('extent')))",
+    test: '../optim/src/second-order/shampoo.test.ts',
+    pattern: 'has roots by',
+  },
+  {
     promise: 'roots by products are the same whatever takes their results',
     name: 'a step that is enqueued again lacks its first launch',
     file: '../../linalg/src/coupled-root.ts',

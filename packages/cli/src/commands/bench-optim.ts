@@ -20,7 +20,7 @@ async function optim(output: Output, options: NamedBenchOptions<OptimName>): Pro
   await measureNamed<OptimName, OptimRow>(output, options, {
     suite: 'optim',
     names: OPTIM_NAMES,
-    unit: 'microseconds of a step; errors of sgd, adam and adamW are the largest difference of parameters from float64 after three steps, by the largest parameter; of roots the norm of X^4 A - I by that of I; of gradients of each example that of their mean',
+    unit: 'microseconds of a step; errors of sgd, adam and adamW are the largest difference of parameters from float64 after three steps, by the largest parameter; of roots the norm of X^4 A - I by that of I; of gradients of each example that of their mean; failures are refreshes in a row that computed no root',
     measure: measureOptim,
     measurePeers: measureOptimPeers,
     render,
@@ -41,9 +41,10 @@ function render(output: Output, rows: readonly OptimRow[]): string {
         us(row.host?.busyUs),
         row.floorUs === undefined ? '-' : `${significant(row.floorUs)} us`,
         row.error === undefined ? '-' : row.error.toExponential(1),
+        `${row.failures ?? '-'}`,
       ]),
   );
-  const heads = ['time', 'host, idle', 'host, busy', 'floor', 'error'];
+  const heads = ['time', 'host, idle', 'host, busy', 'floor', 'error', 'failures'];
   const table = output.table(
     [
       { head: 'optimiser' },

@@ -138,7 +138,13 @@ export function shampooSuite(name: string, on: () => Device): void {
         ] as const) {
           const where = { device: on(), dtype };
           const params = { w: await zeros([24, 16], where) };
-          const optimiser = shampoo({ mergeDims: false, frequency: 'manual', eps, root, rootDType });
+          const optimiser = shampoo({
+            mergeDims: false,
+            frequency: 'manual',
+            eps,
+            root,
+            rootDType,
+          });
           using state = await optimiser.init(params);
           // of rank 1, three times: all eigenvalues but one are the rounding of the largest, of either sign
           for (let t = 1; t <= 3; t++) {
@@ -153,7 +159,7 @@ export function shampooSuite(name: string, on: () => Device): void {
           expect([dtype, rootDType, await failures.item()]).toEqual([dtype, rootDType, 0]);
           for (const axis of [0, 1]) {
             const slot = async (name: string): Promise<number[][]> =>
-              ((await state.tensors.get(`w/${name}0.${axis}`)!.toNested()) as number[][][])[0]!;
+              (await state.tensors.get(`w/${name}0.${axis}`)!.toNested<number[][][]>())[0]!;
             const factor = await slot('factor');
             const rows = factor.map((row) => row.reduce((sum, x) => sum + Math.abs(x), 0));
             const ridge = Math.max(eps, 100 * rounding * Math.max(...rows));

@@ -32,10 +32,11 @@ export interface OptimRow {
   readonly host?: HostTimes;
   /**
    * Of sgd, adam and adamW the largest difference of parameters from float64 after three steps, by the largest parameter; of roots X the Frobenius
-   * norm of X^4 A - I by that of I, in float64; of gradients of each example the relative error of their mean; of steps that are replayed with refreshes how often in a row
-   * a root could not be computed.
+   * norm of X^4 A - I by that of I, in float64; of gradients of each example the relative error of their mean.
    */
   readonly error?: number;
+  /** Of an optimiser with preconditioners, how often in a row one could not be computed when the time was over. A measurement with failures throws. */
+  readonly failures?: number;
   /** Microseconds that a copy takes to move as many bytes as the step reads and writes. */
   readonly floorUs?: number;
 }

@@ -11,6 +11,7 @@ import {
 } from '@mercer/core';
 import type { Spread } from '../statistics.js';
 import { timeOfCalls } from '../autodiff/time-of-calls.js';
+import { failuresOf } from './failures-of.js';
 import { RATE, type OptimRow, type OptimSizes } from './optim-row.js';
 import { disposeAll, perceptronOf, sizeOf, tensorsOf, type Perceptron } from './perceptron.js';
 
@@ -105,7 +106,6 @@ const behind = ({ step, refresh }: Taken, frequency: number): (() => Promise<voi
   };
 };
 
-/** Roots by products are of a condition that float32 has digits for. */
 const BY_PRODUCTS = { root: 'newton', eps: 1e-6 } as const;
 /** Fewer steps of more products, which come as far as the default of 'newton'. */
 const OF_HIGHER_ORDER = { root: 'higherOrder', rootSteps: 20, eps: 1e-6 } as const;
@@ -159,6 +159,8 @@ const WAYS: Readonly<Record<string, Way>> = {
 /**
  * Whole training steps, over as many as there are from one refresh of the roots to the next: its time is shared among them. And by themselves a step without a
  * refresh, and refreshes.
+ *
+ * @throws CliError NO_PRECONDITIONER where a root could not be computed
  */
 export async function measureShampoo(
   device: Device,
@@ -175,24 +177,24 @@ export async function measureShampoo(
     // the first roots are there, and all is compiled
     for (let k = 0; k <= 2 * frequency; k++) await step();
     const all = { n: sizeOf(params), tensors: tensorsOf(params).length };
-    const row = (what: string, us: Spread, shared: OptimRow['shared'], error?: number): void => {
+    const row = async (what: string, us: Spread, shared?: OptimRow['shared']): Promise<void> => {
       const common = { operation: 'shampoo', library: 'mercer', way: what, ...all, us } as const;
-      rows.push({ ...common, ...(shared && { shared }), ...(error !== undefined && { error }) });
+      const failures = await failuresOf(what, state);
+      rows.push({
+        ...common,
+        ...(shared && { shared }),
+        ...(failures !== undefined && { failures }),
+      });
     };
     const us = await timeOfCalls(device, frequency, step);
-    const failuresOf = async (): Promise<number> => {
-      using failures = (await optimiser.refresh(params, state)).failures;
-      return Number(await failures.item());
-    };
     const refreshes = optimiser.name === 'shampoo' ? 1 : 0;
-    const error = own.refresh && (await failuresOf());
-    row(way, us, { steps: frequency, refreshes }, error);
+    await row(way, us, { steps: frequency, refreshes });
     if (isStepAlone) {
       const alone = await timeOfCalls(device, frequency, own.step);
-      row(`${way.split(', with')[0]}, no refresh`, alone, { steps: frequency, refreshes: 0 });
+      await row(`${way.split(', with')[0]}, no refresh`, alone, { steps: frequency, refreshes: 0 });
     }
     if (named !== undefined && own.refresh) {
-      row(named, await timeOfCalls(device, REFRESHES, own.refresh), undefined);
+      await row(named, await timeOfCalls(device, REFRESHES, own.refresh));
     }
     disposeAll(params);
   }
