@@ -21,7 +21,7 @@ import { checkFunction, checkNoOptions } from './grad.js';
 import { cotangentsForExamples, forExamples } from './over-examples.js';
 import { handedOut } from './trace/handed.js';
 import { Owning, plainOf } from './trace/owning.js';
-import type { Seed } from './trace/pull-back.js';
+import type { Seed } from './trace/reverse.js';
 import { isFloating, isPrimal } from './trace/values.js';
 
 /**

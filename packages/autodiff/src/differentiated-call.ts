@@ -2,10 +2,10 @@ import { isPending, isTensor, MercerError, type Tensor } from '@mercer/tensor';
 import { describeValue } from '@mercer/options';
 import { arrivedNow, formatShape, Traced } from '@mercer/tensor/operation';
 import { handleOf, untraced } from './trace/handed.js';
-import { pullBack, type Seed } from './trace/pull-back.js';
+import { pullBack } from './trace/pull-back.js';
 import { allOf, isFloating, isThenable } from './trace/values.js';
 import { Linear } from './trace/linear.js';
-import { Reverse, type Source } from './trace/reverse.js';
+import { Reverse, type Seed, type Source } from './trace/reverse.js';
 import { leavesOf, leavesOrLater, replaced, type Leaf } from './tree.js';
 
 /** What a function may give that is differentiated. */

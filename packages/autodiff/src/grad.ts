@@ -11,7 +11,7 @@ import {
   type TensorFunction,
 } from './differentiated-call.js';
 import { orZeros } from './trace/handed.js';
-import type { Seed } from './trace/pull-back.js';
+import type { Seed } from './trace/reverse.js';
 import type { Settled } from './tree.js';
 import { heardInTraces } from './heard-in-traces.js';
 

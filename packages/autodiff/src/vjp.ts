@@ -12,7 +12,7 @@ import {
 } from './grad.js';
 import { LaterCalls } from './later-calls.js';
 import { orZeros } from './trace/handed.js';
-import type { Seed } from './trace/pull-back.js';
+import type { Seed } from './trace/reverse.js';
 import { leavesOf, type Settled } from './tree.js';
 import { heardInTraces } from './heard-in-traces.js';
 

@@ -17,11 +17,11 @@ import {
   type Value,
 } from '@mercer/tensor/operation';
 import { Owning, type ReadCheck } from './owning.js';
-import { pullBack, type Seed } from './pull-back.js';
+import { pullBack } from './pull-back.js';
 import { Recording, type FinishedCall } from './recording.js';
 import { isFloating } from './values.js';
 import { Linear } from './linear.js';
-import { Reverse, type Source } from './reverse.js';
+import { Reverse, type Seed, type Source } from './reverse.js';
 
 /** A trace that computes with each value its tangent, in the shape of the value. What rules make belongs to `tangents`. */
 export class Forward extends Recording {

@@ -10,8 +10,7 @@ import {
   type NotedLaunch,
   type PlaceOfTensor,
 } from '@mercer/tensor/operation';
-import type { Seed } from './pull-back.js';
-import type { Node, Reverse, Source } from './reverse.js';
+import type { Node, Reverse, Seed, Source } from './reverse.js';
 
 /** What was done at a node. */
 interface PassStep {

@@ -20,13 +20,7 @@ import { alone, released, spread } from './handed.js';
 import { Pass } from './known-passes.js';
 import { Owning, type ReadCheck } from './owning.js';
 import { isFloating, type Primal } from './values.js';
-import type { Node, Reverse, Source } from './reverse.js';
-
-/** A value on the tape with its cotangent, whose shape broadcasts to the value's. */
-export interface Seed {
-  readonly source: Source;
-  readonly cotangent: Primal;
-}
+import type { Node, Reverse, Seed, Source } from './reverse.js';
 
 /** Cotangents of the outputs of nodes, as far as they have come together. */
 type Cotangents = Map<Node, (KnownValue | undefined)[]>;

@@ -15,6 +15,12 @@ export interface Source {
   readonly output: number;
 }
 
+/** A value on the tape with its cotangent, whose shape broadcasts to the value's. */
+export interface Seed {
+  readonly source: Source;
+  readonly cotangent: Primal;
+}
+
 /** A call on the tape, or an input of the function. */
 export interface Node {
   /** Its place on the tape. */
