@@ -150,7 +150,7 @@ describe('a backward pass like one before', () => {
     writes = true;
     await expect(ofArgument(x)).rejects.toMatchObject({ code: 'MODIFIED' });
     writes = false;
-    await expect((await ofArgument(x)).dispose()).toBeUndefined();
+    (await ofArgument(x)).dispose();
 
     const { value, pull } = await vjp((v: Matrix) => twice(v).exp())(x);
     const cotangent = await numbers(2, 4);

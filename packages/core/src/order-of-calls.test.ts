@@ -184,7 +184,7 @@ async function run(seed: number): Promise<void> {
       if (chain === undefined) return undefined;
       const result = map(halfAndOther, { x: chain.result, y: x.tensor }, stream());
       const values = each((i, j) => 0.5 * at(chain.values, i, j) + 0.25 * at(x.values, i, j));
-      chains.push({ result: result as Pending<Matrix>, values });
+      chains.push({ result: result, values });
       return undefined;
     },
     'copyFrom a chain': () => {
