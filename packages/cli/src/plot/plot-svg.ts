@@ -78,6 +78,8 @@ export function renderSvg({ plot, document }: Drawing, options: PictureOptions):
         ? []
         : [
             plot.text([printable(title)], {
+              // once, and not in each facet
+              facet: 'super',
               frameAnchor: 'top-left',
               dy: 10 - marginTop,
               fontSize: 16,
@@ -108,8 +110,11 @@ export function renderSvg({ plot, document }: Drawing, options: PictureOptions):
     for (const [name, value] of Object.entries(place)) legend.setAttribute(name, String(value));
     figure.append(legend);
   }
-  return `${figure.outerHTML}\n`;
+  return `${withoutControls(figure.outerHTML)}\n`;
 }
+
+/** XML takes no control characters but line ends; labels and texts of marks may have them. */
+const withoutControls = (svg: string): string => svg.split('\n').map(printable).join('\n');
 
 /** Whether there is a legend inside of the picture. @throws CliError USAGE for one of HTML */
 function isRamp(legend: 'ramp' | 'swatches' | boolean | null | undefined): boolean {

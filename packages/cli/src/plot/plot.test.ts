@@ -253,8 +253,11 @@ describe('plotSvg', () => {
       title: 'a\u001bb',
       ariaDescription: 'p < 0.05',
       style: { fontFamily: 'A & B' },
+      x: { label: 'c\u0007d' },
       marks: [dot(PAIR, { href: ['https://a.b/?x=1&y=2', 'c'] })],
     });
+    expect(svg).toContain('c\\u0007d');
+    expect(svg.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     expect(svg).toContain('aria-description="p &lt; 0.05"');
     expect(svg).toContain('A &amp; B');
     expect(svg).toContain('"https://a.b/?x=1&amp;y=2"');
@@ -273,6 +276,13 @@ describe('plotSvg', () => {
     }
     const svg = await plotSvg({ style: { color: 'red' }, marks: [dot(PAIR)] });
     expect(svg).toMatch(/^<svg [^>]*font-size: ?14px/);
+  });
+
+  it('has its title once, whatever the facets', async () => {
+    const facet = { data: [0, 1], x: ['left', 'right'] };
+    const svg = await plotSvg({ title: 'name', facet, marks: [dot(PAIR, { facet: true })] });
+    expect(count(svg, />name</g)).toBe(1);
+    expect(svg).toMatch(/>left<[^]*>right</);
   });
 
   it('places title, legend and frame by margins that are given', async () => {
