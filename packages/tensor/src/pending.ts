@@ -240,7 +240,7 @@ function launchedNow(one: object, stream: Stream | undefined): object | undefine
   return one.tensor;
 }
 
-/** A call with arguments that may be pending: made now where all are there, else once they are, at the place that it has now. See {@link afterArrival}. */
+/** A call with arguments that may be pending: made now where all are there, else once they are, at the place that it has now. Later calls that write what it reads wait for it. */
 export const whenArrived = <T>(
   given: readonly unknown[],
   call: (all: readonly unknown[]) => Promise<T>,
