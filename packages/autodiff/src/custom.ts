@@ -46,7 +46,7 @@ export const stopGradient: StopGradient = differentiable(
   }) as unknown as StopGradient,
   'constant',
   undefined,
-  true,
+  'one call',
 );
 
 /** How {@link stopGradient} is called. */

@@ -11,6 +11,8 @@ import {
   kernels,
   kron,
   kronMatvec,
+  lazyI,
+  lazyJ,
   map,
   matmul,
   runKernel,
@@ -132,4 +134,21 @@ describe('beside an operand that is not there yet', () => {
     expect((await distances).shape).toEqual([side, side]);
     await Promise.all(written);
   });
+
+  it(
+    'a symbolic product in blocks resolves, whatever is written behind it',
+    { timeout: 20_000 },
+    async () => {
+      side = 60;
+      const [first, other] = [await matrix(0), await matrix(1)];
+      const sums = lazyI(other)
+        .sqdist(lazyJ(other))
+        .neg()
+        .exp()
+        .matmul(sort(first), { maxBytes: 200_000 });
+      const written = other.fill(5);
+      expect((await sums).shape).toEqual([side, side]);
+      await written;
+    },
+  );
 });

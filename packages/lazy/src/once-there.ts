@@ -1,15 +1,23 @@
 import type { Pending, Tensor } from '@mercer/tensor';
 import {
+  callsWhenArrived,
+  cutsRows,
   isTraced,
+  pending,
   pendingAfter,
   promiseOf,
   promisesTraced,
   whenArrived,
 } from '@mercer/tensor/operation';
+import { groupOf } from './reductions.js';
+import { readsRows } from './row-reader.js';
 import type { Symbolic } from './symbolic.js';
 import { holdTraced } from './traced-inputs.js';
 
-/** What a call gives once its operand is there, at the place that it has now; the inputs of its matrix are its own until then. */
+/**
+ * What a call gives once its operand is there; the inputs of its matrix are its own until then. It comes at the place that it has now, but where it makes several
+ * calls: in blocks, or with other processes.
+ */
 export function onceThere<T extends Tensor>(
   operand: Pending<Tensor>,
   { inputs }: Symbolic,
@@ -17,9 +25,14 @@ export function onceThere<T extends Tensor>(
   call: (there: Tensor) => Promise<T>,
 ): Pending<T> {
   const held = inputs.map(({ source }) => source.kind === 'tensor' && source.tensor);
-  const result = promiseOf(() =>
-    whenArrived([operand, ...held, options], ([there]) => call(there as Tensor)),
-  );
-  const found = pendingAfter([operand], result);
+  const given = [operand, ...held, options];
+  const makes = ([there]: readonly unknown[]): Promise<T> => call(there as Tensor);
+  const isCut = groupOf(options) !== undefined || cutsRows(options) || readsRows(inputs, []);
+  const found = isCut
+    ? pending(promiseOf(() => callsWhenArrived(given, makes)))
+    : pendingAfter(
+        [operand],
+        promiseOf(() => whenArrived(given, makes)),
+      );
   return isTraced(operand) || holdTraced(inputs) ? promisesTraced(found) : found;
 }

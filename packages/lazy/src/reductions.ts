@@ -274,7 +274,7 @@ const anyhow: ComputeTask = (task, options) =>
   holdTraced(task.inputs) ? traced(task, [], options) : started(task, [], options);
 
 /** The processes that a call is spread over. What is no object of options is refused where they are read. */
-function groupOf(options: ReductionOptions | undefined): unknown {
+export function groupOf(options: ReductionOptions | undefined): unknown {
   try {
     return options === undefined ? undefined : own(options, 'group').group;
   } catch {

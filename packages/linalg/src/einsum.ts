@@ -201,7 +201,7 @@ export const einsum: Einsum = differentiable(
   ) as Einsum,
   derivative,
   batch,
-  true,
+  'one call',
 );
 
 function listOf<T>(operands: readonly T[]): readonly T[] {

@@ -118,5 +118,5 @@ export const kronMatvec: KronMatvec = differentiable(
   ),
   derivative,
   inFront(2, 2, 1),
-  true,
+  'one call',
 );

@@ -103,5 +103,5 @@ export const kron: Kron = differentiable(
   ),
   derivative,
   inFront(2),
-  true,
+  'one call',
 );

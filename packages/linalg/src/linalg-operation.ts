@@ -296,7 +296,13 @@ export function linalgFunction<F, O extends object>(
   };
   // gradients of what all examples share are not sums over them
   const batch = rules.read === undefined ? inFront(2) : repeated;
-  return differentiable(rules.what, Object.assign(run, { prepare }), derivative, batch, true) as F;
+  return differentiable(
+    rules.what,
+    Object.assign(run, { prepare }),
+    derivative,
+    batch,
+    'one call',
+  ) as F;
 }
 
 /** Matrices and vectors of one example each, repeated where all examples share one. */

@@ -219,7 +219,7 @@ export const matmul: Matmul = differentiable(
   operationFunction(operation, 2),
   derivative,
   inFront(2),
-  true,
+  'one call',
 );
 
 declare module '@mercer/tensor' {

@@ -147,7 +147,7 @@ export function backwardFunction(
         ),
     },
     ofRowGradients,
-    true,
+    'one call',
   );
   // First derivatives of calls in blocks are taken of it; it has none itself.
   const inBlocks = differentiable(

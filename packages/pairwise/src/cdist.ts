@@ -119,7 +119,7 @@ const inMemory = differentiable(
   ),
   derivative,
   ofRows as BatchRule,
-  true,
+  'one call',
 );
 
 type BlockInput = PairwiseInput | RowReader;

@@ -117,7 +117,7 @@ export function pairSum(
         sum,
         alignedTo(problem, sum, given, isMapped as readonly boolean[]),
       ),
-    true,
+    'one call',
   );
   const read = new Set(inputsOf(sum.formula).map(({ position }) => position));
   return call(tensors.map((one, at) => (read.has(at) ? one : undefined)));

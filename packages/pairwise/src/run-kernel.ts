@@ -91,7 +91,7 @@ const inMemory = differentiable<RunKernelFunction, RunKernelArguments>(
   ),
   derivative(),
   ofRows,
-  true,
+  'one call',
 );
 
 /** A call's rule, block by block where the call is. */

@@ -345,5 +345,5 @@ export const weightedDifferences = differentiable(
   ),
   undefined,
   ofRows as BatchRule,
-  true,
+  'one call',
 ) as unknown as WeightedDifferences;

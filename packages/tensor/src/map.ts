@@ -448,7 +448,7 @@ const byKey = (given: Expr | MapFormulas, result: unknown, g: unknown) =>
       };
 
 /** With the rules of a map that is of no lists. */
-const mapOne = differentiable('map', callMap as MapCall, derivative, batch, true);
+const mapOne = differentiable('map', callMap as MapCall, derivative, batch, 'one call');
 
 const mapAny = (given: Expr | MapFormulas, inputs: MapListTensors, options?: object): unknown =>
   hasLists(inputs) && someArgument([inputs], isTraced)

@@ -48,7 +48,7 @@ export const gatherRows: GatherRows = differentiable<
     const found = (call as AnyCall)(table, all, ...rest);
     return found.reshape([size, ...own, ...columns]);
   },
-  true,
+  'one call',
 );
 
 const [row, rows] = [variable('row'), variable('rows')];
@@ -119,5 +119,5 @@ export const scatterAdd: ScatterAdd = differentiable<
     const all = rowsOfAll(by, ofIndex, size, rows);
     return (call as AnyCall)(terms, all, size * rows, ...options).reshape([size, rows, ...columns]);
   },
-  true,
+  'one call',
 );

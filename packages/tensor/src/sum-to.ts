@@ -153,7 +153,7 @@ export const sumTo: SumTo = differentiable<
     const whole = [size, ...new Array<number>(lead).fill(1), ...shape];
     return (call as AnyCall)(x, whole, ...rest).reshape([size, ...shape]);
   },
-  true,
+  'one call',
 );
 
 const isShape = (shape: unknown): shape is readonly number[] =>

@@ -164,7 +164,7 @@ const returned: Return = differentiable<
     const along = { what: 'takeAlongAxis', shape: grouped, axis: 2 } as const;
     return returned(all.reshape([size, outer, count, inner]), by, along).reshape(whole);
   },
-  true,
+  'one call',
 );
 
 /** Extents before an axis, along it and behind it, or of all elements. @throws MercerError INVALID_ARGUMENT */

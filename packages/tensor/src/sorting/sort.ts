@@ -179,7 +179,7 @@ export const argSort: ArgSort = differentiable<ArgSort, readonly [x: KnownValue,
   ),
   'constant',
   alongAxis('argSort', -1),
-  true,
+  'one call',
 );
 
 /** Work of several calls in the place of one: nothing that they read is written before they have read it. */

@@ -17,7 +17,7 @@ import { isTraced } from './traced-value.js';
  *
  * @param call the function, whose other members stay
  * @param batch how it is mapped by `vmap`; default: it is called for one example after the other
- * @param isOneCall whether the function makes all its calls at once, or in the place of the first: then its result has that place before it is there
+ * @param makes 'one call': it makes all its calls at once, or in the place of the first, and its result has that place before it is there
  */
 export function differentiable<
   F extends (...args: never[]) => unknown,
@@ -27,10 +27,10 @@ export function differentiable<
   call: F,
   derivative: DerivativeRule<A> | Composition<A> | 'constant' | undefined,
   batch?: BatchRule<A>,
-  isOneCall = false,
+  makes: 'one call' | 'several calls' = 'several calls',
 ): F {
   const present = (args: readonly unknown[]): unknown =>
-    withPresent(call, args, primitive.call, isOneCall);
+    withPresent(call, args, primitive.call, makes === 'one call');
   const primitive: Primitive = {
     name,
     call: (...args: never[]) =>

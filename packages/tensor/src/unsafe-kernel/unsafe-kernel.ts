@@ -122,5 +122,11 @@ export function unsafeKernel<P extends UnsafeParameters>(
     const prepared = await operation.prepare([own(examples)], options);
     return (args: Given, free?: object) => told(prepared([own(args)], free));
   };
-  return differentiable(name, Object.assign(run, { prepare }), undefined, undefined, true) as never;
+  return differentiable(
+    name,
+    Object.assign(run, { prepare }),
+    undefined,
+    undefined,
+    'one call',
+  ) as never;
 }
