@@ -82,13 +82,14 @@ const SETTINGS: Readonly<Record<string, Settings>> = {
   },
   pairwise: {
     lighterKernels: true,
-    others: ['src/{run-kernel,run-kernel-backward,cdist-backward}.test.ts'],
+    others: ['src/{run-kernel,run-kernel-backward,cdist-backward,blocks/blocks}.test.ts'],
   },
   linalg: { lighterKernels: true, others: ['src/backward/backward.test.ts'] },
   tensor: {
     lighterKernels: true,
     others: [
-      'src/{creators/creators,indexing/indexing,arithmetic/deferral,map-lists}.test.ts',
+      'src/{creators/creators,indexing/indexing,map-lists,call-order}.test.ts',
+      'src/arithmetic/{deferral,elementwise,reductions}.test.ts',
       'src/{shaping/shaping,sorting/sorting,totals/totals}.test.ts',
     ],
     ownProcess: ['src/{backstop,unsafe-kernel/unsafe-kernel}.test.ts'],

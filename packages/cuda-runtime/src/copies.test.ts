@@ -210,7 +210,7 @@ describe('very large copies', () => {
     const buffer = device.allocate(bytes, stream);
     const source = pattern(bytes);
     const calls = fakeCounts(addon).hostCalls;
-    increment(buffer.address, 0, 3_000_000); // taking the bytes of all takes a while
+    increment(buffer.address, 0, 8_000_000); // taking the bytes of all takes a while, seconds where page faults are slow
     const pending = Array.from({ length: 5 }, () => stream.copyToDevice(buffer, 0, source));
     increment(buffer.address, bytes);
     const out = new Uint8Array(bytes);

@@ -15,17 +15,20 @@ describe('an error that breaks the context', () => {
     const kernel = broken.loadModule(fakeImage('k()')).function('k');
     const buffer = broken.allocate(9 << 20, stream);
     const event = broken.createEvent();
+    // all is there before the kernels are: nothing below takes as long as two of them
+    const pinned = broken.allocatePinned(64);
+    const [read, written] = [new Uint8Array(9 << 20).fill(1), new Uint8Array(9 << 20).fill(1)];
     fake('FAULT_AT', 3);
-    fake('KERNEL_US', 20_000);
+    fake('KERNEL_US', 200_000);
     for (let i = 0; i < 5; i++) kernel.launch(one, stream, ...none);
     kernel.launch(one, second, ...none);
     stream.record(event);
     const pending = [
       stream.whenDone(),
       stream.copyToHost(new Uint8Array(100), buffer, 0, 100),
-      stream.copyToHost(new Uint8Array(9 << 20), buffer),
-      stream.copyToDevice(buffer, 0, new Uint8Array(9 << 20)),
-      stream.copyToHost(broken.allocatePinned(64), buffer, 0, 64),
+      stream.copyToHost(read, buffer),
+      stream.copyToDevice(buffer, 0, written),
+      stream.copyToHost(pinned, buffer, 0, 64),
       stream.whenInFlightBelow(1),
       event.synchronize(),
       broken.synchronize(),

@@ -3,8 +3,8 @@ import { device } from '@mercer/tensor';
 import { afterEach, expect, it } from 'vitest';
 import { genericSum, gradient, lazyI, lazyJ, valueAndGradients, type LazyTensor } from './index.js';
 
-/** What a slice of planning may take. */
-const MOST_MS = 20;
+/** What a slice of planning may take, beside {@link collectionMs}. */
+const SLICE_MS = 20;
 /** The best of these runs counts: one alone may meet a long collection of garbage, and engines compile code while the first ones run. */
 const RUNS = 12;
 
@@ -96,6 +96,14 @@ const CASES: readonly [string, (own: number) => () => Promise<unknown>][] = [
 const threadMs = (): number =>
   Number(readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ')[0]) / 1e6;
 
+/** What a collection of garbage within a slice takes of this machine's kernel: 4 MiB of new pages. The clock of a thread ticks every few milliseconds. */
+function collectionMs(): number {
+  const times = 16;
+  const began = threadMs();
+  for (let time = 0; time < times; time++) new Uint8Array(4 << 20).fill(1);
+  return (threadMs() - began) / times;
+}
+
 /** The longest turn of the event loop while something is awaited. */
 async function longestTurn(run: () => Promise<unknown>): Promise<number> {
   let longest = 0;
@@ -123,13 +131,14 @@ it.each(
     await lazyI([[1]])
       .sub(lazyJ([[2]]))
       .sum('j', options);
+    const most = SLICE_MS + collectionMs();
     const turns: number[] = [];
-    while (turns.length < RUNS && Math.min(...turns) >= MOST_MS) {
+    while (turns.length < RUNS && Math.min(...turns) >= most) {
       const call = make(Math.random() / 1000);
       await new Promise((resolve) => setTimeout(resolve, 20));
       turns.push(await longestTurn(call));
     }
-    expect(Math.min(...turns), turns.map((ms) => ms.toFixed(1)).join(' ')).toBeLessThan(MOST_MS);
+    expect(Math.min(...turns), turns.map((ms) => ms.toFixed(1)).join(' ')).toBeLessThan(most);
   },
   120_000,
 );

@@ -46,7 +46,7 @@ describe('plans of long vectors', () => {
         emitMapReduce(from).steps.map(({ kernel }) => kernel.source);
       expect(sources(copy)).toEqual(sources(one));
       expect(one.summary).toMatch(
-        /^map-reduce float32 Sum over j of 70, i 200 j 270, loops 1, .* [48] columns/,
+        /^map-reduce float32 Sum over j of 70, i 200 j 270, loops 1, .* blocks of [345] columns/,
       );
     }
   });

@@ -57,9 +57,9 @@ export function columnsAtOnce(
   return fittingBlock(columns, isCostly ? 8 : 4);
 }
 
-/** Columns of a thread of a GPU, of at most so many: no more than it takes for all threads of a row to have some. */
+/** Columns of a thread of a GPU, at most so many, and no more than the threads of a row need for all of them. */
 const fittingBlock = (columns: number, most: number): number =>
-  [1, 2, 4].find((block) => block < most && block * CUDA_SIDE >= columns) ?? most;
+  Math.ceil(columns / CUDA_SIDE / Math.ceil(columns / (most * CUDA_SIDE)));
 
 /** Words of the data type that the running results of a block of columns take. */
 export function wordsOfBlocks(columns: readonly ColumnBlock[], dtype: PairwiseDType): number {

@@ -21,9 +21,9 @@ const PAIR_REGISTERS = 64;
 const ADDRESS_WORDS = 2;
 const LIST_REGISTERS = 8;
 const SUM_REGISTERS = 4;
-/** Bytes of shared memory, and of those for pair values or running results that threads hand over. */
+/** Bytes of shared memory, and of those for pair values beside columns, or for running results that threads hand over. */
 const SHARED_BYTES = 47104;
-const STAGED_BYTES = 24576;
+const STAGED_BYTES = { columns: 32768, oneColumn: 24576 } as const;
 /** Components that a row of threads fetches at a time, in bytes. */
 const FETCHED_BYTES = 512;
 const VECTOR_BYTES = 16;
@@ -36,6 +36,8 @@ const PART_COST = { plain: 400, ranked: 250 } as const;
 const MOST_COLUMN_PARTS = 8;
 const SHORTEST_COLUMN_PART = 256;
 const COLUMN_PART_COST = 32;
+/** What a thread of columns reads of a reduced row, in kept rows that it adds the row to. */
+const REDUCED_ROW_COST = 0.5;
 /** What a row of a thread costs for a step of an inner sum, in operations on a pair. */
 const ROW_COST = 1.25;
 
@@ -43,9 +45,13 @@ const ROW_COST = 1.25;
 const pairReductionBytes = (words: number, bytes: number): number =>
   ((CUDA_SIDE * CUDA_SIDE) / 2) * words * bytes;
 
+/** Bytes of shared memory with which threads hand over running results of one column. */
+const handedOver = (words: number, bytes: number): number =>
+  Math.min(STAGED_BYTES.oneColumn, pairReductionBytes(words, bytes));
+
 /** Whether half of the threads can pass on their results at once. */
 export const reducesInPairs = (words: number, bytes: number): boolean =>
-  pairReductionBytes(words, bytes) <= STAGED_BYTES;
+  pairReductionBytes(words, bytes) <= STAGED_BYTES.oneColumn;
 
 /** The cut for a GPU. Throws a `PlanError` where a pair of rows has more values than shared memory takes. */
 export function chooseCudaPairTile(shape: PairTileShape, limits: CudaLimits): PairTileCut {
@@ -55,21 +61,18 @@ export function chooseCudaPairTile(shape: PairTileShape, limits: CudaLimits): Pa
   const cut = hasOneColumn ? oneColumnCut(shape, limits) : columnsCut(shape, limits);
   const { keptPerThread, reducedPerThread: rows } = cut;
   const side = CUDA_SIDE * bytes;
-  const staged = hasOneColumn
-    ? Infinity
-    : STAGED_BYTES / (Math.max(1, formula.pair) * side * keptPerThread);
-  if (staged < 1 || (hasOneColumn && accumulators * side > STAGED_BYTES)) {
+  const pairBytes = Math.max(1, formula.pair) * side * keptPerThread;
+  const staged = hasOneColumn ? Infinity : STAGED_BYTES.columns / pairBytes;
+  if (staged < 1 || (hasOneColumn && accumulators * side > STAGED_BYTES.oneColumn)) {
     throw new PlanError(
       'UNSUPPORTED',
       `cannot plan a map-reduce: a pair of rows has ${formula.pair} values and a running result ${accumulators} numbers, ` +
         `more than a GPU's shared memory takes. Split the formula into several, or ask for fewer extrema (K).`,
     );
   }
-  return {
-    ...cut,
-    steps: stepsOf(shape, cut),
-    tile: 2 ** Math.floor(Math.log2(Math.min(CUDA_SIDE * rows, staged))),
-  };
+  const tile = 2 ** Math.floor(Math.log2(Math.min(CUDA_SIDE * rows, staged)));
+  const free = SHARED_BYTES - (hasOneColumn ? handedOver(accumulators, bytes) : tile * pairBytes);
+  return { ...cut, tile, steps: stepsOf(shape, cut, free) };
 }
 
 /** One column: the tile of pairs and the parts that keep multiprocessors busiest. */
@@ -119,53 +122,48 @@ function oneColumnCut(
   return { keptPerThread, reducedPerThread: rows, splits };
 }
 
+/** Many columns: so many kept rows a thread and parts that equal blocks fill whole waves, and all multiprocessors have some. */
 function columnsCut(
   shape: PairTileShape,
-  limits: CudaLimits,
-): Pick<PairTileCut, 'keptPerThread' | 'reducedPerThread' | 'splits'> {
-  const { dtype, accumulators, sums } = shape;
-  const words = dtypeBytes(dtype) / 4;
-  const fits = COUNTS.filter((count) => count <= 4);
-  const keptPerThread =
-    fits.find((g) => g * accumulators * words <= STATE_REGISTERS.columns[dtype]) ?? 1;
-  const rows = sums === 0 ? 1 : (fits.find((r) => r * sums * words <= SUM_REGISTERS) ?? 1);
-  return {
-    keptPerThread,
-    reducedPerThread: rows,
-    splits: columnsSplits(shape, limits, keptPerThread),
-  };
-}
-
-/** So many parts that equal blocks fill whole waves. */
-function columnsSplits(
-  { columns, keptRows, reducedRows, mergeable, ranked }: PairTileShape,
   { multiprocessors }: CudaLimits,
-  keptPerThread: number,
-): number {
-  if (!mergeable || ranked) return 1;
+): Pick<PairTileCut, 'keptPerThread' | 'reducedPerThread' | 'splits'> {
+  const { dtype, columns, accumulators, sums, keptRows, reducedRows, mergeable, ranked } = shape;
+  const words = dtypeBytes(dtype) / 4;
+  const few = COUNTS.filter((count) => count <= 4);
+  const fits = few.filter(
+    (g) => g === 1 || g * accumulators * words <= STATE_REGISTERS.columns[dtype],
+  );
   const strips = columnThreads({ columns }) / CUDA_SIDE;
-  const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * keptPerThread)) * strips);
-  const costs = CUDA_SPLITS.filter(
-    (splits) => splits <= MOST_COLUMN_PARTS && reducedRows >= splits * SHORTEST_COLUMN_PART,
-  ).map((splits) => {
-    const waves = (blocks * splits) / (multiprocessors * BLOCKS_PER_MULTIPROCESSOR);
-    const cost = ((reducedRows / splits + COLUMN_PART_COST) * splits * Math.ceil(waves)) / waves;
-    return { splits, cost };
+  const cuts = fits.flatMap((keptPerThread) => {
+    const blocks = Math.max(1, Math.ceil(keptRows / (CUDA_SIDE * keptPerThread)) * strips);
+    return CUDA_SPLITS.filter(
+      (splits) =>
+        splits === 1 ||
+        (mergeable &&
+          !ranked &&
+          splits <= MOST_COLUMN_PARTS &&
+          reducedRows >= splits * SHORTEST_COLUMN_PART),
+    ).map((splits) => {
+      const waves = Math.ceil((blocks * splits) / (multiprocessors * BLOCKS_PER_MULTIPROCESSOR));
+      const rows = reducedRows / splits + COLUMN_PART_COST;
+      return { keptPerThread, splits, cost: waves * rows * (keptPerThread + REDUCED_ROW_COST) };
+    });
   });
-  return costs.reduce((best, one) => (one.cost < best.cost * 0.97 ? one : best), {
-    splits: 1,
-    cost: Infinity,
-    ...costs[0],
-  }).splits;
+  const { keptPerThread, splits } = cuts.reduce((best, cut) =>
+    cut.cost < best.cost * 0.97 ? cut : best,
+  );
+  const rows = sums === 0 ? 1 : (few.find((r) => r * sums * words <= SUM_REGISTERS) ?? 1);
+  return { keptPerThread, reducedPerThread: rows, splits };
 }
 
-/** Steps that are copied at a time: what shared memory, where every loop has copies of its own, and the registers for copies take. */
+/** Steps that are copied at a time: what `free` bytes of shared memory, where every loop has copies of its own, and the registers for copies take. */
 function stepsOf(
-  { dtype, formula, accumulators }: PairTileShape,
+  { dtype, formula }: PairTileShape,
   {
     keptPerThread,
     reducedPerThread: rows,
   }: Pick<PairTileCut, 'keptPerThread' | 'reducedPerThread'>,
+  free: number,
 ): number {
   const bytes = dtypeBytes(dtype);
   const loads = stagedLoads(formula);
@@ -173,12 +171,8 @@ function stepsOf(
   if (all === 0) return 0;
   const most = Math.max(keptPerThread, rows);
   const stepBytes = 2 * all * (CUDA_SIDE * most + VECTOR_BYTES / bytes) * bytes;
-  const staged =
-    formula.columns === 1
-      ? Math.min(STAGED_BYTES, pairReductionBytes(accumulators, bytes))
-      : STAGED_BYTES;
   const fits = (steps: number): boolean =>
-    steps * stepBytes <= SHARED_BYTES - staged &&
+    steps * stepBytes <= free &&
     (busiest / 2) * (keptPerThread + rows) * steps * bytes <= FETCHED_BYTES;
   return [16, 8, 4, 2, 1].find(fits) ?? 0;
 }

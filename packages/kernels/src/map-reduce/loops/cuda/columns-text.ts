@@ -60,7 +60,7 @@ export function* cudaColumnsText(
     }
   `;
   return cpp`
-    ${pair > 0 && `__shared__ V staged[${pair}][${tile}][${CUDA_SIDE * keptPerThread}];`}
+    ${pair > 0 && `__shared__ __align__(16) V staged[${pair}][${tile}][${CUDA_SIDE * keptPerThread}];`}
     State total[${keptPerThread}];
     ${block && [`${block.type} s[${keptPerThread}];`, 'int fresh = 0;']}
     ${unrolled('g', keptPerThread, lines('total[g] = empty();', begun))}
@@ -76,9 +76,24 @@ export function* cudaColumnsText(
   `;
 }
 
-/** Reduced rows whose columns are read together: where results are plain. */
-const rowsAtOnce = ({ columns }: CudaPairTilePlan, reducers: readonly Reducer[]): number =>
-  columns.every(({ block }, n) => (reducers[n]?.accumulators.length ?? 0) <= block) ? 4 : 1;
+/** Reduced rows whose columns are read together: where results are plain, and more where pairs have values in shared memory. */
+function rowsAtOnce({ columns, formula }: CudaPairTilePlan, reducers: readonly Reducer[]): number {
+  const isPlain = columns.every(({ block }, n) => (reducers[n]?.accumulators.length ?? 0) <= block);
+  if (!isPlain) return 1;
+  return formula.pair > 0 ? 8 : 4;
+}
+
+/**
+ * Value `n` of the pair of row `q` of the tile and kept row `g` of a thread. The kept rows are swizzled, a thread further for each
+ * `reducedPerThread` rows: the threads of a warp, which write different rows, then have different banks of shared memory.
+ */
+const staged = (
+  { keptPerThread, reducedPerThread }: CudaPairTilePlan,
+  n: number,
+  q: string,
+  g: string,
+): string =>
+  `staged[${n}][${q}][(ty + ${q} / ${reducedPerThread}) % ${CUDA_SIDE} * ${keptPerThread} + ${g}]`;
 
 /** Puts the state of a thread of columns into the workspace, as that of a row of its own. */
 function keepText(plan: CudaPairTilePlan, running: RunningResult): string {
@@ -107,13 +122,13 @@ function pairText(plan: CudaPairTilePlan, needs: TileNeeds): string {
   const text = tileText(formula, {
     ...cudaTileDialect(plan, rows, rowAt, needs),
     stepsPragma: ({ isWhole, steps, issueSlots }) =>
-      unrollPragma(isWhole ? 'all' : 2, steps, issueSlots * rows * keptPerThread),
+      unrollPragma(isWhole ? 'all' : 4, steps, issueSlots * rows * keptPerThread),
     ...(stage === undefined ? {} : { stage }),
   });
   const roots = text.roots.slice(0, formula.pair);
   const values = text.values(roots, 'r', 'g');
   const store = values.results.map(
-    (result, n) => `staged[${n}][place_q][ty * ${keptPerThread} + g] = ${result};`,
+    (result, n) => `${staged(plan, n, 'place_q', 'g')} = ${result};`,
   );
   const loops = text.loops('', roots);
   const isPartial = tile < CUDA_SIDE * rows;
@@ -171,13 +186,12 @@ function columnText(
 ): ColumnText {
   const { formula, keptPerThread } = plan;
   const { before, column: root, after, columns, counter, block } = one;
-  const staged = (n: number, g: string): string => `staged[${n}][q][ty * ${keptPerThread} + ${g}]`;
   const plain = cudaTileDialect(plan, 1, () => '(start + q)', needs);
   const dialect: TileDialect = {
     ...plain,
     valueAt: (name, r, g) =>
       name.startsWith('W')
-        ? staged(Number(name.slice(1)), g)
+        ? staged(plan, Number(name.slice(1)), 'q', g)
         : plain.valueAt(name, r === 'r' ? 'r' : '0', g),
   };
   const tile = tileText(formula, dialect);
@@ -187,7 +201,7 @@ function columnText(
   const loops = tile.loops(counter, column);
   const restValues = tile.values(rest, '0', 'g');
   const args = [
-    ...before.map((n) => staged(n, 'g')),
+    ...before.map((n) => staged(plan, n, 'q', 'g')),
     ...upTo(block).map((b) => `f[${b}][g]`),
     ...restValues.results,
     '(I)(start + q)',
