@@ -3,11 +3,13 @@ import {
   argSort,
   cdist,
   cdistBackward,
+  complexOf,
   concat,
   cpu,
   einsum,
   formula,
   gatherRows,
+  genred,
   kernels,
   kron,
   kronMatvec,
@@ -114,6 +116,30 @@ async function check(call: (typeof CALLS)[string]): Promise<void> {
   expect(Math.max(...off)).toBeLessThan(1e-3);
 }
 
+const LEAST = { maxBytes: 200_000 };
+/** Symbolic reductions of two matrices in blocks of rows. */
+const IN_BLOCKS: Readonly<Record<string, (x: Matrix, y: Matrix) => Pending<Matrix>>> = {
+  matmul: (x, y) => lazyI(x).sqdist(lazyJ(y)).neg().exp().matmul(y, LEAST),
+  sum: (x, y) => lazyI(x).sub(lazyJ(y)).sum('j', LEAST),
+  logSumExp: (x, y) => lazyI(x).sqdist(lazyJ(y)).neg().logSumExp('j', LEAST),
+  histogram: (x, y) =>
+    lazyI(x)
+      .sqdist(lazyJ(y))
+      .histogram('j', { bins: 3, range: [0, 9], ...LEAST }),
+  complex: (x, y) =>
+    complexOf(lazyI(x))
+      .mul(complexOf(lazyJ(y)))
+      .matmul(y, LEAST),
+  'a reduction of a formula': (x, y) =>
+    lazyI(x).sub(lazyJ(y)).reduction('Sum', 'j').call([], LEAST),
+  genred: (x, y) =>
+    genred('Exp(-SqDist(x, y))', [`x = Vi(${side})`, `y = Vj(${side})`], { axis: 'j' })(
+      x,
+      y,
+      LEAST,
+    ),
+};
+
 describe('beside an operand that is not there yet', () => {
   it.each(Object.entries(CALLS))('%s reads the other before it is overwritten', async (_, call) => {
     await check(call);
@@ -150,5 +176,19 @@ describe('beside an operand that is not there yet', () => {
       expect((await sums).shape).toEqual([side, side]);
       await written;
     },
+  );
+
+  it.each(Object.entries(IN_BLOCKS))(
+    '%s in blocks resolves, though a product waits for it and a write for the product',
+    async (_, reduce) => {
+      side = 60;
+      const [x, y] = [await matrix(0), await matrix(1)];
+      const reduced = reduce(x, y);
+      const product = matmul(reduced, x, { transposeA: true });
+      const written = x.fill(0.5);
+      expect((await product).shape.at(-1)).toBe(side);
+      await written;
+    },
+    20_000,
   );
 });

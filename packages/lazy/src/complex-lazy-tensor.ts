@@ -1,7 +1,6 @@
 import { ops, type VectorExpr } from '@mercer/formula';
 import { describeList } from '@mercer/options';
 import { isPending, type Pending, type Tensor } from '@mercer/tensor';
-import { pendingCall } from '@mercer/tensor/operation';
 import { readOptions } from './call-options.js';
 import type { LazyDType } from './lazy-dtype.js';
 import { LazyError } from './lazy-error.js';
@@ -12,6 +11,7 @@ import { LazyTensor } from './lazy-tensor.js';
 import { nodeAt } from './input.js';
 import { matrixInput, type LazyData } from './make-input.js';
 import { onceThere } from './once-there.js';
+import { pendingReduction } from './reductions.js';
 import type { LazyAxis, OutDType, OutDTypeOption, ReduceOptions } from './reduction-types.js';
 import { combine, type Symbolic } from './symbolic.js';
 
@@ -231,8 +231,9 @@ export class ComplexLazyTensor<D extends LazyDType = LazyDType> extends LazyForm
     options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
   ): Pending<Tensor<O>> {
     if (isPending(v)) return onceThere(v, this, options, (there) => this.matmul(there, options));
-    return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
-      const isSymbolic = v instanceof LazyTensor || v instanceof ComplexLazyTensor;
+    const isSymbolic = v instanceof LazyTensor || v instanceof ComplexLazyTensor;
+    const inputs = isSymbolic ? [...this.inputs, ...v.inputs] : this.inputs;
+    return pendingReduction(inputs, [v], options, (): Tensor<O> | Promise<Tensor<O>> => {
       const vector = isSymbolic ? complexOperand('matmul: v', 'matmul', v) : pairsOf(v);
       const product = combine('matmul', [this, vector], ops.complexMult);
       return reduced<'Sum', O, 'int32'>('matmul', product, 'Sum', 'j', options);

@@ -30,6 +30,7 @@ import {
 import { matrixInput, parameterInput, type LazyData } from './make-input.js';
 import { nonzeroPairs } from './nonzero.js';
 import { onceThere } from './once-there.js';
+import { pendingReduction } from './reductions.js';
 import {
   SPEC_OPTIONS,
   type ManyResults,
@@ -136,7 +137,8 @@ export class LazyTensor<D extends LazyDType = LazyDType> extends LazyFormula<D> 
     options?: ReduceOptions<Tensor<NoInfer<O>>> & OutDTypeOption<O>,
   ): Pending<Tensor<O>> {
     if (isPending(v)) return onceThere(v, this, options, (there) => this.matmul(there, options));
-    return pendingCall((): Tensor<O> | Promise<Tensor<O>> => {
+    const inputs = v instanceof LazyFormula ? [...this.inputs, ...v.inputs] : this.inputs;
+    return pendingReduction(inputs, [v], options, (): Tensor<O> | Promise<Tensor<O>> => {
       if (v instanceof LazyFormula) return this.#times(v, productOver(v), options);
       if (isVector(v)) return this.#timesVector(parameterInput('matmul', v, 'v'), options);
       return this.#timesRows(matrixInput('matmul', v, 'j', 'v'), options);

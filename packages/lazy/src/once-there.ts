@@ -1,7 +1,6 @@
 import type { Pending, Tensor } from '@mercer/tensor';
 import {
   callsWhenArrived,
-  cutsRows,
   isTraced,
   pending,
   pendingAfter,
@@ -9,8 +8,7 @@ import {
   promisesTraced,
   whenArrived,
 } from '@mercer/tensor/operation';
-import { groupOf } from './reductions.js';
-import { readsRows } from './row-reader.js';
+import { makesCalls } from './reductions.js';
 import type { Symbolic } from './symbolic.js';
 import { holdTraced } from './traced-inputs.js';
 
@@ -27,8 +25,7 @@ export function onceThere<T extends Tensor>(
   const held = inputs.map(({ source }) => source.kind === 'tensor' && source.tensor);
   const given = [operand, ...held, options];
   const makes = ([there]: readonly unknown[]): Promise<T> => call(there as Tensor);
-  const isCut = groupOf(options) !== undefined || cutsRows(options) || readsRows(inputs, []);
-  const found = isCut
+  const found = makesCalls(inputs, [], options)
     ? pending(promiseOf(() => callsWhenArrived(given, makes)))
     : pendingAfter(
         [operand],

@@ -1,7 +1,13 @@
 import type { ReductionKind } from '@mercer/formula';
 import type { MapReducePlan } from '@mercer/kernels';
 import { own } from '@mercer/options';
-import { isTensor, type ShardOptions, type Stream, type Tensor } from '@mercer/tensor';
+import {
+  isTensor,
+  type Pending,
+  type ShardOptions,
+  type Stream,
+  type Tensor,
+} from '@mercer/tensor';
 import {
   addReductions,
   assertTensor,
@@ -9,6 +15,7 @@ import {
   formulasOf,
   keyPart,
   pendingCall,
+  pendingOf,
   promiseOf,
   promisesTraced,
   writesTraced,
@@ -244,6 +251,21 @@ export function promised<K extends ReductionKind, D extends OutDType, I extends 
   return result as PendingResult<ResultOf<K, D, I>>;
 }
 
+/** Whether a reduction of these inputs makes several calls, one after another: in blocks of rows, or with other processes. */
+export const makesCalls = (
+  inputs: readonly Pick<Input, 'source'>[],
+  args: readonly unknown[],
+  options: ReductionOptions | undefined,
+): boolean => groupOf(options) !== undefined || cutsRows(options) || readsRows(inputs, args);
+
+/** The result of a reduction of these inputs, in one call or in several. */
+export const pendingReduction = <T extends object>(
+  inputs: readonly Pick<Input, 'source'>[],
+  args: readonly unknown[],
+  options: ReductionOptions | undefined,
+  make: () => T | Promise<T>,
+): Pending<T> => (makesCalls(inputs, args, options) ? pendingOf(make) : pendingCall(make));
+
 /** The promise of the result of a task that is one reduction of this kind. What is thrown where the task is made rejects too. */
 export function promisedResult<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
   kind: K,
@@ -251,7 +273,13 @@ export function promisedResult<K extends ReductionKind, D extends OutDType, I ex
   args: readonly LazyData[],
   options: CallReduceOptions<K, D, I> | undefined,
 ): PendingResult<ResultOf<K, D, I>> {
-  return promised(kind, () => resultOf<K, D, I>(makeTask(), args, options));
+  return promised(kind, () => {
+    const task = makeTask();
+    const result = (): ResultOf<K, D, I> | Promise<ResultOf<K, D, I>> =>
+      resultOf<K, D, I>(task, args, options);
+    const isOfSeveral = Object.hasOwn(BOTH, kind);
+    return isOfSeveral ? result() : pendingReduction(task.inputs, args, options, result);
+  });
 }
 
 /** The results of a task with traced values: of a group those of its parts, which are gathered and merged. */
@@ -310,7 +338,7 @@ function started(
   if (groupOf(options) !== undefined) {
     return groupReductions(task, args, options ?? {}, anyhow);
   }
-  const isCut = cutsRows(options) || readsRows(task.inputs, args) || hasManyRows(task, args);
+  const isCut = makesCalls(task.inputs, args, options) || hasManyRows(task, args);
   if (!isCut) {
     return operation.start([task, args], options);
   }

@@ -391,10 +391,11 @@ export function promiseOf<T>(make: () => T | Promise<T>): Promise<T> {
   }
 }
 
-/** The result of one call that a function makes at once: see `hasPlace`. */
+/** The result of one call that a function makes at once: see `hasPlace`. One that is pending stays as it is. */
 export function pendingCall<T extends object>(make: () => T | Promise<T>): Pending<T> {
   try {
     const made = make();
+    if (made instanceof Promise && isPending(made)) return made as Pending<T>;
     // what is not launched is there when it is
     const isThere = !(made instanceof Promise || ActsAsPending.is(made));
     return isThere ? pendingThere(made) : pendingInPlace(Promise.resolve(made));
