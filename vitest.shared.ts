@@ -70,25 +70,28 @@ const SETTINGS: Readonly<Record<string, Settings>> = {
   autodiff: { executor: 'interpreted' },
   optim: { executor: 'interpreted' },
   solvers: { executor: 'interpreted' },
-  // Covering selections: values and derivatives of every family of kernels, every layout and formulas at random are compiled.
+  // Covering selections: every family of kernels, every layout and formulas at random are compiled here, derivatives in core.
   lazy: {
     lighterKernels: true,
     executor: 'interpreted',
     others: [
-      'src/{reductions,joint-reduction,gradient,layouts,random-formulas,fast-math,out-dtype}.test.ts',
+      'src/{reductions,joint-reduction,layouts,random-formulas,fast-math,out-dtype}.test.ts',
       'src/keops/keops-cases.test.ts',
     ],
     ownProcess: ['src/{large-formulas,changing-literals}.test.ts'],
   },
   pairwise: {
     lighterKernels: true,
-    others: ['src/{run-kernel,run-kernel-backward,cdist-backward,blocks/blocks}.test.ts'],
+    others: [
+      'src/{run-kernel,run-kernel-backward,cdist-backward,weighted-differences}.test.ts',
+      'src/blocks/blocks.test.ts',
+    ],
   },
   linalg: { lighterKernels: true, others: ['src/backward/backward.test.ts'] },
   tensor: {
     lighterKernels: true,
     others: [
-      'src/{creators/creators,indexing/indexing,map-lists,call-order}.test.ts',
+      'src/{creators/creators,indexing/indexing,map,map-lists,call-order}.test.ts',
       'src/arithmetic/{deferral,elementwise,reductions}.test.ts',
       'src/{shaping/shaping,sorting/sorting,totals/totals}.test.ts',
     ],

@@ -1,6 +1,6 @@
 // Runs tests on the other Nodes that Mercer supports: `node scripts/node-versions.mjs [vitest arguments]`. Without arguments the
 // suites of jit-cache, core and cli, so that node:sqlite is executed, less commands that do not depend on Node. A file that uses nothing of Node's
-// runs on one of them, every other on each; with MERCER_TEST_FULL=1 all run on all.
+// runs on one of them, and so does each of cli's; every other runs on each. With MERCER_TEST_FULL=1 all run on all.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -24,11 +24,13 @@ const SUITES = [
   // Of machine.test.ts what measures.
   ...['--testNamePattern', '^(?!mercer bench )'],
 ];
+/** Whose files run on one of them each: they start processes, which takes most of the time, of what the others have run on both. */
+const ON_ONE = 'cli';
 /** Modules of Node, but for those of names and places, and what is Node's without an import; processes are started by helpers too. */
 const OF_NODE =
   /'node:(?!(path|url|os)')|\bAbort(Controller|Signal)\b|\bWorker\b|\bprocess\b|\/run-(bin|child)\./;
 
-/** Arguments that leave out the files that run on the other version: of those that use nothing of Node's every other one. */
+/** Arguments that leave out the files that run on the other version. */
 function leftToTheOther(/** @type {number} */ turn) {
   if (process.env.MERCER_TEST_FULL === '1') return [];
   /** @type {Map<string, string>} */
@@ -39,7 +41,7 @@ function leftToTheOther(/** @type {number} */ turn) {
       if (!file.endsWith('.test.ts')) continue;
       // Files of the same name share an exclusion.
       const text = readFileSync(path.join(folder, file), 'utf8');
-      texts.set(file, (texts.get(file) ?? '') + text);
+      texts.set(file, (texts.get(file) ?? '') + (name === ON_ONE ? '' : text));
     }
   }
   const shared = [...texts].flatMap(([file, text]) => (OF_NODE.test(text) ? [] : [file])).sort();

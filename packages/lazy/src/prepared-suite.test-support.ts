@@ -157,6 +157,9 @@ export function describePreparedAgain(device: () => Device): void {
       rejects('UNBOUND_VARIABLE', [x], out);
       rejects('INVALID_ARGUMENT', [x, y, y], out);
       rejects('INVALID_ARGUMENT', [x, 'y' as unknown as Tensor], out);
+      // as a call that is not prepared takes them
+      const apart = call as unknown as (...args: readonly Tensor[]) => unknown;
+      expect(() => apart(x, y)).toThrow(/the arguments are .*Pass an array .* call\(\[x, y\]\)/);
       rejects(
         'NOT_CONTIGUOUS',
         [x, y],

@@ -375,7 +375,10 @@ export async function prepared(
   return {
     plans: plans.filter(isPass),
     dispose,
-    run: (tensors, given) => asResults(task.reductions, call([task, tensors], given)),
+    run: (tensors, given) => {
+      checkArguments(task.what, tensors);
+      return asResults(task.reductions, call([task, tensors], given));
+    },
   };
 }
 
