@@ -91,7 +91,7 @@ const SETTINGS: Readonly<Record<string, Settings>> = {
   tensor: {
     lighterKernels: true,
     others: [
-      'src/{creators/creators,indexing/indexing,map,map-lists,call-order}.test.ts',
+      'src/{creators/creators,indexing/indexing,map,map-lists}.test.ts',
       'src/arithmetic/{deferral,elementwise,reductions}.test.ts',
       'src/{shaping/shaping,sorting/sorting,totals/totals}.test.ts',
     ],

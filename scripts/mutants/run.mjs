@@ -224,8 +224,14 @@ let soundTests = 0;
 async function passSound() {
   for (let test = soundFiles.shift(); test; test = soundFiles.shift()) {
     const all = chosen.filter((one) => one.test === test).map(({ pattern }) => pattern);
-    const { failed, passed, output } = await runTests(sound, test, [...new Set(all)].join('|'));
-    if (failed > 0 || passed === 0) {
+    const pattern = [...new Set(all)].join('|');
+    const isSound = (/** @type {{ failed: number, passed: number }} */ { failed, passed }) =>
+      failed === 0 && passed > 0;
+    let found = await runTests(sound, test, pattern);
+    // What watches a clock may fail beside others: it is run a second time.
+    if (!isSound(found)) found = await runTests(sound, test, pattern);
+    const { failed, passed, output } = found;
+    if (!isSound(found)) {
       console.error(output);
       console.error(
         `Cannot judge mutants: ${failed} tests of ${test} fail and ${passed} pass without any.`,
