@@ -1,6 +1,6 @@
-// Runs tests on the other Nodes that Mercer supports: `node scripts/node-versions.mjs [vitest arguments]`. Without arguments the
+// Runs tests on the other Nodes that Mercer supports: `node scripts/node-versions.mjs [--share 0/2 | vitest arguments]`. Without arguments the
 // suites of jit-cache, core and cli, so that node:sqlite is executed, less commands that do not depend on Node. A file that uses nothing of Node's
-// runs on one of them, and so does each of cli's; every other runs on each. With MERCER_TEST_FULL=1 all run on all.
+// runs on one of them, and so does each of cli's; every other runs on each. With MERCER_TEST_FULL=1 all run on all. `--share 0/2` is every second of these Nodes, from the first on.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -53,9 +53,13 @@ function leftToTheOther(/** @type {number} */ turn) {
 if (process.platform !== 'linux' || process.arch !== 'x64') {
   console.log(`SKIPPED: no other Nodes are pinned for ${process.platform} ${process.arch}`);
 } else {
-  const wanted = process.argv.slice(2);
+  const given = process.argv.slice(2);
+  const [share = 0, shares = 1] =
+    given[0] === '--share' ? String(given[1]).split('/').map(Number) : [];
+  const wanted = given[0] === '--share' ? given.slice(2) : given;
   const vitest = [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--testTimeout=120000'];
   const failed = VERSIONS.filter((version, turn) => {
+    if (turn % shares !== share) return false;
     console.log(`\nNode ${version}`);
     // As in `npm test`: what watches the event loop or a clock runs by itself.
     const runs =
