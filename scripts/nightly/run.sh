@@ -6,8 +6,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-names=(wasm arm64 site release smoke fuzz)
+names=(nodes mutants wasm arm64 site release smoke fuzz)
 declare -A commands=(
+  [nodes]='node scripts/node-versions.mjs'
+  [mutants]='PATH=$PWD/node_modules/.bin:$PATH pnpm test:mutants'
   [wasm]='node scripts/build-wasm.mjs --required && bash scripts/checks/interpreted.sh wasm'
   [arm64]='node scripts/linux-arm64.mjs --all'
   [site]='node scripts/site/build.mjs && node scripts/site/run-programs.mjs'

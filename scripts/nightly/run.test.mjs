@@ -32,7 +32,16 @@ it('lists the steps, whose scripts all exist', () => {
   const { status, stdout } = nightly(['--list']);
   expect(stdout).not.toContain('missing');
   expect(status).toBe(0);
-  expect(stdout.match(/^\w+/gm)).toEqual(['wasm', 'arm64', 'site', 'release', 'smoke', 'fuzz']);
+  expect(stdout.match(/^\w+/gm)).toEqual([
+    'nodes',
+    'mutants',
+    'wasm',
+    'arm64',
+    'site',
+    'release',
+    'smoke',
+    'fuzz',
+  ]);
 });
 
 it('goes on after a step that fails, and keeps logs and a summary', () => {
@@ -57,6 +66,6 @@ it('refuses a step that it does not know', () => {
   const { status, stderr } = nightly(['fuzzy']);
   expect(status).toBe(2);
   expect(stderr).toBe(
-    "nightly: there is no step 'fuzzy'. The steps are wasm arm64 site release smoke fuzz\n",
+    "nightly: there is no step 'fuzzy'. The steps are nodes mutants wasm arm64 site release smoke fuzz\n",
   );
 });
