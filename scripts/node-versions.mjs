@@ -4,6 +4,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
+import { inShare } from './lib/share.mjs';
 import { root } from './lib/workspace.mjs';
 import { obtainNode } from './obtain/node.mjs';
 
@@ -54,12 +55,12 @@ if (process.platform !== 'linux' || process.arch !== 'x64') {
   console.log(`SKIPPED: no other Nodes are pinned for ${process.platform} ${process.arch}`);
 } else {
   const given = process.argv.slice(2);
-  const [share = 0, shares = 1] =
-    given[0] === '--share' ? String(given[1]).split('/').map(Number) : [];
-  const wanted = given[0] === '--share' ? given.slice(2) : given;
+  const hasShare = given[0] === '--share';
+  const isWanted = inShare(hasShare ? String(given[1]) : '0/1');
+  const wanted = hasShare ? given.slice(2) : given;
   const vitest = [path.join(root, 'node_modules/vitest/vitest.mjs'), 'run', '--testTimeout=120000'];
   const failed = VERSIONS.filter((version, turn) => {
-    if (turn % shares !== share) return false;
+    if (!isWanted(version, turn)) return false;
     console.log(`\nNode ${version}`);
     // As in `npm test`: what watches the event loop or a clock runs by itself.
     const runs =

@@ -23,6 +23,7 @@ import { availableParallelism } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { inShare } from '../lib/share.mjs';
 import { record } from './record.mjs';
 
 /**
@@ -198,11 +199,7 @@ const named = mutants.filter(
   ({ promise, name }) =>
     positionals.length === 0 || positionals.some((text) => `${promise} ${name}`.includes(text)),
 );
-const [share = NaN, shares = NaN] = flags.share.split('/').map(Number);
-if (!(Number.isInteger(share) && share >= 0 && share < shares)) {
-  throw new Error(`--share is '${flags.share}'. Pass which part of how many, such as 0/3.`);
-}
-const chosen = (flags.covering ? covering(named) : named).filter((_, n) => n % shares === share);
+const chosen = (flags.covering ? covering(named) : named).filter(inShare(flags.share));
 const stale = named.filter((one) => !chosen.includes(one) && isStale(one));
 for (const { name } of stale) console.error(`${name}: ${STALE}`);
 for (const { name, find, replace } of named) {
@@ -317,4 +314,4 @@ try {
 }
 const met = new Set(results.map(({ mutant }) => mutant.promise)).size;
 if (stale.length > 0 || killed < results.length) process.exit(1);
-if (positionals.length === 0 && shares === 1 && met < promises) process.exit(1);
+if (positionals.length === 0 && flags.share === '0/1' && met < promises) process.exit(1);

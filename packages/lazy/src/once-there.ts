@@ -8,7 +8,7 @@ import {
   promisesTraced,
   whenArrived,
 } from '@mercer/tensor/operation';
-import { makesCalls } from './reductions.js';
+import { makesSeveralCalls } from './reductions.js';
 import type { Symbolic } from './symbolic.js';
 import { holdTraced } from './traced-inputs.js';
 
@@ -25,7 +25,7 @@ export function onceThere<T extends Tensor>(
   const held = inputs.map(({ source }) => source.kind === 'tensor' && source.tensor);
   const given = [operand, ...held, options];
   const makes = ([there]: readonly unknown[]): Promise<T> => call(there as Tensor);
-  const found = makesCalls(inputs, [], options)
+  const found = makesSeveralCalls(inputs, [], options)
     ? pending(promiseOf(() => callsWhenArrived(given, makes)))
     : pendingAfter(
         [operand],

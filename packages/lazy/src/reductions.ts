@@ -252,7 +252,7 @@ export function promised<K extends ReductionKind, D extends OutDType, I extends 
 }
 
 /** Whether a reduction of these inputs makes several calls, one after another: in blocks of rows, or with other processes. */
-export const makesCalls = (
+export const makesSeveralCalls = (
   inputs: readonly Pick<Input, 'source'>[],
   args: readonly unknown[],
   options: ReductionOptions | undefined,
@@ -264,7 +264,7 @@ export const pendingReduction = <T extends object>(
   args: readonly unknown[],
   options: ReductionOptions | undefined,
   make: () => T | Promise<T>,
-): Pending<T> => (makesCalls(inputs, args, options) ? pendingOf(make) : pendingCall(make));
+): Pending<T> => (makesSeveralCalls(inputs, args, options) ? pendingOf(make) : pendingCall(make));
 
 /** The promise of the result of a task that is one reduction of this kind. What is thrown where the task is made rejects too. */
 export function promisedResult<K extends ReductionKind, D extends OutDType, I extends IndexDType>(
@@ -338,7 +338,7 @@ function started(
   if (groupOf(options) !== undefined) {
     return groupReductions(task, args, options ?? {}, anyhow);
   }
-  const isCut = makesCalls(task.inputs, args, options) || hasManyRows(task, args);
+  const isCut = makesSeveralCalls(task.inputs, args, options) || hasManyRows(task, args);
   if (!isCut) {
     return operation.start([task, args], options);
   }
