@@ -3,7 +3,7 @@
 // takes a sixth of the time. The default export is a global set-up of vitest: it writes the folder where sources changed.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from 'node:fs';
-import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { bundlePackage } from '../release/bundle.mjs';
 import { splitWorkspace } from '../release/later.mjs';
@@ -11,16 +11,17 @@ import { WASM_PACKAGE, writeWasmTexts } from '../release/wasm-package.mjs';
 import { root, workspacePackages } from './workspace.mjs';
 
 export const FOLDER = path.join(root, 'node_modules/.cache/installed');
-const STAMP = path.join(FOLDER, '.sources');
+const STAMP = '.sources';
 
-/** Absolute path of an installed package. */
-function installedPackage(/** @type {string} */ name) {
-  return path.join(FOLDER, 'node_modules', name);
+/** Whether the folder is what the sources say. */
+function isOf(/** @type {string} */ key) {
+  const stamp = path.join(FOLDER, STAMP);
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === key;
 }
 
 /** Changes whenever a source, a manifest or the bundling does. */
 function sourcesKey() {
-  const hash = createHash('sha256').update(process.version);
+  const hash = createHash('sha256');
   const add = (/** @type {string} */ file) => hash.update(`\0${file}\0`).update(readFileSync(file));
   for (const file of [
     'bundle',
@@ -66,27 +67,39 @@ function linkDependencies(/** @type {string} */ directory, /** @type {string} */
   }
 }
 
-/** Writes the folder anew, unless it is what the sources say. */
+/** Writes the folder anew, unless it is what the sources say: beside its place first, since others may write or read it at the same time. */
 export default async function install() {
   const key = sourcesKey();
-  if (existsSync(STAMP) && readFileSync(STAMP, 'utf8') === key) return;
+  if (isOf(key)) return;
+  const folder = `${FOLDER}-${process.pid}`;
+  await write(folder);
+  writeFileSync(path.join(folder, STAMP), key);
   rmSync(FOLDER, { recursive: true, force: true });
+  try {
+    renameSync(folder, FOLDER);
+  } catch (error) {
+    rmSync(folder, { recursive: true, force: true });
+    if (!isOf(key)) throw error;
+  }
+}
+
+async function write(/** @type {string} */ folder) {
+  const installed = (/** @type {string} */ name) => path.join(folder, 'node_modules', name);
   const split = splitWorkspace(workspacePackages());
   for (const { name, directory, manifest } of workspacePackages()) {
-    const folder = installedPackage(name);
-    mkdirSync(path.join(folder, 'dist'), { recursive: true });
-    await bundlePackage(directory, folder, manifest, { split, maps: true });
-    writeFileSync(path.join(folder, 'package.json'), JSON.stringify(manifest, null, 2));
+    const place = installed(name);
+    mkdirSync(path.join(place, 'dist'), { recursive: true });
+    await bundlePackage(directory, place, manifest, { split, maps: true });
+    writeFileSync(path.join(place, 'package.json'), JSON.stringify(manifest, null, 2));
     // What is run or read as a program of the package; its native code stays where it is built.
     for (const part of ['bin', 'peers', 'data']) {
       const from = path.join(directory, part);
-      if (existsSync(from)) cpSync(from, path.join(folder, part), { recursive: true });
+      if (existsSync(from)) cpSync(from, path.join(place, part), { recursive: true });
     }
-    symlinkSync(path.join(directory, 'build'), path.join(folder, 'build'));
-    linkDependencies(directory, folder);
+    symlinkSync(path.join(directory, 'build'), path.join(place, 'build'));
+    linkDependencies(directory, place);
   }
   // Where it is not built yet, this leads nowhere.
-  const { file, built } = writeWasmTexts(installedPackage(WASM_PACKAGE));
+  const { file, built } = writeWasmTexts(installed(WASM_PACKAGE));
   symlinkSync(built, file);
-  writeFileSync(STAMP, key);
 }
