@@ -98,6 +98,8 @@ export const wrongToo: number = readSafetensors;
 
 /** Under every setting with which TypeScript reads `exports`. */
 const TYPE_SETTINGS = ['node16', 'node18', 'node20', 'nodenext'];
+/** Packages of TypeScript 5 and 7. */
+const COMPILERS = ['typescript', 'typescript-native'];
 
 /** Without the package: what else there is, or what to do; and a distance all the same. */
 const without = `
@@ -191,13 +193,18 @@ try {
       '--types',
       'node',
     ];
-    run(
-      path.join(root, 'node_modules/.bin/tsc'),
-      [...options, '--module', setting, 'typed.mts', 'typed.cts'],
-      { cwd: project },
-    );
+    for (const compiler of COMPILERS) {
+      run(
+        process.execPath,
+        [
+          path.join(root, 'node_modules', compiler, 'bin/tsc'),
+          ...[...options, '--module', setting, 'typed.mts', 'typed.cts'],
+        ],
+        { cwd: project },
+      );
+    }
   }
-  console.log(`types from .mts and .cts: ok (${TYPE_SETTINGS.join(', ')})`);
+  console.log(`types from .mts and .cts: ok (${TYPE_SETTINGS.join(', ')}; TypeScript 5 and 7)`);
   const kernels = packed.find(({ name }) => /^@mercer\/kernels-(?!cuda)/.test(name));
   if (kernels) {
     const without = { MERCER_CPU: '', MERCER_KERNELS: '', CXX: '/no/compiler', PATH: '/no' };

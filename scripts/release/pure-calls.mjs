@@ -16,7 +16,7 @@ function collectCalls(/** @type {any} */ node, /** @type {Set<number>} */ into) 
 export function withPureCalls(code) {
   /** @type {Set<number>} */
   const starts = new Set();
-  for (const /** @type {any} */ node of parseSync('bundle.js', code).program.body) {
+  for (const node of /** @type {any[]} */ (parseSync('bundle.js', code).program.body)) {
     if (node.type !== 'VariableDeclaration') continue;
     for (const { init } of node.declarations) if (init) collectCalls(init, starts);
   }

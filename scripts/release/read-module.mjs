@@ -184,7 +184,7 @@ export function readModule(file, entries) {
     statements: [],
     declared: new Map(),
   };
-  for (const /** @type {any} */ node of program.body) {
+  for (const node of /** @type {any[]} */ (program.body)) {
     if ((node.importKind ?? node.exportKind) === 'type') continue;
     const source = node.source && {
       source: node.source.value,

@@ -27,7 +27,7 @@ export async function serve(folder, headers = {}) {
       response.writeHead(404).end();
       return;
     }
-    const type = TYPES[/** @type {keyof TYPES} */ (path.extname(file))];
+    const type = TYPES[/** @type {keyof typeof TYPES} */ (path.extname(file))];
     response.writeHead(200, { 'content-type': type ?? 'application/octet-stream', ...headers });
     createReadStream(file).pipe(response);
   });

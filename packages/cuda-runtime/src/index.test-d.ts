@@ -70,16 +70,15 @@ test('devices', () => {
 test('streams and memory', () => {
   expectTypeOf<DeviceBuffer['address']>().toBeBigInt();
   expectTypeOf<DeviceBuffer['free']>().toEqualTypeOf<(stream?: CudaStream) => void>();
-  expectTypeOf<CudaStream['copyToDevice']>().parameters.toEqualTypeOf<
-    [
+  expectTypeOf<CudaStream['copyToDevice']>().toEqualTypeOf<
+    (
       dst: DeviceBuffer,
       dstOffset: number,
       src: HostMemory | PinnedBuffer,
       srcOffset?: number,
       bytes?: number,
-    ]
+    ) => Promise<void>
   >();
-  expectTypeOf<CudaStream['copyToDevice']>().returns.toEqualTypeOf<Promise<void>>();
   expectTypeOf<CudaStream['copyToHost']>().returns.toEqualTypeOf<Promise<void>>();
   expectTypeOf<CudaStream['copyDeviceToDevice']>().returns.toBeVoid();
   expectTypeOf<Parameters<CudaStream['memset']>[4]>().toEqualTypeOf<1 | 2 | 4 | undefined>();

@@ -46,7 +46,7 @@ const SMALL = ['--batch', '32', '--seed', '3'];
 describe('mercer train digits', () => {
   it('tells of its steps line by line, and draws the losses', async () => {
     const report = at('report.html');
-    const names = ['adam', 'kfac', 'lbfgs'];
+    const names = ['adam', 'kfac', 'lbfgs', 'naturalGradient'];
     const lines = await train(
       ...['--optimizer', names.join(','), '--steps', '15', '--report', report],
       ...SMALL,

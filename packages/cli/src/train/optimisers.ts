@@ -1,4 +1,15 @@
-import { adam, adamW, kfac, lbfgs, muon, sgd, shampoo, soap, type Optimiser } from '@mercer/core';
+import {
+  adam,
+  adamW,
+  kfac,
+  lbfgs,
+  muon,
+  naturalGradient,
+  sgd,
+  shampoo,
+  soap,
+  type Optimiser,
+} from '@mercer/core';
 import type { Model } from './models.js';
 
 export const OPTIMISER_NAMES = [
@@ -10,6 +21,7 @@ export const OPTIMISER_NAMES = [
   'shampoo',
   'soap',
   'kfac',
+  'naturalGradient',
 ] as const;
 export type OptimiserName = (typeof OPTIMISER_NAMES)[number];
 
@@ -17,7 +29,7 @@ interface Entry {
   /** Used where none is given. */
   readonly rate: number;
   /** What its steps need beside the gradient. */
-  readonly needs?: 'evaluate' | 'statistics';
+  readonly needs?: 'evaluate' | 'statistics' | 'modelPerSample';
   readonly make: (lr: number, model: Model) => Optimiser;
 }
 
@@ -54,5 +66,10 @@ export const OPTIMISERS: Readonly<Record<OptimiserName, Entry>> = {
     // no momentum, which would take steps beyond the norm constraint
     make: (lr, { plain }) =>
       kfac({ lr, damping: 0.01, frequency: FREQUENCY, normConstraint: 0.01, plain }),
+  },
+  naturalGradient: {
+    rate: 0.1,
+    needs: 'modelPerSample',
+    make: (lr) => naturalGradient({ lr, fisher: 'true', damping: 0.1 }),
   },
 };

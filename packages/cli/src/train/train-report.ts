@@ -28,6 +28,7 @@ const COLOURS = [
   ['#4d6b78', '#9db8c4'],
   ['#c2478f', '#ec8fc2'],
   ['#1f8a99', '#67c6d3'],
+  ['#6b6f2a', '#b5ba6a'],
 ] as const;
 
 const STYLE = `${REPORT_STYLE}

@@ -3,8 +3,10 @@ import {
   isTensor,
   loadCheckpoint,
   losses,
+  perSampleGradients,
   random,
   saveCheckpoint,
+  Scope,
   valueAndGrad,
   withStatistics,
   type Device,
@@ -60,6 +62,9 @@ export class Training implements Disposable {
   #seconds = 0;
   #gradients = 0;
   #told: Tensor[] = [];
+  readonly #labelsKey: random.RandomKey;
+  readonly #loss = (params: Tree, images: Tensor, labels: Tensor) =>
+    losses.crossEntropy(this.model.scores(params, images), labels);
 
   private constructor(
     readonly settings: RunSettings,
@@ -69,7 +74,9 @@ export class Training implements Disposable {
     private readonly params: Tree,
     private readonly state: OptimiserState,
     private readonly dataKey: random.RandomKey,
-  ) {}
+  ) {
+    [this.#labelsKey] = random.split(dataKey);
+  }
 
   static async start(settings: RunSettings, device: Device): Promise<Training> {
     const model = modelOf(settings.model);
@@ -136,6 +143,9 @@ export class Training implements Disposable {
       value: found.value,
       ...(found.statistics && { statistics: found.statistics }),
       ...(needs === 'evaluate' && { evaluate: (params) => this.#gradient(params, batch, false) }),
+      ...(needs === 'modelPerSample' && {
+        modelPerSample: (params) => this.#modelPerSample(params, batch),
+      }),
     };
     this.#told.push(found.value);
     try {
@@ -148,10 +158,21 @@ export class Training implements Disposable {
 
   async #gradient(params: Tree, { images, labels }: Batch, hasStatistics: boolean): Promise<Found> {
     this.#gradients++;
-    const loss = (p: Tree, x: Tensor, wanted: Tensor) =>
-      losses.crossEntropy(this.model.scores(p, x), wanted);
-    const descend = hasStatistics ? withStatistics(loss) : valueAndGrad(loss);
+    const descend = hasStatistics ? withStatistics(this.#loss) : valueAndGrad(this.#loss);
     return descend(params, images, labels);
+  }
+
+  /** Gradients of the examples, with labels that are drawn from the model: one backward pass, as a gradient is. */
+  async #modelPerSample(params: Tree, { images }: Batch): Promise<Tree> {
+    this.#gradients++;
+    using scope = new Scope();
+    const scores = scope.track(await this.model.scores(params, images));
+    const key = random.foldIn(this.#labelsKey, this.step);
+    const uniform = random.uniform(scores.shape, { key, device: this.device });
+    // The first of exponential clocks with the rates exp(scores) is each with its probability.
+    const first = scores.sub(uniform.log().neg().log()).argMax(1).cast('int32');
+    const labels = scope.track(await first);
+    return await perSampleGradients(this.#loss, params, images, labels);
   }
 
   /** The mean of the losses since they were read. */
