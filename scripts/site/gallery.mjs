@@ -71,7 +71,6 @@ const escaped = (/** @type {string} */ text) =>
 const NOT_IN_PAGES = /** @type {readonly [RegExp, string][]} */ ([
   [/node:(?:fs\/promises|os|path)/, 'it reads and writes files'],
   [/unsafeKernel\(/, 'its kernel in C++ needs a compiler'],
-  [/lib\/digits\.mjs/, 'its 10,000 digits are too much for a page'],
 ]);
 
 /** @param {string} code @returns {string | undefined} why a program does not run in pages */

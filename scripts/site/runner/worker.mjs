@@ -17,6 +17,7 @@ const MODULES = /** @type {Record<string, string>} */ ({
   'node:assert/strict': 'assert',
   'node:fs': 'fs',
   'node:module': 'module',
+  './lib/digits.mjs': 'digits',
   './lib/iris.mjs': 'iris',
   './lib/whole.mjs': 'whole',
 });

@@ -1,7 +1,7 @@
 // Of node:module: require of data sets.
-import { textOf } from '../data.mjs';
+import { required } from '../data.mjs';
 
 export const createRequire = () =>
-  Object.assign((/** @type {string} */ name) => JSON.parse(textOf(name)), {
+  Object.assign((/** @type {string} */ name) => required(name), {
     resolve: (/** @type {string} */ name) => name,
   });
