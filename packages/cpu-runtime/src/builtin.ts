@@ -1,9 +1,9 @@
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import { rawBinding } from './addon.js';
 import { checkLevel } from './check-level.js';
 import type { CpuLevel } from './compiler/compile-options.js';
 import { CpuFunction } from './cpu-module.js';
-import { LapackNotFoundError } from './errors.js';
+import { CpuRuntimeError, LapackNotFoundError } from './errors.js';
 import { lapack } from './lapack/lapack.js';
 import { readOptions } from './read-options.js';
 import { cpuInfo } from './report.js';
@@ -23,6 +23,12 @@ const BUILTIN_OPTIONS: OptionNames<BuiltinOptions> = { level: true };
  * @throws CpuRuntimeError SYMBOL_NOT_FOUND, UNSUPPORTED_CPU
  */
 export function builtin(name: string, options?: BuiltinOptions): CpuFunction {
+  if (typeof name !== 'string') {
+    throw new CpuRuntimeError(
+      'INVALID_ARGUMENT',
+      `looking up a built-in function failed: its name is ${describeValue(name)}. Pass a string.`,
+    );
+  }
   const what = `looking up the built-in function ${name}`;
   const { level = cpuInfo().level } = readOptions(what, options, BUILTIN_OPTIONS);
   checkLevel(level, what);

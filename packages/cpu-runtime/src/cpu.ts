@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { maxThreads, rawBinding } from './addon.js';
 import { builtin, type BuiltinOptions } from './builtin.js';
 import { compile, type CompileRequest, type CompileResult } from './compiler/compile.js';
@@ -113,7 +114,7 @@ export const cpu: Cpu = {
     if (!Number.isInteger(threads) || threads < 1 || threads > maxThreads) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `setting the number of threads failed: ${threads} is not an integer from 1 to ${maxThreads}.`,
+        `setting the number of threads failed: ${describeValue(threads)} is not an integer from 1 to ${maxThreads}.`,
       );
     }
     rawBinding().setThreads(threads);

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { types } from 'node:util';
 import { rawBinding } from './addon.js';
 import { Branded } from './brand.js';
@@ -40,7 +41,7 @@ export class HostBuffer extends Branded {
     if (!Number.isSafeInteger(bytes) || bytes < 0) {
       throw new CpuRuntimeError(
         'INVALID_ARGUMENT',
-        `allocating host memory failed: ${bytes} is no number of bytes. Pass a safe integer of at least 0.`,
+        `allocating host memory failed: ${describeValue(bytes)} is no number of bytes. Pass a safe integer of at least 0.`,
       );
     }
     this.bytes = bytes;

@@ -1,3 +1,4 @@
+import { assertExpr } from './intern-table.js';
 import type { Expr } from './expr.js';
 import { FormulaError } from './formula-error.js';
 import { MATH } from './functions/math-ops.js';
@@ -56,6 +57,7 @@ export const FLOAT64: RuleTable<number> = {
  * ```
  */
 export function evaluate(expr: Expr, bindings: Readonly<Record<string, number>> = {}): number {
+  assertExpr(expr, 'evaluate');
   const values: number[] = [];
   for (const { node, args } of stepsOf(expr)) {
     const bound =

@@ -1,3 +1,5 @@
+import { describeValue } from '@mercer/options';
+import { FormulaError } from './formula-error.js';
 import type { Expr } from './expr.js';
 import type { MathOp } from './functions/math-ops.js';
 import { jsonOf, type ExprJson } from './json-of.js';
@@ -65,6 +67,15 @@ function keyOf(op: Op, args: readonly Expr[], payload: Payload): string {
 /** True for a node made by this copy of the package. */
 export function isExpr(value: unknown): value is Expr {
   return value instanceof Node;
+}
+
+/** @throws FormulaError INVALID_ARGUMENT for what is no such node */
+export function assertExpr(value: unknown, what: string): asserts value is Expr {
+  if (isExpr(value)) return;
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `${what}: the expression is ${describeValue(value)}. Build it with the constructors of @mercer/formula.`,
+  );
 }
 
 /** How many entries the intern table holds, dead ones not yet swept included. */

@@ -1,3 +1,4 @@
+import { assertExpr } from './intern-table.js';
 import type { Expr } from './expr.js';
 import { fold, type RuleTable } from './rule-table.js';
 
@@ -79,5 +80,6 @@ function numberText(value: number): string {
  * ```
  */
 export function print(expr: Expr): string {
+  assertExpr(expr, 'print');
   return fold(TEXT, expr).text;
 }

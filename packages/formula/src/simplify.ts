@@ -1,3 +1,4 @@
+import { assertExpr } from './intern-table.js';
 import { describeValue, type OptionNames } from '@mercer/options';
 import { FormulaError } from './formula-error.js';
 import { constant } from './build.js';
@@ -46,6 +47,7 @@ const SIMPLIFY_OPTIONS: OptionNames<SimplifyOptions> = { nonNegative: true };
  */
 export function simplify<E extends Expr>(expr: E, options?: SimplifyOptions): E {
   const given = readOptions('simplify', options, SIMPLIFY_OPTIONS);
+  assertExpr(expr, 'simplify');
   const [simplified = expr] = inCanonicalForm([expr], given);
   return simplified;
 }
@@ -61,7 +63,18 @@ export function simplify<E extends Expr>(expr: E, options?: SimplifyOptions): E 
  * ```
  */
 export function simplifyAll<E extends Expr>(exprs: readonly E[], options?: SimplifyOptions): E[] {
-  return inCanonicalForm(exprs, readOptions('simplifyAll', options, SIMPLIFY_OPTIONS));
+  const given = readOptions('simplifyAll', options, SIMPLIFY_OPTIONS);
+  const list: unknown = exprs;
+  if (!Array.isArray(list)) {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `simplifyAll: the expressions are ${describeValue(list)}. Pass an array of expressions.`,
+    );
+  }
+  exprs.forEach((expr) => {
+    assertExpr(expr, 'simplifyAll');
+  });
+  return inCanonicalForm(exprs, given);
 }
 
 function inCanonicalForm<E extends Expr>(exprs: readonly E[], given: SimplifyOptions): E[] {

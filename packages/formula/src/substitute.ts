@@ -2,7 +2,7 @@ import { build, constant, type ApplyOp } from './build.js';
 import type { CallNode, Expr, Operand, RealExpr } from './expr.js';
 import { FormulaError } from './formula-error.js';
 import { call } from './functions/call.js';
-import { isExpr } from './intern-table.js';
+import { assertExpr, isExpr } from './intern-table.js';
 import { postOrder } from './post-order.js';
 
 const isCall = (node: Expr): node is CallNode => node.op === 'call';
@@ -30,6 +30,7 @@ export function substitute<E extends Expr>(
   expr: E,
   replacements: Readonly<Record<string, Operand>>,
 ): E {
+  assertExpr(expr, 'substitute');
   const results = new Map<Expr, Expr>();
   for (const node of postOrder(expr)) {
     const name = node.name;

@@ -1,3 +1,4 @@
+import { assertExpr } from './intern-table.js';
 import type { Expr } from './expr.js';
 import { addNewNodes, postOrder } from './post-order.js';
 import { finish, type Steps } from './steps.js';
@@ -9,6 +10,7 @@ const known = new WeakMap<Expr, readonly string[]>();
 export function variables(expr: Expr): string[] {
   let names = known.get(expr);
   if (names === undefined) {
+    assertExpr(expr, 'variables');
     names = postOrder(expr)
       .flatMap((node) => node.name ?? [])
       .sort();

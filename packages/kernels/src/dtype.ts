@@ -1,3 +1,6 @@
+import { describeValue } from '@mercer/options';
+import { PlanError } from './plan-error.js';
+
 /** Element types of tensors. */
 export type DType =
   'float64' | 'float32' | 'float16' | 'bfloat16' | 'int64' | 'int32' | 'uint8' | 'bool';
@@ -25,7 +28,11 @@ export const DTYPES = Object.freeze(Object.keys(BYTES)) as readonly DType[];
  * ```
  */
 export function dtypeBytes(dtype: DType): number {
-  return BYTES[dtype];
+  if (isDType(dtype)) return BYTES[dtype];
+  throw new PlanError(
+    'INVALID_ARGUMENT',
+    `dtypeBytes: ${describeValue(dtype)} is no dtype. Use one of ${DTYPES.join(', ')}.`,
+  );
 }
 
 /** Whether `value` names a dtype. */

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { indexI, indexJ, type VectorExpr } from '@mercer/formula';
 import { LazyError } from './lazy-error.js';
 import { LazyTensor } from './lazy-tensor.js';
@@ -46,6 +47,6 @@ function whole(what: string, value: number): number {
   if (Number.isSafeInteger(value)) return value;
   throw new LazyError(
     'INVALID_ARGUMENT',
-    `${what}: ${value} is no whole number. Diagonals and radii count rows.`,
+    `${what}: ${describeValue(value)} is no whole number. Diagonals and radii count rows.`,
   );
 }

@@ -8,10 +8,11 @@ import {
   type PairwiseDType,
 } from '@mercer/kernels';
 import type { EmittedKernel, KernelProgram, LaunchableKernel } from '@mercer/kernels';
-import type { OptionNames } from '@mercer/options';
+import { describeValue, type OptionNames } from '@mercer/options';
 import {
   device as deviceOf,
   empty,
+  MercerError,
   type Device,
   type DeviceLike,
   type LoadOptions,
@@ -149,6 +150,12 @@ export async function precompile(
   options?: PrecompileOptions,
 ): Promise<PrecompileReport> {
   options = readOptions('precompile', options, PRECOMPILE_OPTIONS);
+  if (!Array.isArray(descriptors)) {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `precompile: the descriptors are ${describeValue(descriptors)}. Pass an array of them.`,
+    );
+  }
   const device = deviceOf(options.device);
   const { dtypes = ['float32'], align = true, onProgress, debug, signal } = options;
   const wanted = descriptors
@@ -177,7 +184,8 @@ export async function precompile(
 }
 
 function entryOf(given: KernelDescriptor | PrecompileEntry): PrecompileEntry {
-  const isEntry = typeof given === 'object' && Object.hasOwn(given, 'descriptor');
+  const isEntry =
+    typeof given === 'object' && (given as unknown) !== null && Object.hasOwn(given, 'descriptor');
   const entry = isEntry ? (given as PrecompileEntry) : { descriptor: given as KernelDescriptor };
   return readOptions('precompile: an entry', entry, PRECOMPILE_ENTRY);
 }

@@ -1,5 +1,5 @@
 import { dtypeBytes, type DType } from '@mercer/kernels';
-import { describeValue } from '@mercer/options';
+import { describeList, describeValue } from '@mercer/options';
 import { MercerError } from './mercer-error.js';
 
 /** Largest rank of a tensor. */
@@ -7,7 +7,10 @@ export const MAX_RANK = 32;
 
 /** `[3, 4]` as it appears in messages. */
 export function formatShape(shape: readonly number[]): string {
-  return `[${shape.join(', ')}]`;
+  const texts = shape.map((extent: unknown) =>
+    typeof extent === 'number' || typeof extent === 'string' ? extent : describeValue(extent),
+  );
+  return `[${texts.join(', ')}]`;
 }
 
 /**
@@ -33,7 +36,7 @@ export function checkShape(shape: readonly number[], what: string): readonly num
     if (typeof extent !== 'number' || !Number.isSafeInteger(extent) || extent < 0) {
       throw new MercerError(
         'INVALID_ARGUMENT',
-        `${what}: extent ${describeValue(extent)} in shape ${formatShape(shape)} is not a count. Use integers from 0 to 2^53 - 1.`,
+        `${what}: extent ${describeValue(extent)} in shape ${describeList(shape)} is not a count. Use integers from 0 to 2^53 - 1.`,
       );
     }
   }

@@ -1,4 +1,4 @@
-import { formatShape, sizeOfShape } from './checked-size.js';
+import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { MercerError } from './mercer-error.js';
 
 /** Where the elements of a view lie in its storage; strides and offset in elements. */
@@ -10,6 +10,7 @@ export interface Layout {
 
 /** Strides with the last dimension fastest. */
 export function rowMajorStrides(shape: readonly number[]): number[] {
+  assertExtents(shape, 'rowMajorStrides');
   const strides = new Array<number>(shape.length);
   let step = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -21,7 +22,14 @@ export function rowMajorStrides(shape: readonly number[]): number[] {
 
 /** Strides with the first dimension fastest. */
 export function columnMajorStrides(shape: readonly number[]): number[] {
+  assertExtents(shape, 'columnMajorStrides');
   return rowMajorStrides(shape.toReversed()).reverse();
+}
+
+/** @throws MercerError INVALID_ARGUMENT for what is no list of numbers */
+function assertExtents(shape: readonly number[], what: string): void {
+  const isList = Array.isArray(shape) && shape.every((extent) => typeof extent === 'number');
+  if (!isList) checkShape(shape, what);
 }
 
 /** True when the elements follow each other in row-major order without gaps. Strides of extents below 2 do not count. */

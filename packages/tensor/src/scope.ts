@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import type { DType } from '@mercer/kernels';
 import {
   empty,
@@ -145,6 +146,12 @@ function keepReturned(scope: Scope, value: unknown, depth: number): void {
  * ```
  */
 export async function scope<T>(body: (s: Scope) => Promise<T> | T): Promise<T> {
+  if (typeof body !== 'function') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `scope: the body is ${describeValue(body)}. Pass a function that is given the scope.`,
+    );
+  }
   const s = new Scope();
   try {
     const value = await body(s);

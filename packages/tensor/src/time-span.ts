@@ -1,3 +1,5 @@
+import { describeValue } from '@mercer/options';
+import { MercerError } from './mercer-error.js';
 import type { Stream } from './device.js';
 import { streamFor } from './stream-core.js';
 
@@ -28,7 +30,14 @@ export interface TimedSpan {
  * ```
  */
 export async function timeSpan(stream: Stream, work: () => unknown): Promise<TimedSpan> {
-  const core = streamFor(stream.device, stream, 'timeSpan');
+  const given = stream as Stream | null | undefined;
+  if (given === undefined || given === null || typeof work !== 'function') {
+    throw new MercerError(
+      'INVALID_ARGUMENT',
+      `timeSpan: got ${describeValue(given)} and ${describeValue(work)}. Pass a stream, such as device.defaultStream, and a function that enqueues on it.`,
+    );
+  }
+  const core = streamFor(given.device, given, 'timeSpan');
   const first = core.recordTimed();
   try {
     await work();

@@ -1,4 +1,4 @@
-import { describeValue } from '@mercer/options';
+import { describeList, describeValue } from '@mercer/options';
 import { checkAxes, checkAxis, type Axes } from './arithmetic/axes.js';
 import { checkShape, formatShape, sizeOfShape } from './checked-size.js';
 import { isRowMajor, rowMajorStrides, type Layout } from './layout.js';
@@ -165,7 +165,7 @@ function sizesOf(
     if (Number.isSafeInteger(size) && Number(size) >= 0) continue;
     throw new MercerError(
       'INVALID_ARGUMENT',
-      `split: size ${describeValue(size)} in [${sizes.join(', ')}]. Pass sizes of 0 or more that add up to ${extent}.`,
+      `split: size ${describeValue(size)} in ${describeList(sizes)}. Pass sizes of 0 or more that add up to ${extent}.`,
     );
   }
   const sum = sizes.reduce((a, b) => a + b, 0);
@@ -225,6 +225,7 @@ export function broadcastLayout(layout: Layout, target: readonly number[]): Layo
 
 /** The shape to which shapes broadcast together. */
 export function broadcastShapes(...shapes: readonly (readonly number[])[]): number[] {
+  for (const shape of shapes) if (!Array.isArray(shape)) checkShape(shape, 'broadcastShapes');
   const rank = Math.max(0, ...shapes.map((s) => s.length));
   return Array.from({ length: rank }, (_, axis) => {
     let extent = 1;

@@ -24,10 +24,12 @@ export function call(
   args: readonly Operand[],
   attributes: readonly number[] = [],
 ): RealExpr {
-  if (!Object.hasOwn(MATH, fn)) {
+  checkName(fn, 'call');
+  for (const list of [args, attributes] as readonly unknown[]) {
+    if (Array.isArray(list)) continue;
     throw new FormulaError(
       'INVALID_ARGUMENT',
-      `cannot call '${fn}': there is no function of that name. Use one of ${Object.keys(MATH).join(', ')}.`,
+      `cannot call '${fn}': its arguments are ${describeValue(list)}. Pass arrays: call('besselJ', [x], [2]).`,
     );
   }
   const { args: arity, ranges } = MATH[fn];
@@ -52,8 +54,18 @@ export function call(
  * ```
  */
 export function arityOf<F extends MathOp>(fn: F): MathArity[F] {
+  checkName(fn, 'tell the arity of');
   const { args, attributes } = MATH[fn];
   return [args, attributes] as MathArity[F];
+}
+
+function checkName(fn: unknown, task: string): void {
+  if (typeof fn === 'string' && Object.hasOwn(MATH, fn)) return;
+  const name = typeof fn === 'string' ? `'${fn}'` : describeValue(fn);
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `cannot ${task} ${name}: there is no function of that name. Use one of ${Object.keys(MATH).join(', ')}.`,
+  );
 }
 
 /** Every function that {@link call} knows. */

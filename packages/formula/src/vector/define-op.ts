@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { FormulaError } from '../formula-error.js';
 import { toVector } from './check-arguments.js';
 import { isVectorExpr } from './intern-vector.js';
@@ -39,6 +40,12 @@ export function defineOp<const Names extends readonly string[]>(
   argNames: Names,
   expression: (operands: { readonly [K in Names[number]]: VectorExpr }) => VectorExpr,
 ): DefinedOperation<Names> {
+  if (!Array.isArray(argNames)) {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `defineOp: the names of arguments are ${describeValue(argNames)}. Pass an array such as ['x', 'y'].`,
+    );
+  }
   if (OPERATIONS.has(name)) invalidName(name, 'is the name of a built-in operation');
   for (const one of [name, ...argNames]) {
     if (!NAME.test(one)) invalidName(one, 'is no name');

@@ -1,3 +1,4 @@
+import { assertVectorExpr } from './intern-vector.js';
 import type { OptionNames } from '@mercer/options';
 import { readOptions } from '../read-options.js';
 import { FormulaError } from '../formula-error.js';
@@ -214,6 +215,7 @@ const ROW_PAIR: OptionNames<RowPair> = { i: true, j: true, rowsJ: true };
  */
 export function evaluateVector(root: VectorExpr, data: InputData, at?: RowPair): Float64Array {
   const { i = 0, j = 0, rowsJ } = readOptions('evaluateVector', at, ROW_PAIR);
+  assertVectorExpr(root, 'evaluateVector');
   return vectorEvaluator(root)(data, i, j, rowsJ);
 }
 
@@ -221,6 +223,7 @@ export function evaluateVector(root: VectorExpr, data: InputData, at?: RowPair):
 export function vectorEvaluator(
   root: VectorExpr,
 ): (data: InputData, i: number, j: number, rowsJ?: number) => Float64Array {
+  assertVectorExpr(root, 'vectorEvaluator');
   const steps = stepsOf(root);
   return (data, i, j, rowsJ) => pairEvaluator(steps, data)(i, j, rowsJ);
 }

@@ -1,3 +1,4 @@
+import { describeValue } from '@mercer/options';
 import { FormulaError } from '../formula-error.js';
 import { WeakTable } from '../weak-table.js';
 import type { Kind, NodeOfKind, VariableNode, VectorExpr } from './vector-expr.js';
@@ -145,6 +146,15 @@ function valueKey(value: unknown): string {
 /** True for a vector formula made by this copy of the package. */
 export function isVectorExpr(value: unknown): value is VectorExpr {
   return value instanceof VectorNode;
+}
+
+/** @throws FormulaError INVALID_ARGUMENT for what is no such formula */
+export function assertVectorExpr(value: unknown, what: string): asserts value is VectorExpr {
+  if (isVectorExpr(value)) return;
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `${what}: the formula is ${describeValue(value)}. Build it with the constructors of @mercer/formula.`,
+  );
 }
 
 /** Runs `build` with at most `maxSteps` nodes made or looked up, so that text cannot ask for endless work. */

@@ -1,3 +1,6 @@
+import { describeValue, isMap } from '@mercer/options';
+import { FormulaError } from '../formula-error.js';
+import { assertVectorExpr } from './intern-vector.js';
 import { dimError } from './check-arguments.js';
 import {
   components,
@@ -50,8 +53,17 @@ export function substituteVector(
   root: VectorExpr,
   replacements: ReadonlyMap<VectorExpr, VectorExpr>,
 ): VectorExpr {
+  assertVectorExpr(root, 'substituteVector');
+  if (!isMap(replacements)) {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `substituteVector: the replacements are ${describeValue(replacements)}. Pass a Map from formulas to formulas.`,
+    );
+  }
   const results = new Map<VectorExpr, VectorExpr>();
   for (const [from, to] of replacements) {
+    assertVectorExpr(from, 'substituteVector');
+    assertVectorExpr(to, 'substituteVector');
     if (from.dim !== to.dim) {
       throw dimError(
         'a substitution',

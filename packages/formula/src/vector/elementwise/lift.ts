@@ -1,3 +1,4 @@
+import { assertExpr } from '../../intern-table.js';
 import type { Expr } from '../../expr.js';
 import { fold, type RuleTable } from '../../rule-table.js';
 import { elementwise, literal } from '../nodes.js';
@@ -15,6 +16,7 @@ import type { ApplyOp } from '../../build.js';
  * ```
  */
 export function lift(expr: Expr, operand: (name: string) => VectorExpr): VectorExpr {
+  assertExpr(expr, 'lift');
   const apply =
     (op: ApplyOp) =>
     (operands: readonly VectorExpr[]): VectorExpr =>

@@ -1,5 +1,7 @@
+import { describeValue } from '@mercer/options';
+import { FormulaError } from '../../formula-error.js';
 import { pairsEvaluator, type InputData } from '../evaluate-vector.js';
-import { outputsOf, type Reduction } from './reduction.js';
+import { assertReduction, outputsOf, type Reduction } from './reduction.js';
 
 /** How many rows either side has. */
 export interface RowCounts {
@@ -30,8 +32,16 @@ type Along = (at: number) => Float64Array;
 export function evaluateReduction(
   reduction: Reduction,
   data: InputData,
-  { rowsI, rowsJ }: RowCounts,
+  rows: RowCounts,
 ): ReductionValues {
+  assertReduction(reduction, 'evaluateReduction');
+  if (typeof rows !== 'object' || (rows as unknown) === null) {
+    throw new FormulaError(
+      'INVALID_ARGUMENT',
+      `evaluateReduction: rows is ${describeValue(rows)}. Pass { rowsI, rowsJ }.`,
+    );
+  }
+  const { rowsI, rowsJ } = rows;
   const [kept, reduced] = reduction.axis === 1 ? [rowsI, rowsJ] : [rowsJ, rowsI];
   const formula = pairsEvaluator(reduction.formula, data);
   const one = Float64Array.of(1);

@@ -1,3 +1,4 @@
+import { assertVectorExpr } from '../intern-vector.js';
 import { own } from '@mercer/options';
 import { FormulaError } from '../../formula-error.js';
 import { finish, type Steps } from '../../steps.js';
@@ -7,7 +8,7 @@ import { concat, elementwise, indexOf, literal, slice } from '../nodes.js';
 import { div, mul, sub } from '../operations/arithmetic.js';
 import { exp } from '../operations/functions.js';
 import type { VariableNode, VectorExpr, VectorOperand } from '../vector-expr.js';
-import { outputsOf, reduction as describe, type Reduction } from './reduction.js';
+import { assertReduction, outputsOf, reduction as describe, type Reduction } from './reduction.js';
 
 /** Results of the reduction itself that its derivative needs, as inputs of the kept side. */
 export interface SavedResults {
@@ -65,6 +66,8 @@ export function reductionGradient(
   seed: VectorOperand,
   saved: SavedResults = {},
 ): ReductionGradient {
+  assertReduction(of, 'reductionGradient');
+  assertVectorExpr(by, 'reductionGradient');
   return finish(reductionGradientSteps(of, by, seed, saved));
 }
 
@@ -131,6 +134,8 @@ export function reductionTangent(
   direction: VectorOperand,
   saved: SavedResults = {},
 ): Reduction {
+  assertReduction(of, 'reductionTangent');
+  assertVectorExpr(by, 'reductionTangent');
   const { formula, factor } = integrand(of, saved);
   const change = diff(formula, by, direction);
   return describe('Sum', factor === undefined ? change : mul(factor, change), { axis: of.axis });

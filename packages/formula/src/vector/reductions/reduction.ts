@@ -85,7 +85,13 @@ export type ReductionKind = keyof typeof TABLE;
  * console.log(takesK, extremum, outputs); // true least [ 'index' ]
  * ```
  */
-export const traitsOf = (kind: ReductionKind): ReductionTraits => TABLE[kind];
+export function traitsOf(kind: ReductionKind): ReductionTraits {
+  if (typeof kind === 'string' && Object.hasOwn(TABLE, kind)) return TABLE[kind];
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `traitsOf: ${describeList(kind)} is no kind of reduction. Use one of ${REDUCTION_KINDS.join(', ')}.`,
+  );
+}
 
 /** Every reduction's name. */
 export const REDUCTION_KINDS = Object.freeze(Object.keys(TABLE)) as readonly ReductionKind[];
@@ -201,11 +207,26 @@ function fail(problem: string, remedy: string): never {
 }
 
 /** The arrays that a reduction gives, and their dims. */
-export function outputsOf({ kind, formula, weight, k }: Reduction): readonly ReductionOutput[] {
+export function outputsOf(of: Reduction): readonly ReductionOutput[] {
+  assertReduction(of, 'outputsOf');
+  const { kind, formula, weight, k } = of;
   return traitsOf(kind).outputs.map((name) => ({
     name,
     dim: dimOf(kind, formula.dim, weight?.dim, k),
   }));
+}
+
+/** @throws FormulaError INVALID_ARGUMENT for what `reduction` did not give */
+export function assertReduction(value: unknown, what: string): asserts value is Reduction {
+  const { kind, formula } = (typeof value === 'object' && value !== null ? value : {}) as {
+    readonly kind?: unknown;
+    readonly formula?: unknown;
+  };
+  if (typeof kind === 'string' && Object.hasOwn(TABLE, kind) && isVectorExpr(formula)) return;
+  throw new FormulaError(
+    'INVALID_ARGUMENT',
+    `${what}: the reduction is ${describeList(value)}. Make it with reduction() or parseReduction().`,
+  );
 }
 
 function dimOf(kind: ReductionKind, dim: number, weight = 1, k = 1): number {

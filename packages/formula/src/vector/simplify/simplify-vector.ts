@@ -1,3 +1,4 @@
+import { assertVectorExpr } from '../intern-vector.js';
 import { finish, type Steps } from '../../steps.js';
 import { elementwise, repeat } from '../nodes.js';
 import { withVectorArgs } from '../substitute-vector.js';
@@ -24,6 +25,7 @@ const RULES: { readonly [K in Kind]: VectorRule<K> } = {
  * ```
  */
 export function simplifyVector(root: VectorExpr): VectorExpr {
+  assertVectorExpr(root, 'simplifyVector');
   return finish(simplifyVectorSteps(root));
 }
 

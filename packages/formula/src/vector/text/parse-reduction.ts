@@ -6,6 +6,7 @@ import {
   type Reduction,
   type ReductionAxis,
   type ReductionKind,
+  assertReduction,
 } from '../reductions/reduction.js';
 import {
   reductionGradient,
@@ -44,7 +45,7 @@ const SUFFIX = '_Reduction';
  * ```
  */
 export function isReductionText(text: string): boolean {
-  return /\w_Reduction\s*\(/.test(text);
+  return typeof text === 'string' && /\w_Reduction\s*\(/.test(text);
 }
 
 /**
@@ -202,6 +203,7 @@ function unknown(parser: FormulaParser, name: Token): FormulaError {
 
 /** A reduction as text that `parseReduction` reads back; options as for `printFormula`. */
 export function printReduction(of: Reduction, options?: PrintOptions): string {
+  assertReduction(of, 'printReduction');
   const kind = [...KINDS].find(([, one]) => one === of.kind)![0];
   const weights = of.weight === undefined ? [] : [of.weight];
   const { parts, texts } = printAll('printReduction', [of.formula, ...weights], options);

@@ -1,3 +1,4 @@
+import { assertVectorExpr } from '../intern-vector.js';
 import { describeValue, isMap, type OptionNames } from '@mercer/options';
 import { FormulaError } from '../../formula-error.js';
 import { readOptions } from '../../read-options.js';
@@ -99,6 +100,7 @@ const DEEPEST = 40;
  * ```
  */
 export function printFormula(root: VectorExpr, options?: PrintOptions): string {
+  assertVectorExpr(root, 'printFormula');
   const { parts, texts } = printAll('printFormula', [root], options);
   return parts + texts[0]!;
 }
