@@ -6,6 +6,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -18,6 +19,7 @@ import { mapConcurrently } from '../lib/map-concurrently.mjs';
 import { closingLine, writeResults } from '../lib/test-results.mjs';
 import { readJson, root, workspacePackages } from '../lib/workspace.mjs';
 import { collectExamples, collectPrograms } from './extract.mjs';
+import { untold, withMarks } from './told.mjs';
 
 const TIMEOUT_MS = 120_000;
 const filter = process.argv[2];
@@ -83,6 +85,8 @@ function compile(project, files) {
 
 /** @param {string} file @param {string} project @returns {Promise<string | undefined>} what went wrong */
 function execute(file, project) {
+  const { code, told } = withMarks(readFileSync(file, 'utf8'));
+  writeFileSync(file, code);
   return new Promise((resolve) => {
     const folder = mkdtempSync(path.join(project, 'run-'));
     const environment = {
@@ -99,9 +103,10 @@ function execute(file, project) {
     let output = '';
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
-    child.on('close', (code, signal) =>
-      resolve(code === 0 ? undefined : `ended with ${code ?? signal}\n${output}`),
-    );
+    child.on('close', (code, signal) => {
+      const differs = untold(told, output).join('\n');
+      resolve(code === 0 ? differs || undefined : `ended with ${code ?? signal}\n${output}`);
+    });
   });
 }
 

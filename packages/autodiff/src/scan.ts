@@ -79,8 +79,10 @@ export async function scan<C, X, R>(
     onProgress,
   } = readOptions('scan', options, SCAN_OPTIONS);
   checkBooleans('scan', { reverse, checkpoint }, ['reverse', 'checkpoint']);
-  const start = await leavesOf(init, 'scan: init', PASS);
-  const rows = xs === undefined ? [] : await leavesOf(xs, 'scan: xs', PASS);
+  const [start, rows] = await Promise.all([
+    leavesOf(init, 'scan: init', PASS),
+    xs === undefined ? [] : leavesOf(xs, 'scan: xs', PASS),
+  ]);
   const count = countOf(rows, length);
   const step = new Step(f as never, init, start, xs);
   const run = (...given: Parameters<Step['run']>): Promise<readonly Tensor[]> => step.run(...given);
@@ -183,13 +185,16 @@ class Step {
 /** Leaves in the order of others with the same paths. @throws MercerError SHAPE_MISMATCH */
 function inPlaces(leaves: readonly Leaf[], like: readonly Leaf[], name: string): readonly Leaf[] {
   const byPath = new Map(leaves.map((leaf) => [leaf.path, leaf]));
+  const refused = (among = ''): MercerError =>
+    new MercerError(
+      'SHAPE_MISMATCH',
+      `scan: a step gave a ${name} of ${leaves.length} tensors that is not like that before it, which has ${like.length}${among}. Return the same tree in each step.`,
+    );
+  if (leaves.length !== like.length) throw refused();
   return like.map(({ path }) => {
     const found = byPath.get(path);
-    if (found !== undefined && leaves.length === like.length) return found;
-    throw new MercerError(
-      'SHAPE_MISMATCH',
-      `scan: a step gave a ${name} of ${leaves.length} tensors that is not like that before it, which has ${like.length}, ${path} among them. Return the same tree in each step.`,
-    );
+    if (found === undefined) throw refused(`, ${path} among them`);
+    return found;
   });
 }
 

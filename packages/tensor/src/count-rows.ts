@@ -92,20 +92,5 @@ export interface CountRows {
   ) => Promise<(index: Tensor<IndexDType>, rows: number, options?: OutOption<D>) => Tensor<D>>;
 }
 
-/**
- * How often an index names each row: count r is the number of n with `index[n] = r` (`bincount`). An index below 0 or not below
- * `rows` is left out. Counts are whole numbers, so that they are the same every time on every device.
- *
- * ```ts
- * import { countRows, tensor } from '@mercer/tensor';
- *
- * const labels = await tensor(Int32Array.of(2, 0, 2, -1), { device: 'cpu' });
- * console.log(await (await countRows(labels, 3)).toNested()); // [ 1, 0, 2 ]
- * ```
- *
- * @param index int32 or int64 (N), any stride, at most 2^31 - 1 entries
- * @param rows number of counts, at most 2^31 - 1
- * @returns (rows)
- * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
- */
+/** See rows-by-index.ts. */
 export const countRows: CountRows = operationFunction(operation, 2);

@@ -1,4 +1,5 @@
 import { add, ge, lt, mul, select, variable } from '@mercer/formula';
+import { countRows as counted, type CountRows } from './count-rows.js';
 import { gatherRows as gathered, type GatherRows } from './gather-rows.js';
 import { scatterAdd as scattered, type ScatterAdd } from './scatter-add.js';
 import { map } from './map.js';
@@ -118,6 +119,38 @@ export const scatterAdd: ScatterAdd = differentiable<
       .reshape([size * count, ...columns]);
     const all = rowsOfAll(by, ofIndex, size, rows);
     return (call as AnyCall)(terms, all, size * rows, ...options).reshape([size, rows, ...columns]);
+  },
+  'one call',
+);
+
+/**
+ * How often an index names each row: count r is the number of n with `index[n] = r` (`bincount`). An index below 0 or not below
+ * `rows` is left out. Counts are whole numbers, so that they are the same every time on every device.
+ *
+ * ```ts
+ * import { countRows, tensor } from '@mercer/tensor';
+ *
+ * const labels = await tensor(Int32Array.of(2, 0, 2, -1), { device: 'cpu' });
+ * console.log(await (await countRows(labels, 3)).toNested()); // [ 1, 0, 2 ]
+ * ```
+ *
+ * @param index int32 or int64 (N), any stride, at most 2^31 - 1 entries
+ * @param rows number of counts, at most 2^31 - 1
+ * @returns (rows)
+ * @throws MercerError SHAPE_MISMATCH, DTYPE_MISMATCH, DEVICE_MISMATCH, INVALID_ARGUMENT, OVERLAP, DISPOSED
+ */
+export const countRows: CountRows = differentiable<
+  CountRows,
+  readonly [index: Index, rows: number, ...rest: readonly unknown[]]
+>(
+  'countRows',
+  counted,
+  'constant',
+  ({ args: [index, rows, ...rest], mapped: [ofIndex], size, call }) => {
+    const by = index as unknown as KnownValue;
+    if (exampleShape(by, ofIndex).length !== 1 || typeof rows !== 'number') return undefined;
+    const all = rowsOfAll(by, ofIndex, size, rows);
+    return (call as AnyCall)(all, size * rows, ...rest).reshape([size, rows]);
   },
   'one call',
 );

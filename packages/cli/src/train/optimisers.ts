@@ -70,6 +70,6 @@ export const OPTIMISERS: Readonly<Record<OptimiserName, Entry>> = {
   naturalGradient: {
     rate: 0.1,
     needs: 'modelPerSample',
-    make: (lr) => naturalGradient({ lr, fisher: 'true', damping: 0.1 }),
+    make: (lr) => naturalGradient({ lr, fisher: 'true', damping: 0.1, normConstraint: 0.01 }),
   },
 };

@@ -216,6 +216,13 @@ export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<At
   };
 }
 
+/** A mask of the rows of x, the same for all heads, beside whose batch axes the heads lie; one with an axis of heads as it is. */
+function forHeads(mask: KnownValue, rank: number): Value {
+  const { shape } = mask;
+  if (shape.length < 3 || shape.length > rank) return mask;
+  return mask.contiguous().reshape([...shape.slice(0, -2), 1, ...shape.slice(-2)]);
+}
+
 /** What the heads give, side by side, of queries, keys and values side by side. */
 const ofHeads = layerOperation(
   'multiHeadAttention',
@@ -236,7 +243,7 @@ const ofHeads = layerOperation(
     // (3, .., heads, N, features of a head)
     const turned = split.permute([rank, ...axes, rank + 1, rank - 1, rank + 2]);
     const parts = [0, 1, 2].map((at) => turned.slice(at)) as [Value, Value, Value];
-    const given = attention(...parts, { causal, scale, mask: mask as Value | undefined });
+    const given = attention(...parts, { causal, scale, mask: mask && forHeads(mask, rank + 1) });
     return given
       .permute([...axes, rank, rank - 1, rank + 1])
       .contiguous()

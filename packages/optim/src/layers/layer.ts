@@ -124,6 +124,8 @@ export function withState<P, X, S extends object>(
       state: next,
       update: (one) => {
         next = one;
+        // where the layer fails, nobody waits for it
+        settled(one).catch(() => undefined);
       },
     });
     return { output, state: (await settled(next)) as S };

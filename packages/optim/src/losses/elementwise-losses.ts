@@ -73,9 +73,11 @@ export function huber(prediction: Value, target: Value, options?: HuberOptions):
   return huberOf(prediction, target, checkReduction('huber', reduction), delta);
 }
 
-const binary = elementLoss('binaryCrossEntropyWithLogits', (x, y) =>
-  x.softplus().sub(x.mul(y as Operand)),
-);
+// by the sign of x, so that a loss near 0 is no difference of large numbers
+const binary = elementLoss('binaryCrossEntropyWithLogits', (x, y) => {
+  const product = x.mul(y);
+  return x.gt(0).where(x.neg().softplus().add(x.sub(product)), x.softplus().sub(product));
+});
 
 /**
  * The cross entropy of two classes from logits: `log(1 + exp(x)) - x y`, without overflow. The target y is a probability, such as 0 or 1, of the logits' shape. See {@link mse}.

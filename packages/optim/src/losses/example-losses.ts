@@ -99,7 +99,10 @@ function losses(
   return map(
     FORMULAS.get(`${of} ${how}${counts ? ' counted' : ''}`) as RealExpr,
     inputs as unknown as Readonly<Record<string, Tensor>>,
-    { parameters: { one: 1 - smoothing, classes: shape[axis] ?? 0 }, dtype },
+    {
+      parameters: { one: 1 - smoothing, classes: shape[axis] ?? 0 },
+      dtype: dtype === 'float64' ? 'float64' : 'float32',
+    },
   );
 }
 

@@ -184,7 +184,9 @@ export async function observed<P>(
         const form = outputs[place] as (typeof outputs)[0];
         return {
           ...one,
-          outputGradient: heard.get(place) ?? (await zeros(form.shape, form as never)),
+          outputGradient:
+            heard.get(place) ??
+            (await zeros(form.shape, { dtype: form.dtype, device: form.device })),
         };
       }),
     );

@@ -3,7 +3,7 @@ import { map, MercerError, type Pending, type Tensor } from '@mercer/tensor';
 import { pendingOf, totals } from '@mercer/tensor/operation';
 import { checkNumber } from '../checks.js';
 import { SQUARES } from '../measure.js';
-import { namedLeaves } from '../tree.js';
+import { FLOATING, namedLeaves } from '../tree.js';
 
 const norm = sqrt(variable('squares'));
 const most = variable('most');
@@ -34,7 +34,15 @@ export function clipByGlobalNorm(grads: unknown, maxNorm: number): Pending<Tenso
 async function clipped(grads: unknown, maxNorm: number): Promise<Tensor<'float64'>> {
   const what = 'clipByGlobalNorm';
   checkNumber(maxNorm, what, 'maxNorm');
-  const leaves = (await namedLeaves(grads, 'grads')).map(({ tensor }) => tensor);
+  const named = await namedLeaves(grads, 'grads');
+  for (const { tensor } of named) {
+    if (FLOATING.has(tensor.dtype)) continue;
+    throw new MercerError(
+      'DTYPE_MISMATCH',
+      `${what}: grads has ${tensor.label}. Pass gradients of floating point.`,
+    );
+  }
+  const leaves = named.map(({ tensor }) => tensor);
   if (leaves.length === 0) {
     throw new MercerError('INVALID_ARGUMENT', `${what}: grads has no tensor. Pass one or more.`);
   }

@@ -30,10 +30,10 @@ type Weights = (of: Reduced) => Value | number;
 
 const KEPT = { keepDims: true } as const;
 
-/** `1 / y`, and 0 where y is 0. */
-function inverse(y: Value): Value {
+/** `x / y`, and 0 where y is 0. */
+function quotient(x: Value, y: Value): Value {
   const isZero = y.eq(0);
-  return isZero.where(0, isZero.where(1, y).reciprocal());
+  return isZero.where(0, x.div(isZero.where(1, y)));
 }
 
 const deviation = ({ x, axes }: Reduced): Value => x.sub(x.mean(axes, KEPT));
@@ -82,14 +82,14 @@ function othersOf(x: Value, rows: number, count: number): Value {
 
 /** `|x|^(ord - 1)` of what each element is of the norm, with its sign. */
 function normWeights({ x, y, axes, options: { ord = 2 } }: Reduced): Value {
-  if (ord === 2) return x.mul(inverse(y()));
+  if (ord === 2) return quotient(x, y());
   if (ord === 1) return x.sign();
   const size = x.abs();
-  if (ord !== Infinity)
-    return size
-      .mul(inverse(y()))
-      .pow(ord - 1)
-      .mul(x.sign());
+  if (ord !== Infinity) {
+    const weight = quotient(size, y()).pow(ord - 1);
+    // the weight of a zero is infinite below 1
+    return (ord < 1 ? size.eq(0).where(0, weight) : weight).mul(x.sign());
+  }
   const is = size.eq(y());
   return x.sign().mul(is).div(is.sum(axes, KEPT));
 }
@@ -104,10 +104,7 @@ const WEIGHTS = {
   min: extreme,
   max: extreme,
   var: (of) => deviation(of).mul(2 / (of.count - (of.options.correction ?? 0))),
-  std: (of) =>
-    deviation(of)
-      .mul(inverse(of.y()))
-      .mul(1 / (of.count - (of.options.correction ?? 0))),
+  std: (of) => quotient(deviation(of), of.y()).mul(1 / (of.count - (of.options.correction ?? 0))),
   norm: normWeights,
   logSumExp: ({ x, y }) => x.sub(unlessEmpty(y())).exp(),
 } as const satisfies Readonly<Record<string, Weights>>;

@@ -1,0 +1,69 @@
+// What examples print beside what they say that they print: a comment behind `console.log(...);` on its line is its output.
+import ts from 'typescript';
+
+/** Around the number of a statement and what it prints. */
+const MARK = '\u0001';
+
+/** @typedef {{ line: number, text: string }} Told the line of a statement, from 1, and the comment behind it */
+
+const PRINT = `import { format as __format } from 'node:util'; const __print = (n) => (...values) => process.stdout.write('${MARK}' + n + '${MARK}' + __format(...values) + '${MARK}\\n'); `;
+
+/**
+ * A program in JavaScript whose calls of `console.log` with a comment behind them mark what they print.
+ *
+ * @param {string} code
+ * @returns {{ code: string, told: Told[] }}
+ */
+export function withMarks(code) {
+  const file = ts.createSourceFile('example.js', code, ts.ScriptTarget.ES2022, true);
+  /** @type {Told[]} */
+  const told = [];
+  let marked = '';
+  let end = 0;
+  const visit = (/** @type {ts.Node} */ node) => {
+    if (ts.isExpressionStatement(node) && ts.isCallExpression(node.expression)) {
+      const { expression } = node.expression;
+      const [comment] = ts.getTrailingCommentRanges(code, node.end) ?? [];
+      if (comment && expression.getText(file) === 'console.log') {
+        const { line } = file.getLineAndCharacterOfPosition(comment.pos);
+        marked += `${code.slice(end, expression.getStart(file))}__print(${told.length})`;
+        end = expression.end;
+        told.push({ line: line + 1, text: code.slice(comment.pos + 2, comment.end).trim() });
+      }
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(file);
+  return { code: told.length === 0 ? code : PRINT + marked + code.slice(end), told };
+}
+
+/** Explanations, which are no output. */
+const EXPLAINED = /^(about|such as|for example|depends on|on |in |where )/;
+
+const plain = (/** @type {string} */ text) => text.replaceAll(/\s+/g, ' ').trim();
+
+/** @param {string} text of a comment, in which `...` stands for anything @param {string} printed @returns {boolean} whether the comment is that, or that with an explanation behind a comma */
+function says(text, printed) {
+  const [given, got] = [plain(text), plain(printed)];
+  if (given === got || given.startsWith(`${got}, `)) return true;
+  const parts = given.split('...').map((part) => part.replaceAll(/[^\w\s]/g, '\\$&'));
+  return parts.length > 1 && new RegExp(`^${parts.join('.*')}$`).test(got);
+}
+
+/**
+ * Compares what a program of {@link withMarks} printed with its comments. A statement that ran several times may tell all, joined by
+ * commas, or one of them.
+ *
+ * @param {readonly Told[]} told @param {string} output @returns {string[]} what differs
+ */
+export function untold(told, output) {
+  const printed = told.map(() => /** @type {string[]} */ ([]));
+  for (const [, n, text] of output.matchAll(new RegExp(`${MARK}(\\d+)${MARK}([^]*?)${MARK}`, 'g')))
+    printed[Number(n)]?.push(String(text));
+  return told.flatMap(({ line, text }, n) => {
+    const own = printed[n] ?? [];
+    if (own.length === 0 || EXPLAINED.test(text)) return [];
+    if (own.some((one) => says(text, one)) || says(text, own.join(', '))) return [];
+    return [`line ${line} prints "${plain(own.join(', '))}", and its comment says "${text}"`];
+  });
+}
