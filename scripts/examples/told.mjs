@@ -40,14 +40,41 @@ export function withMarks(code) {
 /** Explanations, which are no output. */
 const EXPLAINED = /^(about|such as|for example|depends on|on |in |where )/;
 
-const plain = (/** @type {string} */ text) => text.replaceAll(/\s+/g, ' ').trim();
+/** Without spaces that only layout decides. */
+const plain = (/** @type {string} */ text) =>
+  text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/(?<=[[({]) | (?=[\])}])/g, '')
+    .trim();
 
-/** @param {string} text of a comment, in which `...` stands for anything @param {string} printed @returns {boolean} whether the comment is that, or that with an explanation behind a comma */
+const NUMBER = /-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/g;
+/** How far numbers may lie apart: what float32 holds. */
+const TOLERANCE = 1e-6;
+
+/** @param {string} given @param {string} got @returns {boolean} whether texts are the same but for digits that float32 does not hold */
+function isClose(given, got) {
+  const [wanted, numbers] = [given, got].map((text) => (text.match(NUMBER) ?? []).map(Number));
+  return (
+    given.replaceAll(NUMBER, '0') === got.replaceAll(NUMBER, '0') &&
+    (wanted ?? []).every((one, k) => {
+      const other = numbers?.[k] ?? NaN;
+      return Math.abs(one - other) <= TOLERANCE * Math.max(Math.abs(one), Math.abs(other));
+    })
+  );
+}
+
+/** @param {string} given in which `...` stands for anything @param {string} got */
+function isLike(given, got) {
+  if (!given.includes('...')) return isClose(given, got);
+  const parts = given.split('...').map((part) => part.replaceAll(/[^\w\s]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`).test(got);
+}
+
+/** @param {string} text of a comment, with an explanation behind a comma or colon or without @param {string} printed */
 function says(text, printed) {
   const [given, got] = [plain(text), plain(printed)];
-  if (given === got || given.startsWith(`${got}, `)) return true;
-  const parts = given.split('...').map((part) => part.replaceAll(/[^\w\s]/g, '\\$&'));
-  return parts.length > 1 && new RegExp(`^${parts.join('.*')}$`).test(got);
+  const ends = [...given.matchAll(/[,:] /g)].map(({ index }) => index);
+  return [given.length, ...ends].some((end) => isLike(given.slice(0, end), got));
 }
 
 /**
@@ -64,6 +91,7 @@ export function untold(told, output) {
     const own = printed[n] ?? [];
     if (own.length === 0 || EXPLAINED.test(text)) return [];
     if (own.some((one) => says(text, one)) || says(text, own.join(', '))) return [];
-    return [`line ${line} prints "${plain(own.join(', '))}", and its comment says "${text}"`];
+    const all = own.join(', ').replaceAll(/\s+/g, ' ');
+    return [`line ${line} prints "${all}", and its comment says "${text}"`];
   });
 }

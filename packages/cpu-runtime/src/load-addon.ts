@@ -60,7 +60,7 @@ function reason(error: unknown): string {
  * try {
  *   loadAddon('no-such-package', import.meta.url, './none.node');
  * } catch (error) {
- *   console.log(error instanceof Error && error.message); // lists both files, and what to do
+ *   console.log(error instanceof Error && error.message); // loading the native part of @mercer/no-such-package failed...
  * }
  * ```
  */

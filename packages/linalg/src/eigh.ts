@@ -123,7 +123,7 @@ function inEigenbasis(
  * import { tensor } from '@mercer/tensor';
  *
  * const { values } = await eigh(await tensor([[2, 1], [1, 2]], { device: 'cpu', dtype: 'float64' }));
- * console.log((await values.toTypedArray()).map(Math.round)); // 1 and 3
+ * console.log((await values.toTypedArray()).map(Math.round)); // Float64Array(2) [ 1, 3 ]
  * ```
  */
 export const eigh: Eigh = linalgFunction<Eigh, EighOptions<LinalgDType>>(

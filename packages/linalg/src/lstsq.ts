@@ -156,7 +156,7 @@ function once<T>(compute: () => Promise<T>): () => Promise<T> {
  * const line = await tensor([[0, 1], [1, 1], [2, 1]], { device: 'cpu', dtype: 'float64' });
  * const y = await tensor([[1], [3], [5]], { device: 'cpu', dtype: 'float64' });
  * const { x } = await lstsq(line, y);
- * console.log((await x.toTypedArray()).map(Math.round)); // slope 2, intercept 1
+ * console.log((await x.toTypedArray()).map(Math.round)); // Float64Array(2) [ 2, 1 ], the slope and the intercept
  * ```
  */
 export const lstsq: Lstsq = linalgFunction<Lstsq, LstsqOptions<LinalgDType>>(

@@ -41,7 +41,7 @@ const made = new WeakSet();
  *   kernel: customKernel(exp(mul(d, neg(div(1, c)))), { parameters: ['c'] }),
  * });
  * const k = await runKernel(decay, [[0], [2]], [[0]], { parameters: { c: 4 }, device: 'cpu' });
- * console.log(await k.toNested()); // exp(0) and exp(-1)
+ * console.log(await k.toNested()); // [ [ 1 ], [ 0.3678... ] ], exp(0) and exp(-1)
  * ```
  */
 export function customKernel<const P extends string = never>(

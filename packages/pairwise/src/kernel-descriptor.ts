@@ -17,7 +17,7 @@ import type { DescriptorOf, KernelDescriptor } from './descriptor-types.js';
  *   kernel: 'laplace',
  * });
  * const k = await runKernel(laplace, [[0], [1]], { bandwidth: 2, device: 'cpu' });
- * console.log(await k.toNested()); // 1 on the diagonal, exp(-1/2) beside it
+ * console.log(await k.toNested()); // [ [ 1, 0.6065... ], [ 0.6065..., 1 ] ], exp(-1/2) beside the diagonal
  * ```
  */
 export function kernelDescriptor<const F extends KernelDescriptor>(fields: F): DescriptorOf<F> {

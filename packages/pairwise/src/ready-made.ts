@@ -79,7 +79,7 @@ export const minkowski = kernelDescriptor({ ...norm, innerPower: 'pow', outerPow
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.laplace, [[0, 0]], [[1, 1]], { bandwidth: 2, device: 'cpu' });
- * console.log(await k.toNested()); // exp(-1)
+ * console.log(await k.toNested()); // [ [ 0.3678... ] ], exp(-1)
  * ```
  */
 export const laplace = kernelDescriptor({
@@ -99,7 +99,7 @@ export const laplace = kernelDescriptor({
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.exponential, [[0, 0]], [[3, 4]], { bandwidth: 5, device: 'cpu' });
- * console.log(await k.toNested()); // exp(-1)
+ * console.log(await k.toNested()); // [ [ 0.3678... ] ], exp(-1)
  * ```
  */
 export const exponential = kernelDescriptor({
@@ -119,7 +119,7 @@ export const exponential = kernelDescriptor({
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.gaussian, [[0, 0]], [[3, 4]], { bandwidth: 5, device: 'cpu' });
- * console.log(await k.toNested()); // exp(-1/2)
+ * console.log(await k.toNested()); // [ [ 0.6065... ] ], exp(-1/2)
  * ```
  */
 export const gaussian = kernelDescriptor({ ...squaredDistance, kernel: 'gaussian' });
@@ -132,7 +132,7 @@ export const gaussian = kernelDescriptor({ ...squaredDistance, kernel: 'gaussian
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.matern12, [[0, 0]], [[3, 4]], { bandwidth: 5, device: 'cpu' });
- * console.log(await k.toNested()); // exp(-1)
+ * console.log(await k.toNested()); // [ [ 0.3678... ] ], exp(-1)
  * ```
  */
 export const matern12 = kernelDescriptor({ ...squaredDistance, kernel: 'matern12' });
@@ -146,7 +146,7 @@ export const matern12 = kernelDescriptor({ ...squaredDistance, kernel: 'matern12
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.matern32, [[0, 0]], [[3, 4]], { bandwidth: 5, device: 'cpu' });
- * console.log(await k.toNested()); // (1 + sqrt(3)) exp(-sqrt(3))
+ * console.log(await k.toNested()); // [ [ 0.4833... ] ], (1 + sqrt(3)) exp(-sqrt(3))
  * ```
  */
 export const matern32 = kernelDescriptor({ ...squaredDistance, kernel: 'matern32' });
@@ -160,7 +160,7 @@ export const matern32 = kernelDescriptor({ ...squaredDistance, kernel: 'matern32
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.matern52, [[0, 0]], [[3, 4]], { bandwidth: 5, device: 'cpu' });
- * console.log(await k.toNested()); // (1 + sqrt(5) + 5/3) exp(-sqrt(5))
+ * console.log(await k.toNested()); // [ [ 0.5239... ] ], (1 + sqrt(5) + 5/3) exp(-sqrt(5))
  * ```
  */
 export const matern52 = kernelDescriptor({ ...squaredDistance, kernel: 'matern52' });
@@ -192,7 +192,7 @@ export const cauchy = kernelDescriptor({ ...squaredDistance, kernel: 'cauchy' })
  *   alpha: 0.5,
  *   device: 'cpu',
  * });
- * console.log(await k.toNested()); // 1 / sqrt(2)
+ * console.log(await k.toNested()); // [ [ 0.7071... ] ], 1 / sqrt(2)
  * ```
  */
 export const rationalQuadratic = kernelDescriptor({
@@ -212,7 +212,7 @@ export const rationalQuadratic = kernelDescriptor({
  *   bandwidth: 5,
  *   device: 'cpu',
  * });
- * console.log(await k.toNested()); // 1 / sqrt(2)
+ * console.log(await k.toNested()); // [ [ 0.7071... ] ], 1 / sqrt(2)
  * ```
  */
 export const inverseMultiquadric = kernelDescriptor({
@@ -242,7 +242,7 @@ export const dot = kernelDescriptor({ ...product, kernel: 'none' });
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.cosine, [[3, 4]], [[2, 0]], { device: 'cpu' });
- * console.log(await k.toNested()); // 3/5
+ * console.log(await k.toNested()); // [ [ 0.6 ] ]
  * ```
  */
 export const cosine = kernelDescriptor({ ...product, kernel: 'cosine' });
@@ -275,7 +275,7 @@ export const polynomial = kernelDescriptor({ ...product, kernel: 'polynomial' })
  * import { kernels, runKernel } from '@mercer/pairwise';
  *
  * const k = await runKernel(kernels.sigmoid, [[1, 2]], [[3, 4]], { gamma: 0, offset: 1, device: 'cpu' });
- * console.log(await k.toNested()); // tanh(1)
+ * console.log(await k.toNested()); // [ [ 0.7615... ] ], tanh(1)
  * ```
  */
 export const sigmoid = kernelDescriptor({ ...product, kernel: 'sigmoid' });

@@ -118,7 +118,7 @@ type DefaultVariables<T> = [T] extends [TensorOperand] ? readonly ['a', 'b'] : r
  *   bandwidth: 1,
  *   wrt: ['a', 'bandwidth'],
  * });
- * console.log(await da.toNested(), bandwidth.shape); // 0 and -exp(-1/2); []
+ * console.log(await da.toNested(), bandwidth.shape); // [ [ 0 ], [ -0.6065... ] ] [], 0 and -exp(-1/2)
  * ```
  */
 export const runKernelBackward = backwardFunction(WHAT, read, {

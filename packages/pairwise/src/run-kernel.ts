@@ -274,7 +274,7 @@ async function prepare(
  *   regularization: 1e-3,
  *   device: 'cpu',
  * });
- * console.log(await k.toNested()); // 1.001 on the diagonal, exp(-1/2) beside it
+ * console.log(await k.toNested()); // [ [ 1.001, 0.6065307 ], [ 0.6065307, 1.001 ] ]
  * ```
  */
 export const runKernel: RunKernel = Object.assign(

@@ -24,7 +24,7 @@ export type ResultPlan = (PairwisePlan | CdistGradPlan | MapReducePlan | StepsPl
  *
  * const place = { device: 'cpu' } as const;
  * const d = await cdist([[0, 0], [3, 4]], [[0, 0]], place);
- * console.log(planOf(d)?.summary, planOf(d)?.executor); // at first 'interpreted', where no kernel is in the cache
+ * console.log(planOf(d)?.summary, planOf(d)?.executor); // such as cpu x86-64-v4 tile 1x16 block 1x16x256 swapped interpreted
  * const sums = await lazyI([[0], [1]]).sqdist(lazyJ([[2]])).sum('j', place);
  * console.log(planOf(sums)?.summary);
  * ```

@@ -28,7 +28,7 @@ import { planPairTile } from './loops/plan.js';
  *   { reduction: reduction('Sum', gaussian), dtype: 'float32', rowsI: 1000, rowsJ: 1000, batch: 1 },
  *   { kind: 'cpu', level: 'x86-64-v3', cores: 4, l1Bytes: 32768, l2Bytes: 1048576 },
  * );
- * console.log(plan.summary, emitMapReduce(plan).steps.length); // map-reduce float32 Sum over j of 1, i 3 j 3, 4 groups of 8 rows, tiles of 256 1
+ * console.log(plan.summary, emitMapReduce(plan).steps.length); // map-reduce float32 Sum over j of 1, i 3 j 3, 4 vectors of 8 rows, tiles of 256 1
  * ```
  */
 export function planMapReduce(problem: MapReduceProblem, limits: DeviceLimits): MapReducePlan {

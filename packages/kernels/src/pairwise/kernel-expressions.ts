@@ -92,7 +92,7 @@ export function customParameterName(index: number): string {
  *   { innerOperator: 'diff', innerPower: 'abs', outerPower: 'none', kernel: 'laplace' },
  *   {},
  * );
- * console.log(print(inner), print(outer)); // abs(a - b) exp(s * -(1 / bandwidth))
+ * console.log(print(inner), print(outer)); // abs(a - b) exp(s * (-(1 / bandwidth)))
  * ```
  */
 export function descriptorExpressions(

@@ -87,9 +87,9 @@ const LOOK_EVERY = 10;
  * const where = { device: 'cpu', dtype: 'float64' } as const;
  * const points = (await linspace(0, 3, 100, where)).reshape([100, 1]);
  * const kernel = lazyI(points).sqdist(lazyJ(points)).neg().exp().asOperator();
- * using preconditioner = await pivotedCholesky(kernel, { rank: 5, shift: 0.1 });
+ * using preconditioner = await pivotedCholesky(kernel, { rank: 10, shift: 0.1 });
  * const { value, standardError } = await logdet(kernel.shift(0.1), { key: random.key(1), preconditioner });
- * console.log(Math.round(await value.item()), standardError < 0.1); // -208 true
+ * console.log(Math.round(await value.item()), standardError < 0.1); // -205 true
  * ```
  *
  * @param operator (N, N), symmetric positive definite; or a matrix, with linalg's options

@@ -39,7 +39,7 @@ export function numberToFloat16Bits(value: number): number {
  * ```ts
  * import { float16ToFloat32, float32ToFloat16 } from '@mercer/tensor/npy';
  * const bits = float32ToFloat16(new Float32Array([1, -2.5, 65504]));
- * console.log(float16ToFloat32(bits)); // Float32Array [1, -2.5, 65504]
+ * console.log(float16ToFloat32(bits)); // Float32Array(3) [ 1, -2.5, 65504 ]
  * ```
  */
 export function float16ToFloat32(bits: Uint16Array): Float32Array {
