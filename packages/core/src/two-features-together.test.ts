@@ -14,6 +14,7 @@ import {
   random,
   scan,
   sgd,
+  shampoo,
   stopGradient,
   tensor,
   vmap,
@@ -173,3 +174,16 @@ it('solvers and loops hear of every argument that fails', async () => {
   );
   await expect(loop).rejects.toMatchObject({ code: 'SHAPE_MISMATCH' });
 });
+
+it.each([{}, { root: 'qr' }, { root: 'newton' }] as const)(
+  'the first step of shampoo goes along the gradient of a vector: %o',
+  async (options) => {
+    const g = await random.normal([200], { key: random.key(1), ...cpu });
+    const p = await zeros([200], cpu);
+    const optimiser = shampoo({ lr: 1, ...options });
+    using state = await optimiser.init(p);
+    await optimiser.step(p, g, state);
+    const cosine = p.mul(g).sum().div(p.norm().mul(g.norm()));
+    expect(await cosine.item()).toBeLessThan(-0.999);
+  },
+);

@@ -112,12 +112,15 @@ export interface Roots {
 
 const RAISED = mul(v('x'), pow(add(max(v('w'), 0), v('eps')), v('power')));
 
-/** What an iteration by products has on the diagonal at least, in roundings of the largest eigenvalue: 1.2e-5 of it in float32. */
+/** What the diagonal has at least, in roundings of the largest eigenvalue: 1.2e-5 of it in float32. */
 const LEAST_RIDGE = 100;
+/** Roundings above this are those of float32 and narrower. */
+const ROUNDING_OF_WIDE = 2 ** -40;
 const RIDGED = add(v('x'), onDiagonal(max(v('eps'), mul(v('least'), v('extent')))));
 
 /**
- * `(factor + eps I)^(-1/k)` of each factor. Iterations by products have no root where rounding has made an eigenvalue negative that `eps` does not lift: for them
+ * `(factor + eps I)^(-1/k)` of each factor. Iterations by products have no root where rounding has made an eigenvalue negative that `eps` does not lift, and exact ones take the noise of a factor
+ * without full rank for its least eigenvalues, whose inverse roots are the largest. So for products, and for all methods where factors are float32,
  * eps is at least {@link LEAST_RIDGE} `rounding` times the bound in `extents`, as in Shi et al. 2023, whose code has `max(rel_epsilon lambda_max, abs_epsilon)` with that bound and recommends
  * 1e-5 in float32.
  *
@@ -135,25 +138,28 @@ export async function inverseRoots(
   stream: Stream,
 ): Promise<Roots> {
   const power = -1 / k;
+  const isByProducts = method === 'newton' || method === 'higherOrder';
+  const isLifted = isByProducts || rounding > ROUNDING_OF_WIDE;
+  const lift = async (): Promise<Tensor> => {
+    const extent = scope.track(extents.reshape([extents.size, 1, 1]));
+    const least = LEAST_RIDGE * rounding;
+    const options = { indices: INDICES, parameters: { eps, least }, stream };
+    return scope.track(await map(RIDGED, { x: factors, extent }, options));
+  };
+  const a = isLifted ? await lift() : factors;
+  const more = isLifted ? 0 : eps;
   if (method !== 'qr') {
-    let a = factors;
-    if (method !== 'eigh') {
-      const extent = scope.track(extents.reshape([extents.size, 1, 1]));
-      const least = LEAST_RIDGE * rounding;
-      const options = { indices: INDICES, parameters: { eps, least }, stream };
-      a = scope.track(await map(RIDGED, { x: factors, extent }, options));
-    }
-    const own = method === 'eigh' ? { eps, rounding } : { steps };
+    const own = method === 'eigh' ? { eps: more, rounding } : { steps };
     const found = await matrixPower(floats(a), power, { method, stream, ...own });
     for (const one of Object.values(found)) scope.track(one as Tensor);
     return { root: found.result, infos: found.infos, basis: undefined };
   }
   const { values, vectors, infos } = await (old === undefined
-    ? exactBasis(scope, factors, stream)
-    : refinedBasis(scope, factors, old, iterations, stream));
+    ? exactBasis(scope, a, stream)
+    : refinedBasis(scope, a, old, iterations, stream));
   const [count = 0, n = 0] = values.shape;
   const w = scope.track(values.reshape([count, 1, n]));
-  const parameters = { eps, power };
+  const parameters = { eps: more, power };
   const scaled = scope.track(await map(RAISED, { x: vectors, w }, { parameters, stream }));
   const root = await productOf(scope, scaled, vectors, { transposeB: true, stream });
   return { root, infos, basis: vectors };

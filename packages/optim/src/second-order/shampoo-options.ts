@@ -21,7 +21,7 @@ export interface ShampooOptions extends CommonOptions {
   /** Of the mean of gradients and the last one that is used; default: the first of `betas`. */
   readonly beta3?: number | undefined;
   /**
-   * What is added to the factors' diagonals; default 1e-12. Where roots are computed by products ('newton', 'higherOrder') it is at least 100 roundings of the largest row sum of the factor,
+   * What is added to the factors' diagonals; default 1e-12. In float32, and where roots are computed by products ('newton', 'higherOrder'), it is at least 100 roundings of the largest row sum of the factor,
    * which bounds its eigenvalues: 1.2e-5 of it in float32. With less, rounding decides whether there is a root.
    */
   readonly eps?: number | undefined;
