@@ -38,7 +38,7 @@ export function withMarks(code) {
 }
 
 /** Explanations, which are no output. */
-const EXPLAINED = /^(about|such as|for example|depends on|on |in |where )/;
+const EXPLAINED = /^(about|such as) /;
 
 /** Without spaces that only layout decides. */
 const plain = (/** @type {string} */ text) =>

@@ -153,6 +153,9 @@ it('a step whose norm is beyond float64 is skipped, and whole numbers are not cl
   using state = await optimiser.init(p);
   const { skipped } = await optimiser.step(p, g, state);
   expect([await skipped.item(), await p.toNested()]).toEqual([1, [1, 2]]);
+  const strict = sgd({ lr: 1, maxGradNorm: 1, nonFinite: 'throw' });
+  using other = await strict.init(p);
+  await expect(strict.step(p, g, other)).rejects.toThrow(/norm of all gradients.* beyond float64/);
   const whole = await tensor(Int32Array.of(3, 4), cpu);
   await expect(clipByGlobalNorm(whole, 1)).rejects.toMatchObject({ code: 'DTYPE_MISMATCH' });
   expect(await whole.toNested()).toEqual([3, 4]);

@@ -32,7 +32,7 @@ function thisMachine(): string {
  * @example
  * ```ts
  * import { platformPackage } from '@mercer/cpu-runtime';
- * console.log(platformPackage('openblas')); // on most Linux machines @mercer/openblas-linux-x64-gnu
+ * console.log(platformPackage('openblas')); // such as @mercer/openblas-linux-x64-gnu
  * ```
  */
 export function platformPackage(what: string): string {

@@ -78,9 +78,9 @@ function formulasOf(deciding: Deciding): Readonly<Record<string, RealExpr>> {
   let found = ofNumbers.get(key);
   if (found !== undefined) return found;
   // a norm beyond float64 is as good as infinite: nothing can be clipped by it
-  const isMeasured =
+  const hasNorm =
     maxGradNorm === undefined ? constant(1) : select(lt(v('squares'), Infinity), 1, 0);
-  const ok = skips ? select(eq(v('bad'), 0), isMeasured, 0) : constant(1);
+  const ok = skips ? select(eq(v('bad'), 0), hasNorm, 0) : constant(1);
   const unscale: RealExpr = lossScaling === undefined ? constant(1) : div(1, v('scale'));
   const norm = mul(sqrt(v('squares')), unscale);
   const clip: RealExpr =

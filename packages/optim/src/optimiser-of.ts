@@ -26,7 +26,7 @@ export interface CommonOptions {
    * written; `ignore` looks at none.
    */
   readonly nonFinite?: 'skip' | 'throw' | 'ignore' | undefined;
-  /** The most that the norm of all gradients together may be: they are scaled to it where it is more. Default: no limit. */
+  /** The most that the norm of all gradients together may be: they are scaled to it where it is more. A norm beyond float64 counts as infinite. Default: no limit. */
   readonly maxGradNorm?: number | undefined;
 }
 
@@ -380,7 +380,7 @@ async function takeStep(call: StepCall): Promise<StepReport> {
   return { skipped };
 }
 
-/** Which gradients are not finite. */
+/** Which gradients are not finite; none where their squares are beyond float64. */
 async function notFinite(
   what: string,
   leaves: readonly NamedLeaf[],
@@ -391,8 +391,12 @@ async function notFinite(
     using isGood = await (gradients[at] as Tensor).isFinite().all();
     if (!(await isGood.item())) names.push(name);
   }
+  const found =
+    names.length > 0
+      ? `the gradient of ${names.join(', ')} has NaN or infinity`
+      : 'the norm of all gradients together is beyond float64';
   return new OptimError(
     'NOT_FINITE',
-    `${what}: the gradient of ${names.join(', ')} has NaN or infinity, and nothing was changed. Lower lr, clip gradients with maxGradNorm, or pass nonFinite: 'skip'.`,
+    `${what}: ${found}, and nothing was changed. Lower lr, clip gradients with maxGradNorm, or pass nonFinite: 'skip'.`,
   );
 }

@@ -71,7 +71,7 @@ const WHAT = 'perSampleGradients';
  * The loss is a function of a batch: it gives the mean (or the sum) of the losses of its examples, of which none depends on another one. Where each parameter is that of layers (linear, conv1d, conv2d, embedding,
  * layerNorm, and batchNorm without training), one backward pass over the batch gives the gradients of the layers' outputs, and a rule of each layer the gradients by its parameters; the layers' inputs have the examples
  * along axis 0, in their order, and dropout drops of each what it drops in the whole batch, however it is cut into chunks. The mean of `crossEntropy` over the labels that count, with `ignoreIndex` or `classWeights`, is no mean
- * of the examples' losses: it is computed by `vmap`, of each example's own labels, and NaN where none counts; `reduction: 'sum'`, in both, gives those gradients 0 and takes the rules. Where another axis is as long as there are examples, the loss runs once more with the first of them, which tells whether axes were moved. Anything else is computed by `vmap(grad)` of a batch of one.
+ * of the examples' losses: it is computed by `vmap`, of each example's own labels, and NaN where none counts; `reduction: 'sum'`, in both, gives those gradients 0 and takes the rules. Once for a function and the shapes of its layers' inputs the loss runs with the first example alone, which tells whether these lie along axis 0: not of constants with as many rows, nor where axes were moved. Define the function once, and not in each step. Anything else is computed by `vmap(grad)` of a batch of one.
  *
  * ```ts
  * import { layers, losses, perSampleGradients } from '@mercer/optim';
