@@ -216,7 +216,7 @@ export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<At
   };
 }
 
-/** A mask of the rows of x, the same for all heads, beside whose batch axes the heads lie; one with an axis of heads as it is. */
+/** A mask with an axis of heads behind its batch axes, of extent 1. A mask of more axes than x has one already. @param rank how many axes x has */
 function forHeads(mask: KnownValue, rank: number): Value {
   const { shape } = mask;
   if (shape.length < 3 || shape.length > rank) return mask;
