@@ -147,9 +147,7 @@ export async function solveBy<D extends OperatorDType, S extends KrylovState>(
   if (solver.isSquare) assertSquare(what, operator);
   // together, so that somebody listens to both; what is there is read as it is now
   const isAwaited = isPending(b) || isPending(given.x0);
-  const [rightHandSide, start] = isAwaited
-    ? await Promise.all([b, given.x0])
-    : [b, given.x0];
+  const [rightHandSide, start] = isAwaited ? await Promise.all([b, given.x0]) : [b, given.x0];
   checkRightHandSide(what, operator, rightHandSide);
   const numbers = numbersOf(what, operator, given);
   const preconditioner = preconditionerOf(what, operator, given.preconditioner);
