@@ -105,12 +105,30 @@ const SETTINGS: Readonly<Record<string, Settings>> = {
   kernels: { setupFiles: ['src/testing/restart-random.test-support.ts'] },
   // The test of the intern table collects garbage on demand.
   formula: { execArgv: ['--expose-gc'] },
-  core: { isolate: true, lighterKernels: true },
+  core: {
+    isolate: true,
+    lighterKernels: true,
+    executor: 'interpreted',
+    others: [
+      'src/{asynchronous-calls,bundles,first-calls,known-passes,numbers-in-formulas,order-of-operands,prototype-pollution,quiet}.test.ts',
+      'src/{kernel,lazy,map,unsafe-kernel}-derivatives.test.ts',
+      'src/{kernel-second-order,threads}.test.ts',
+      'src/signals-of-{prepare,reductions}.test.ts',
+    ],
+  },
   options: {},
   'cpu-runtime': { isolate: true },
   'cuda-runtime': { isolate: true, built: true },
   'jit-cache': { isolate: true, built: true },
-  cli: { isolate: true },
+  // Kernels are not what commands are about, but of those that measure, and of the store of compiled ones.
+  cli: {
+    isolate: true,
+    executor: 'interpreted',
+    others: [
+      'src/bench/suite.test.ts',
+      'src/commands/{bench-keops,bench-kermac,bench-linalg,bench-solvers,cache-warm,machine,reduce}.test.ts',
+    ],
+  },
 };
 
 /** Files that change what others of their process would see, or watch the process. */
@@ -167,12 +185,14 @@ export function projectsOf(folder: string): TestProjectInlineConfiguration[] {
     },
   });
   const all = ['src/**/*.test.ts'];
-  if (isolate) return [project('', all, [], { isolate, executor })];
+  const onOther =
+    others.length > 0
+      ? [project(`, ${other}`, others, isolate ? [] : alone, { isolate, executor: other })]
+      : [];
+  if (isolate) return [project('', all, others, { isolate, executor }), ...onOther];
   return [
     project('', all, [...alone, ...others], { isolate, executor }),
-    ...(others.length > 0
-      ? [project(`, ${other}`, others, alone, { isolate, executor: other })]
-      : []),
+    ...onOther,
     project(', own process', alone, [], {
       isolate: true,
       executor: settings.others ? 'compiled' : executor,

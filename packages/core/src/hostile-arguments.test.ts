@@ -1,6 +1,10 @@
 import { isTensor, MercerError, tensor } from '@mercer/core';
 import * as core from '@mercer/core';
-import { expect, it } from 'vitest';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 
 /** Values that no function asks for; each reads as something else where it is not looked at first. */
 const HOSTILE: readonly unknown[] = [
@@ -39,6 +43,18 @@ function functionsOf(value: object, prefix = ''): [name: string, call: Callable]
 
 /** They change the process, wait for other processes, or ask compilers. */
 const LEFT_OUT = /^(joinGroup|cpu\.setThreads|cpu\.report|setDefaultDevice)$/;
+
+// Some calls are good ones that write the file 'x'.
+const before = process.cwd();
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mercer-hostile-'));
+  process.chdir(folder);
+});
+afterAll(async () => {
+  process.chdir(before);
+  await rm(folder, { recursive: true });
+});
 
 it('functions refuse what they cannot use in words of their own', async () => {
   using x = await tensor([

@@ -38,9 +38,9 @@ describe('loading', () => {
   });
 
   it('keeps modules apart although they are alike', async () => {
-    const results = new Float64Array(40);
+    const results = new Float64Array(12);
     const modules = [];
-    for (let i = 0; i < 40; i++) {
+    for (const i of results.keys()) {
       const text = `#include <stdint.h>
         extern "C" void put(const void* raw, int64_t, int64_t, void*) { **static_cast<double* const*>(raw) = ${i}; }`;
       const { binary } = await cpu.compile({
@@ -55,7 +55,7 @@ describe('loading', () => {
       module.function('put').launch(one, cpu.defaultStream, pack(address), [results]);
     });
     await cpu.defaultStream.whenDone();
-    expect([...results]).toEqual(Array.from({ length: 40 }, (_, i) => i));
+    expect([...results]).toEqual(Array.from(results.keys()));
   });
 
   it('needs no descriptor that stays open and no file', () => {

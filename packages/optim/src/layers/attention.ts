@@ -1,7 +1,14 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
 import { lazyI, lazyJ, lazyPair, rowNumberI, rowNumberJ, type LazyTensor } from '@mercer/lazy';
-import { isKnownResult, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
+import { owned } from '@mercer/autodiff/transform';
+import {
+  isKnownResult,
+  pendingOf,
+  readOptions,
+  type KnownValue,
+  type Value,
+} from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import { xavierUniform, zeros } from './initialisers.js';
@@ -207,11 +214,18 @@ export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<At
         },
       };
     },
-    apply: ({ inProjWeight, inProjBias, outProj }, x, context) => {
+    apply: (params, x, context) => {
       const { mask } = readContext(what, context);
-      const projected = linearFunction(x, inProjWeight, inProjBias);
-      const attended = ofHeads(projected, mask, features, heads, causal, scale);
-      return linearFunction(attended, outProj.weight, outProj.bias);
+      const run = owned(
+        what,
+        ({ inProjWeight, inProjBias, outProj }: AttentionParams, input: Value, seen?: Value) => {
+          const projected = linearFunction(input, inProjWeight, inProjBias);
+          const attended = ofHeads(projected, seen, features, heads, causal, scale);
+          return { y: linearFunction(attended, outProj.weight, outProj.bias) };
+        },
+      );
+      const given = run(params, x, mask);
+      return given instanceof Promise ? pendingOf(async () => (await given).y as Tensor) : given.y;
     },
   };
 }

@@ -268,6 +268,17 @@ export function layersSuite(name: string, place: () => Device): void {
       expect(alone.data[0]).toBeCloseTo(all.data[1] ?? NaN, 12);
     });
 
+    it('multi-head attention outside a gradient keeps no memory of what it computes between', async () => {
+      const where = { device, dtype: 'float64' } as const;
+      const layer = layers.multiHeadAttention({ features: 4, heads: 2 });
+      const params = await layer.init(random.key(1), where);
+      const x = await placed(await drawn(2, [2, 3, 4]), 'float64', device);
+      const apply = async (): Promise<void> => {
+        (await layer.apply(params, x)).dispose();
+      };
+      expect(await memoryKept(device, apply)).toEqual(NOTHING);
+    });
+
     describe('behind an elementwise result of constants, inside a gradient', () => {
       it.each([
         ['linear', [7, 4], () => layers.linear({ inputs: 4, outputs: 2 })],
