@@ -20,6 +20,8 @@ export interface DeviceLimitsReport {
   /** Bytes that the last cache keeps from one call to the next. */
   readonly cacheBytes: number;
   readonly limits: readonly MeasuredLimit[];
+  /** What could not be measured, and why. */
+  readonly leftOut?: string;
 }
 
 /** The fastest of several measured values, if any was measured. */

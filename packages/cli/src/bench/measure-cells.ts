@@ -94,7 +94,7 @@ export async function measureCells(
 async function measureOne(
   entry: Measured,
   { set, data, tensors }: Placed,
-  { device, maxSecondsPerCell }: CellSettings,
+  { device, limits, maxSecondsPerCell }: CellSettings,
 ): Promise<void> {
   const { cell } = entry;
   const call = await operationOf(cell)
@@ -120,7 +120,8 @@ async function measureOne(
       entry.ms = spreadOf(await measureCalls(device, maxSecondsPerCell, run, warmMs));
       if (call.iterative !== undefined) entry.iterative = await call.iterative(maxSecondsPerCell);
       // beside it, because a CPU's speed changes from second to second
-      if (device.limits.kind === 'cpu' && isWrittenByHand(cell)) {
+      const isCompiled = limits.leftOut === undefined;
+      if (device.limits.kind === 'cpu' && isCompiled && isWrittenByHand(cell)) {
         entry.handWrittenMs = await timeHandWritten(
           device,
           device.limits,

@@ -1,4 +1,4 @@
-import { cpu, empty, type Device } from '@mercer/core';
+import { cpu, cpuExecutor, empty, type Device } from '@mercer/core';
 import { measureHandWritten } from './measure-hand-written.js';
 import { limitLoops, type LimitLoop, type LimitWork } from './limit-loops.js';
 import type { DeviceLimitsReport, MeasuredLimit } from './limits.js';
@@ -12,27 +12,41 @@ const ENQUEUE_ROUNDS = 400;
 /** Launches of one round: few enough that no queue fills. */
 const ENQUEUED = 32;
 const CPU_COPY_BYTES = 2 ** 28;
+const LEFT_OUT =
+  'loops of arithmetic, which are compiled, and kernels are interpreted here: no floors';
 
-/** Measures every limit of a device: what its arithmetic, its memory and its launches can do at most. */
+/**
+ * Measures every limit of a device: what its arithmetic, its memory and its launches can do at most. Loops of arithmetic are compiled: where the CPU
+ * interprets kernels they are left out, and what is measured beside them has no floor.
+ */
 export async function measureLimits(
   device: Device,
   onProgress: (title: string) => void,
 ): Promise<DeviceLimitsReport> {
   const limits: MeasuredLimit[] = [];
-  const loops = limitLoops(device);
+  const compiles = device.limits.kind === 'cuda' || (await cpuExecutor()).executor === 'compiled';
+  const loops = compiles ? limitLoops(device) : [];
   await device.loadAll(loops.map(({ kernel }) => kernel)); // compiled side by side
   for (const loop of loops) {
     onProgress(loop.title);
     limits.push(await measureLoop(device, loop));
   }
   if (device.limits.kind === 'cpu') {
-    onProgress('a loop by hand');
-    limits.push(await measureHandWritten(device, device.limits));
+    if (compiles) {
+      onProgress('a loop by hand');
+      limits.push(await measureHandWritten(device, device.limits));
+    }
     onProgress('copy and launch');
     limits.push(await measureCpuCopy(device), await measureCpuLaunch(device));
     for (const loop of loops.slice(0, 1)) limits.push(await measureCpuEnqueue(device, loop));
   }
-  return { device: device.id, deviceName: device.name, cacheBytes: cacheBytes(device), limits };
+  return {
+    device: device.id,
+    deviceName: device.name,
+    cacheBytes: cacheBytes(device),
+    limits,
+    ...(!compiles && { leftOut: LEFT_OUT }),
+  };
 }
 
 function cacheBytes({ limits }: Device): number {

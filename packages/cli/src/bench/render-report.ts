@@ -31,7 +31,12 @@ export function renderLimits(report: DeviceLimitsReport, output: Output): string
             : '-',
     ]),
   );
-  return `${output.heading(`Limits of ${report.device} (${report.deviceName})`)}\n${table}`;
+  const { leftOut } = report;
+  return [
+    output.heading(`Limits of ${report.device} (${report.deviceName})`),
+    table,
+    ...(leftOut === undefined ? [] : [`Left out: ${leftOut}.`]),
+  ].join('\n');
 }
 
 /** The whole report as text. */

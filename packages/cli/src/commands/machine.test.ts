@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { JitCache, lapack } from '@mercer/core';
+import type { BenchReport } from '../bench/bench-report.js';
 import { mercer, mercerJson } from '../testing/run-bin.test-support.js';
 
 /** What the build of WebAssembly writes, where there is a compiler for it. */
@@ -259,6 +260,21 @@ describe('mercer bench', () => {
     expect(by.get('launch')?.ms.median).toBeGreaterThan(0);
     expect(by.get('enqueue')?.ms.median).toBeGreaterThan(0);
     expect(JSON.parse(await readFile(out, 'utf8'))).toEqual(report);
+  });
+
+  it('measures without floors where kernels are interpreted, and says why', async () => {
+    const small = ['--m', '20', '--n', '30', '--k', '8', '--batch', '1', '--p', '2'];
+    const args = ['bench', 'cdist', '--device', 'cpu', ...small, '--no-peers', '--brief'];
+    const out = join(folder, 'interpreted.json');
+    const run = await mercer([...args, '--out', out], { MERCER_CPU: 'interpreted' });
+    expect(run).toMatchObject({ status: 0 });
+    expect(run.stdout).toMatch(/Left out: loops of arithmetic, which are compiled.*no floors/);
+    const report = JSON.parse(await readFile(out, 'utf8')) as BenchReport;
+    expect(report.limits.limits.map(({ limit }) => limit)).toEqual(['copy', 'launch']);
+    const [cell] = report.cells;
+    expect(cell?.ms.median).toBeGreaterThan(0);
+    expect(cell?.errors.normal?.max).toBeLessThan(8);
+    expect(cell).not.toHaveProperty('floor');
   });
 
   it('times a grid with errors, floors, overhead and compile times, and draws it', async () => {
