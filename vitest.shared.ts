@@ -50,8 +50,8 @@ interface Settings {
   /** The executor of the CPU; default compiled kernels. */
   readonly executor?: Executor;
   /**
-   * Of suites that hold on both executors: the files that run on the other one, so that every run covers both. The interpreter takes a fifth of the
-   * time. With MERCER_TEST_FULL=1 all files run on compiled kernels.
+   * The files that run on the other executor, so that every run covers both. The interpreter takes a fifth of the time. With MERCER_TEST_FULL=1 all files
+   * of these packages run on compiled kernels.
    */
   readonly others?: readonly string[];
   /** Files that have a process of their own beside {@link OWN_PROCESS}: they choose an executor, or watch the garbage collection of the process. */
@@ -105,6 +105,7 @@ const SETTINGS: Readonly<Record<string, Settings>> = {
   kernels: { setupFiles: ['src/testing/restart-random.test-support.ts'] },
   // The test of the intern table collects garbage on demand.
   formula: { execArgv: ['--expose-gc'] },
+  // Compiled: derivatives of kernels, and what only compilers and compiled kernels do.
   core: {
     isolate: true,
     lighterKernels: true,
@@ -120,7 +121,7 @@ const SETTINGS: Readonly<Record<string, Settings>> = {
   'cpu-runtime': { isolate: true },
   'cuda-runtime': { isolate: true, built: true },
   'jit-cache': { isolate: true, built: true },
-  // Kernels are not what commands are about, but of those that measure, and of the store of compiled ones.
+  // Compiled: commands that measure kernels, and those on the store of compiled ones.
   cli: {
     isolate: true,
     executor: 'interpreted',

@@ -1,5 +1,6 @@
 import { add, variable, type Expr } from '@mercer/formula';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { covering } from '../../formula/test/covering.mjs';
 import {
   compress,
   concat,
@@ -148,13 +149,11 @@ const READS: Readonly<Record<string, () => Promise<readonly number[]>>> = {
   'a prepared call': () => flat(copyRows?.(x, index) as Tensor),
 };
 
-/** A third of the others for each, another one for the next, or all of them with MERCER_TEST_FULL=1. */
-const someOf = <T>(others: Readonly<Record<string, T>>, turn: number): [string, T][] =>
-  Object.entries(others).filter(
-    (_, at) => process.env['MERCER_TEST_FULL'] === '1' || (at + turn) % 3 === 0,
-  );
-const numbered = <T>(all: Readonly<Record<string, T>>): [string, T, number][] =>
-  Object.entries(all).map(([name, one], at) => [name, one, at]);
+/** A third of the calls for each, another one for the next. */
+const someOf = <T>(calls: Readonly<Record<string, T>>, turn: number) =>
+  covering(Object.entries(calls), turn, 3);
+const numbered = <T>(calls: Readonly<Record<string, T>>) =>
+  Object.entries(calls).map(([name, call], turn) => [name, call, turn] as const);
 
 describe.each(numbered(WRITES))('behind %s', (_, write, turn) => {
   it.each(someOf(READS, turn))('%s are read', async (__, read) => {

@@ -5,7 +5,7 @@ import { device, empty, type Tensor } from './index.js';
 
 const cpu = device('cpu');
 const LIMIT = 4;
-/** More than may be mapped; each is compiled. */
+/** More than may stay mapped, which is four times the limit; each is compiled. */
 const KERNELS = process.env['MERCER_TEST_FULL'] === '1' ? 240 : 24;
 let limitBefore: number;
 

@@ -13,7 +13,7 @@ const ENQUEUE_ROUNDS = 400;
 const ENQUEUED = 32;
 const CPU_COPY_BYTES = 2 ** 28;
 const LEFT_OUT =
-  'loops of arithmetic, which are compiled, and kernels are interpreted here: no floors';
+  'loops of arithmetic, since they have to be compiled and kernels are interpreted here; without them nothing has a floor';
 
 /**
  * Measures every limit of a device: what its arithmetic, its memory and its launches can do at most. Loops of arithmetic are compiled: where the CPU

@@ -1,5 +1,5 @@
 // A process of its own: runs every operation while Object.prototype has the properties that its first argument names, and prints
-// what each gave. The names are JSON, the value is the second argument, JSON too. The third is n of one in n operations.
+// what each gave. The names are JSON, the value is the second argument, JSON too. With a third argument n one in n operations runs.
 import { cdist, lapack } from '../index.js';
 import { operations, outcomeOf } from './every-operation.test-support.js';
 

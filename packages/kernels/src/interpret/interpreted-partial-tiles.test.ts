@@ -4,7 +4,7 @@ import { KIND_CASES, MANY_CASES } from '../map-reduce/map-reduce-cases.test-supp
 import { checkMapReduce } from '../map-reduce/map-reduce-check.test-support.js';
 import type { KeptRanges } from '../map-reduce/ranges/ranges.js';
 import { SUM_CASES } from '../map-reduce/sum-cases.test-support.js';
-import { covering } from '../testing/covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 import { runnableLevels } from '../testing/cpu-harness.test-support.js';
 import { runInterpretedProgram } from '../testing/cpu-program.test-support.js';
 import { fillScratchWithNaN } from '../testing/interpreted-kernel.test-support.js';

@@ -10,7 +10,7 @@ import type { KeptRanges } from '../map-reduce/ranges/ranges.js';
 import { SUM_CASES } from '../map-reduce/sum-cases.test-support.js';
 import { runnableLevels, type HostMemory } from '../testing/cpu-harness.test-support.js';
 import { runInterpretedProgram, type ProgramLaunch } from '../testing/cpu-program.test-support.js';
-import { covering } from '../testing/covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 
 // Few kept rows and so many reduced ones that the interpreter splits them: into parts that several threads take, and whose results are
 // added up in order.

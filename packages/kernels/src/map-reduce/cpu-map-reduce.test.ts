@@ -8,7 +8,7 @@ import {
   machines,
   runnableLevels,
 } from '../testing/cpu-harness.test-support.js';
-import { covering } from '../testing/covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 import { runCpuKernel, runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { mapReduceProblems } from './default-map-reduce.test-support.js';
 import { emitMapReduce } from './emit.js';

@@ -1,7 +1,7 @@
 import { ops, reduction, vi, vj, type ReductionKind, type VectorExpr } from '@mercer/formula';
 import { describe, test } from 'vitest';
 import { cpuTestLimits, runnableLevels } from '../testing/cpu-harness.test-support.js';
-import { covering } from '../testing/covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 import { runCpuProgram } from '../testing/cpu-program.test-support.js';
 import { random } from '../testing/pairwise-check.test-support.js';
 import {

@@ -1,7 +1,7 @@
 import { reduction, type ReductionKind } from '@mercer/formula';
 import { describe, expect, test } from 'vitest';
 import type { LaunchableKernel, Scalars, KernelProgram } from '../emitted-kernel.js';
-import { covering } from '../testing/covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 import { runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import { H200 } from '../testing/h200.test-support.js';
 import {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { LaunchableKernel, KernelProgram } from '../emitted-kernel.js';
 import { runCudaKernel, runCudaProgram } from '../testing/cuda-emulator.test-support.js';
 import type { ProgramLaunch } from '../testing/cpu-program.test-support.js';
-import { covering } from '../testing/covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 import { H200 } from '../testing/h200.test-support.js';
 import { cudaSortKernels, SORT_TILE, sortWords } from './cuda-sort.js';
 import { chooseSorted, planScatterAdd } from './plan-scatter.js';

@@ -1,7 +1,7 @@
 import { nvrtc } from '@mercer/cuda-runtime';
 import { expect } from 'vitest';
 import type { NamedKernel } from '../named-kernel.test-support.js';
-import { covering } from './covering.test-support.js';
+import { covering } from '../../../formula/test/covering.mjs';
 
 /** Every default plan compiles for these: for one of both, or for both with MERCER_TEST_FULL=1. */
 export const EVERY_PLAN = ['sm_90a', 'sm_120'] as const;

@@ -1,18 +1,11 @@
 import type { OptionNames } from '@mercer/options';
 import { MercerError, random, type Tensor } from '@mercer/tensor';
 import { lazyI, lazyJ, lazyPair, rowNumberI, rowNumberJ, type LazyTensor } from '@mercer/lazy';
-import { owned } from '@mercer/autodiff/transform';
-import {
-  isKnownResult,
-  pendingOf,
-  readOptions,
-  type KnownValue,
-  type Value,
-} from '@mercer/tensor/operation';
+import { isKnownResult, readOptions, type KnownValue, type Value } from '@mercer/tensor/operation';
 import { checkCount, checkNumber, checkFlag } from '../checks.js';
 import { initialiserOr, withinFanIn, type Initialiser } from './initialiser.js';
 import { xavierUniform, zeros } from './initialisers.js';
-import { checkTensor, labelOf, layerOperation, shapeError } from './layer-operation.js';
+import { checkTensor, inSteps, labelOf, layerOperation, shapeError } from './layer-operation.js';
 import { linearFunction, type Weights } from './linear.js';
 import { readContext, readPlacement, type Layer } from './layer.js';
 
@@ -198,6 +191,15 @@ export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<At
       : checkNumber(given.scale, what, 'scale', -Number.MAX_VALUE);
   const hasBias = checkFlag(given.bias ?? true, what, 'bias');
   const weightInit = initialiserOr(`${what}: weightInit`, given.weightInit, xavierUniform());
+  const run = inSteps(
+    what,
+    ({ inProjWeight, inProjBias, outProj }: AttentionParams, x: Value, mask?: Value) => {
+      const projected = linearFunction(x, inProjWeight, inProjBias);
+      const attended = ofHeads(projected, mask, features, heads, causal, scale);
+      return { y: linearFunction(attended, outProj.weight, outProj.bias) };
+    },
+    ({ y }) => y,
+  );
   return {
     name: what,
     init: async (key, placement) => {
@@ -214,19 +216,7 @@ export function multiHeadAttention(options: MultiHeadAttentionOptions): Layer<At
         },
       };
     },
-    apply: (params, x, context) => {
-      const { mask } = readContext(what, context);
-      const run = owned(
-        what,
-        ({ inProjWeight, inProjBias, outProj }: AttentionParams, input: Value, seen?: Value) => {
-          const projected = linearFunction(input, inProjWeight, inProjBias);
-          const attended = ofHeads(projected, seen, features, heads, causal, scale);
-          return { y: linearFunction(attended, outProj.weight, outProj.bias) };
-        },
-      );
-      const given = run(params, x, mask);
-      return given instanceof Promise ? pendingOf(async () => (await given).y as Tensor) : given.y;
-    },
+    apply: (params, x, context) => run(params, x, readContext(what, context).mask),
   };
 }
 

@@ -28,6 +28,26 @@ export function layerOperation<A extends readonly unknown[]>(
   }) as unknown as (...args: GivenTensors<A>) => Value;
 }
 
+/**
+ * A function of several layers' operations, one behind the other. What they compute between is disposed; inside transforms the trace does that.
+ *
+ * @param steps gives its results in an object, so that nothing waits for them
+ * @param ended what the layer gives, of what the steps gave
+ */
+export function inSteps<A extends readonly unknown[], R extends object>(
+  what: string,
+  steps: (...args: A) => R,
+  ended: (found: R) => Value,
+): (...args: A) => Value {
+  const run = owned(what, steps);
+  return (...args) => {
+    const found = run(...args) as R | Promise<R>;
+    return found instanceof Promise
+      ? pendingOf(async () => ended(await found) as Tensor)
+      : ended(found);
+  };
+}
+
 /** Arguments as callers have them: results before they are awaited among them. */
 export type GivenTensors<A extends readonly unknown[]> = {
   readonly [K in keyof A]: KnownValue extends A[K] ? Exclude<A[K], KnownValue> | Value : A[K];

@@ -1,7 +1,7 @@
 import { describeValue } from '@mercer/options';
-import { MercerError, random, type Tensor } from '@mercer/tensor';
-import { owned } from '@mercer/autodiff/transform';
-import { pendingOf, type Value } from '@mercer/tensor/operation';
+import { MercerError, random } from '@mercer/tensor';
+import type { Value } from '@mercer/tensor/operation';
+import { inSteps } from './layer-operation.js';
 import { readContext, readPlacement, type Layer, type ParamsOf, type Placement } from './layer.js';
 
 type Named = Readonly<Record<string, Layer<unknown>>>;
@@ -81,7 +81,7 @@ export function sequential<const L extends Named | Listed>(
     },
     apply: (params, x, context) => {
       const { training, key, mask, state = {}, update } = readContext(what, context);
-      const run = owned(what, (own: unknown, input: Value, before: object, seen?: Value) => {
+      const steps = (own: unknown, input: Value, before: object, seen?: Value): Run => {
         const next: Record<string, object> = { ...before };
         let y = input;
         for (const [at, [name, layer]] of all.entries()) {
@@ -99,15 +99,12 @@ export function sequential<const L extends Named | Listed>(
         }
         // what nobody asks for would be handles that nobody disposes
         return { y, next: update === undefined ? {} : next };
-      });
-      const given = run(params, x, state, mask) as Run | Promise<Run>;
-      const ended = ({ y, next }: Run): Value => {
+      };
+      const run = inSteps(what, steps, ({ y, next }) => {
         update?.(next);
         return y;
-      };
-      return given instanceof Promise
-        ? pendingOf(async () => (await given.then(ended)) as Tensor)
-        : ended(given);
+      });
+      return run(params, x, state, mask);
     },
   };
 }

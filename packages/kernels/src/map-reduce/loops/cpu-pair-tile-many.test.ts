@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { covering } from '../../testing/covering.test-support.js';
+import { covering } from '../../../../formula/test/covering.mjs';
 import { cpuTestLimits, runnableLevels } from '../../testing/cpu-harness.test-support.js';
 import { runCpuProgram, runInterpretedProgram } from '../../testing/cpu-program.test-support.js';
 import { checkMapReduce } from '../map-reduce-check.test-support.js';

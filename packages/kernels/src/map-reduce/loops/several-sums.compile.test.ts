@@ -3,7 +3,7 @@ import { nvrtc } from '@mercer/cuda-runtime';
 import { describe, expect, test } from 'vitest';
 import { useNvrtc } from '../../../../cuda-runtime/test/find-nvrtc.mjs';
 import { H200 } from '../../testing/h200.test-support.js';
-import { covering } from '../../testing/covering.test-support.js';
+import { covering } from '../../../../formula/test/covering.mjs';
 import { assemblerLog } from '../../testing/nvrtc-complaints.test-support.js';
 import { emitMapReduce } from '../emit.js';
 import { planMapReduce } from '../plan.js';
